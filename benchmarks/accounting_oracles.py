@@ -12,6 +12,8 @@ compared: ours is then what was wanted. dp-accounting is a package of the tests;
 of its own.
 """
 
+import ast
+import inspect
 import json
 import math
 import subprocess
@@ -34,7 +36,7 @@ from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 from scipy.stats import norm
 from side_by_side import lined_up, options_of, write
 
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     geometric_tail,
@@ -44,7 +46,7 @@ from dplearn.core.distributions import (
     permute_and_flip_probabilities,
     power_probabilities,
 )
-from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.privacy import (
     ApproxDP,
     Approximate,
@@ -70,6 +72,15 @@ from dplearn.privacy import (
     published_subsampled,
     secret_noisy_max_epsilon,
     subsampled,
+)
+from dplearn.privacy.composition import (
+    advanced,
+    basic,
+    gaussian,
+    least_epsilon,
+    optimal_homogeneous,
+    renyi,
+    zero_concentrated,
 )
 from dplearn.privacy.conversion import concentrated_epsilon, epsilon_at, pure_and_concentrated
 from dplearn.privacy.gaussian_dp import (
@@ -97,15 +108,6 @@ from dplearn.privacy.shares import (
     equal_shares,
     gaussian_budget,
 )
-from dplearn.privacy.theorems import (
-    advanced,
-    basic,
-    gaussian,
-    least_epsilon,
-    optimal_homogeneous,
-    renyi,
-    zero_concentrated,
-)
 
 __all__ = ["MODULES", "OTHER_MODULES", "ROUNDING", "WITHOUT", "Comparison", "compared", "names", "oracles"]
 
@@ -128,14 +130,12 @@ MODULES = (
     "privacy.random_stopping",
     "privacy.shares",
     "privacy.stable_answers",
-    "privacy.theorems",
-    "core.distributions",
+    "kernels.distributions",
 )
 #: Single names of other modules that guarantees rest on.
-MORE = ("core.exact.decay_ratio", "core.exact.selection_ratio")
+MORE = ("kernels.exact.decay_ratio", "kernels.exact.selection_ratio")
 #: Modules of `dplearn.privacy` that hold no accounting figure.
 OTHER_MODULES = {
-    "base": "the base class of guarantees and their formats",
     "held": "where a guarantee is found",
     "ledger": "sums by the privacy filter, which is an accounting module",
     "ledger_storage": "storage",
@@ -158,8 +158,7 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.conversion.decimal_up": _ROUNDS,
     "privacy.conversion.log_float": _ROUNDS,
     "privacy.conversion.rounded_up": _ROUNDS,
-    "privacy.noisy_max.EpsilonCandidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
-    "privacy.noisy_max.epsilon_candidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
+    "privacy.noisy_max.checked_counts": ("checks an argument", "tests/privacy/test_noisy_max.py"),
     "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
     "privacy.events.Event": ("the base class, of unbounded cost", "tests/privacy/test_events.py"),
     "privacy.events.checked": ("checks an argument", "tests/privacy/test_events.py"),
@@ -170,17 +169,28 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.gaussian_dp.MOST_NUMBERS": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.SLACK": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.random_stopping.MOST_RUNS": ("a constant", "tests/privacy/test_random_stopping.py"),
+    "privacy.guarantees.ADDED_LABELS": ("a message", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.Guarantee": ("the base class", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.NEIGHBORS": ("a constant", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.PROTECTS": ("a constant", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.amounts": ("reads numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.decimal": ("formats a number", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.decimals": ("formats numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.in_words": ("formats numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.guarantees.with_amounts": ("sets numbers", "tests/privacy/test_guarantees.py"),
+    "privacy.privacy_filter.BudgetExceededError": ("an error", "tests/privacy/test_privacy_filter.py"),
+    "privacy.privacy_filter.LedgerError": ("an error", "tests/privacy/test_privacy_filter.py"),
+    "kernels.distributions.partial_sum_bound": (_OURS, "tests/kernels/test_distributions.py"),
     "privacy.guarantees.delta_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.noisy_max.likely_outcome_renyi": (_OURS, "tests/privacy/test_noisy_max.py"),
-    "privacy.theorems.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
+    "privacy.composition.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
     "privacy.conversion.chords": (_OURS, "tests/privacy/test_conversion.py"),
     "privacy.conversion.float_or_infinity": _ROUNDS,
     "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
-    "privacy.theorems.Epsilon": ("a type", "tests/privacy/test_theorems.py"),
-    "core.distributions.power_at_most": ("an inverse in integers", "tests/core/test_distributions.py"),
+    "kernels.distributions.power_at_most": ("an inverse in integers", "tests/kernels/test_distributions.py"),
     "privacy.gaussian_dp.pi_bounds": ("a constant", "tests/privacy/test_gaussian_dp.py"),
 }
 
@@ -250,16 +260,18 @@ def oracles() -> set[str]:
 
 
 def names() -> set[str]:
-    """Return all names that must have an oracle or a reason; a name of two modules counts for the first."""
-    found: dict[Any, str] = {}
+    """Return all names that need an oracle or a reason: functions, classes and constants of `MODULES`."""
+    found = set(MORE)
     for module in MODULES:
-        inside = import_module(f"dplearn.{module}")
-        for name in inside.__all__:
-            value = getattr(inside, name)
-            at = getattr(value, "__module__", None)
-            if at in (None, "builtins", "typing", "fractions", "types") or at == f"dplearn.{module}":
-                found[module, name] = f"{module}.{name}"
-    return set(found.values()) | set(MORE)
+        for node in ast.parse(inspect.getsource(import_module(f"dplearn.{module}"))).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                defined = [node.name]
+            else:
+                targets = [*getattr(node, "targets", ()), getattr(node, "target", None)]
+                named = [each.id for each in targets if isinstance(each, ast.Name)]
+                defined = [name for name in named if name.isupper()]  # a type alias has no figure
+            found |= {f"{module}.{name}" for name in defined if not name.startswith("_")}
+    return found
 
 
 # The oracles' figures
@@ -321,7 +333,9 @@ def grid(*sides: Any) -> Iterator[tuple]:
 # Composition theorems
 
 
-@oracle("privacy.theorems.basic", "privacy.theorems.advanced", "privacy.theorems.optimal_homogeneous")
+@oracle(
+    "privacy.composition.basic", "privacy.composition.advanced", "privacy.composition.optimal_homogeneous"
+)
 def _pure_theorems(_: Ask) -> Rows:
     theorems = {"basic": basic, "advanced": advanced, "optimal_homogeneous": optimal_homogeneous}
     for e, k, delta in grid(EPSILONS, COUNTS, DELTAS):
@@ -330,34 +344,34 @@ def _pure_theorems(_: Ask) -> Rows:
         for name, theorem in theorems.items():
             ours = float(theorem(event, rational(delta)))
             yield Comparison(
-                f"privacy.theorems.{name}", f"{k} x epsilon {e:g} at {delta:g}", ours, truth, DPA
+                f"privacy.composition.{name}", f"{k} x epsilon {e:g} at {delta:g}", ours, truth, DPA
             )
 
 
-@oracle("privacy.theorems.zero_concentrated", "privacy.theorems.gaussian")
+@oracle("privacy.composition.zero_concentrated", "privacy.composition.gaussian")
 def _gaussian_theorems(ask: Ask) -> Rows:
     for sigma, k, delta in grid((5, 50), COUNTS, DELTAS):
         event, question = Composition({Gaussian(sigma**2): k}), f"{k} x sigma {sigma} at {delta:g}"
         truth = discrete(sigma**2, k).get_epsilon_for_delta(delta)
         for name, theorem in {"zero_concentrated": zero_concentrated, "gaussian": gaussian}.items():
             ours = float(theorem(event, rational(delta)))
-            yield Comparison(f"privacy.theorems.{name}", question, ours, truth, DPA)
+            yield Comparison(f"privacy.composition.{name}", question, ours, truth, DPA)
         ours = float(zero_concentrated(event, rational(delta)))
         theirs = ask("gaussian epsilon", sigma, k, delta)
-        yield Comparison("privacy.theorems.zero_concentrated", question, ours, theirs, ODP, truth=False)
+        yield Comparison("privacy.composition.zero_concentrated", question, ours, theirs, ODP, truth=False)
 
 
-@oracle("privacy.theorems.renyi", "privacy.events.PureDP")
+@oracle("privacy.composition.renyi", "privacy.events.PureDP")
 def _renyi_theorem(ask: Ask) -> Rows:
     for e, k, delta in grid(EPSILONS, COUNTS, DELTAS):
         question = f"{k} x epsilon {e:g} at {delta:g}"
         ours = float(renyi(Composition({PureDP(e): k}), rational(delta)))
         truth = responses(e, k).get_epsilon_for_delta(delta)
-        yield Comparison("privacy.theorems.renyi", question, ours, truth, DPA)
+        yield Comparison("privacy.composition.renyi", question, ours, truth, DPA)
         book = RdpAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
         book.compose(dp_accounting.RandomizedResponseDpEvent(2 / (1 + math.exp(e)), 2), k)
         theirs = float(book.get_epsilon(delta))
-        yield Comparison("privacy.theorems.renyi", question, ours, theirs, f"{DPA}, Renyi", truth=False)
+        yield Comparison("privacy.composition.renyi", question, ours, theirs, f"{DPA}, Renyi", truth=False)
     for e in EPSILONS:
         theirs = ask("pure to rho", e)
         yield Comparison(
@@ -365,7 +379,7 @@ def _renyi_theorem(ask: Ask) -> Rows:
         )
 
 
-@oracle("privacy.theorems.least_epsilon", "privacy.composition.Composition", "privacy.composition.compose")
+@oracle("privacy.composition.least_epsilon", "privacy.composition.Composition", "privacy.composition.compose")
 def _totals(ask: Ask) -> Rows:
     for (e, k), (sigma, j), delta in grid(((0.1, 10), (0.5, 3)), ((10, 10), (50, 100)), DELTAS):
         events = [(PureDP(e), k), (Gaussian(sigma**2), j)]
@@ -380,7 +394,7 @@ def _totals(ask: Ask) -> Rows:
         figures = {
             "composition.Composition": Composition(events).total(delta).epsilon,
             "composition.compose": compose(events).total(delta).epsilon,
-            "theorems.least_epsilon": least_epsilon(Composition(events), rational(delta)),
+            "composition.least_epsilon": least_epsilon(Composition(events), rational(delta)),
         }
         for name, ours in figures.items():
             yield Comparison(f"privacy.{name}", question, float(ours), both, f"{DPA}, continuous noise")
@@ -462,7 +476,7 @@ def _filter(ask: Ask) -> Rows:
 # Events
 
 
-@oracle("privacy.events.BoundedRange", "privacy.events.PermuteAndFlip", "core.exact.selection_ratio")
+@oracle("privacy.events.BoundedRange", "privacy.events.PermuteAndFlip", "kernels.exact.selection_ratio")
 def _selections(ask: Ask) -> Rows:
     for e in EPSILONS:
         scale = 2 / e  # of Gumbel noise on qualities of sensitivity 1, which both may rise and fall
@@ -472,7 +486,7 @@ def _selections(ask: Ask) -> Rows:
         yield Comparison("privacy.events.PermuteAndFlip", f"epsilon of scale {scale:g}", ours, theirs, ODP)
         ours = -2 * math.log(selection_ratio(rational(e)))
         theirs = ask("selection epsilon", scale)
-        yield Comparison("core.exact.selection_ratio", f"epsilon of {e:g}", ours, theirs, ODP, "lower")
+        yield Comparison("kernels.exact.selection_ratio", f"epsilon of {e:g}", ours, theirs, ODP, "lower")
 
 
 @oracle("privacy.events.Gaussian", "privacy.events.ZeroConcentrated", "privacy.events.GaussianSums")
@@ -826,12 +840,12 @@ def _risk(_: Ask) -> Rows:
 
 
 @oracle(
-    "core.exact.decay_ratio",
-    "core.distributions.laplace_tail",
-    "core.distributions.laplace_probabilities",
-    "core.distributions.laplace_quantile",
-    "core.distributions.geometric_tail",
-    "core.distributions.geometric_probabilities",
+    "kernels.exact.decay_ratio",
+    "kernels.distributions.laplace_tail",
+    "kernels.distributions.laplace_probabilities",
+    "kernels.distributions.laplace_quantile",
+    "kernels.distributions.geometric_tail",
+    "kernels.distributions.geometric_probabilities",
 )
 def _laplace(ask: Ask) -> Rows:
     from scipy.stats import dlaplace, geom
@@ -840,16 +854,16 @@ def _laplace(ask: Ask) -> Rows:
         ratio = decay_ratio(rational(e))
         loss = pld.from_discrete_laplace_mechanism(-math.log(ratio), pessimistic_estimate=False)
         truth = float(loss.get_epsilon_for_delta(0))
-        yield Comparison("core.exact.decay_ratio", f"epsilon of rate {e:g}", e, truth, DPA)
+        yield Comparison("kernels.exact.decay_ratio", f"epsilon of rate {e:g}", e, truth, DPA)
         theirs = ask("laplace epsilon", 1 / e, 1)
-        yield Comparison("core.exact.decay_ratio", f"epsilon of scale {1 / e:g}", e, theirs, ODP)
+        yield Comparison("kernels.exact.decay_ratio", f"epsilon of scale {1 / e:g}", e, theirs, ODP)
         law, one_sided = dlaplace(-math.log(ratio)), geom(1 - float(ratio), loc=-1)
         for k in (0, 3, 20):
             question = f"rate {e:g}, {k}"
             theirs = float(law.sf(k - 1))
             if theirs > 1e-14:
                 yield Comparison(
-                    "core.distributions.laplace_tail",
+                    "kernels.distributions.laplace_tail",
                     question,
                     float(laplace_tail(ratio, k)),
                     theirs,
@@ -857,23 +871,23 @@ def _laplace(ask: Ask) -> Rows:
                 )
             theirs = float(one_sided.sf(k - 1))
             ours = float(geometric_tail(ratio, k))
-            yield Comparison("core.distributions.geometric_tail", question, ours, theirs, "SciPy")
+            yield Comparison("kernels.distributions.geometric_tail", question, ours, theirs, "SciPy")
             ours, theirs = (
                 float(laplace_probabilities(ratio, -30, 30)[30 + min(k, 29)]),
                 float(law.pmf(min(k, 29))),
             )
-            yield Comparison("core.distributions.laplace_probabilities", question, ours, theirs, "SciPy")
+            yield Comparison("kernels.distributions.laplace_probabilities", question, ours, theirs, "SciPy")
             ours, theirs = float(geometric_probabilities(ratio, 0, 30)[k]), float(one_sided.pmf(k))
-            yield Comparison("core.distributions.geometric_probabilities", question, ours, theirs, "SciPy")
+            yield Comparison("kernels.distributions.geometric_probabilities", question, ours, theirs, "SciPy")
         for delta in DELTAS:
             found = laplace_quantile(ratio, rational(delta))
             theirs = float(law.sf(found - 1))  # the tail of the threshold, at most delta
             yield Comparison(
-                "core.distributions.laplace_quantile", f"rate {e:g} at {delta:g}", delta, theirs, "SciPy"
+                "kernels.distributions.laplace_quantile", f"rate {e:g} at {delta:g}", delta, theirs, "SciPy"
             )
 
 
-@oracle("core.distributions.power_probabilities", "core.distributions.permute_and_flip_probabilities")
+@oracle("kernels.distributions.power_probabilities", "kernels.distributions.permute_and_flip_probabilities")
 def _selected(ask: Ask) -> Rows:
     for e in EPSILONS:
         ratio, scale = selection_ratio(rational(e)), 2 / e
@@ -888,11 +902,11 @@ def _selected(ask: Ask) -> Rows:
                 exact = pair_epsilon(first, second, 0.0)
                 theirs = ask("selection epsilon", scale)
                 question = f"epsilon of costs {mine} and {other} of scale {scale:g}"
-                yield Comparison(f"core.distributions.{name}", question, exact, theirs, ODP, "lower")
+                yield Comparison(f"kernels.distributions.{name}", question, exact, theirs, ODP, "lower")
 
 
 @oracle(
-    "core.distributions.gaussian_probabilities",
+    "kernels.distributions.gaussian_probabilities",
     "privacy.noisy_max.log_tails",
     "privacy.gaussian_dp.tail_bounds",
 )
@@ -905,7 +919,7 @@ def _normal(_: Ask) -> Rows:
         ours += 0.5 * float(masses[0] + masses[-1] + left_out)
         truth = float(law.get_delta_for_epsilon(0))
         yield Comparison(
-            "core.distributions.gaussian_probabilities", f"variation, sigma {sigma}", ours, truth, DPA
+            "kernels.distributions.gaussian_probabilities", f"variation, sigma {sigma}", ours, truth, DPA
         )
         for gap in (0, 1, 5, 10):
             truth = winners((gap, 0), sigma**2)[1]  # the tail beyond the gap

@@ -29,12 +29,11 @@ import numpy as np
 from dplearn.audit.case import AuditCase, Mutant, label_of
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.ensembles import Extreme, Spread, ensemble_case
-from dplearn.audit.distributions import OutputDistribution, least_exp_epsilon, observe
-from dplearn.audit.enumeration import distribution_on
+from dplearn.audit.enumeration import OutputDistribution, distribution_on, least_exp_epsilon, observe
 from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, run_on
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import log_bounds
+from dplearn.kernels.exact import log_bounds
 from dplearn.learners import SoftLabelAggregateClassifier, SubsampleAggregateClassifier
 from dplearn.privacy import ApproxDP
 

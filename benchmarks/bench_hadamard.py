@@ -23,7 +23,7 @@ import numpy as np
 from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
 from dplearn.concepts import Parities
-from dplearn.core.hadamard import walsh_hadamard
+from dplearn.kernels.hadamard import walsh_hadamard
 
 pyfwht = peer("pyfwht")
 

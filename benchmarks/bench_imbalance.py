@@ -26,7 +26,7 @@ from sklearn.preprocessing import StandardScaler
 
 from dplearn import AdditiveClassifier, ExponentialMechanismClassifier, StatisticalQueryLogisticRegression
 from dplearn.domains import Grid, Product
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.model_selection import PrivateTunedThresholdClassifier
 
 SHARE = 0.02

@@ -30,8 +30,7 @@ from side_by_side import lined_up, options_of, peer, write
 
 from dplearn import PointClassifier
 from dplearn.chance import SystemDice
-from dplearn.core.bucket_sets import BucketSets
-from dplearn.core.points import net_counts, prefix_errors
+from dplearn.kernels.points import BucketSets, net_counts, prefix_errors
 from dplearn.mechanisms import permute_and_flip, select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.releases import stable_counts

@@ -40,8 +40,8 @@ from sklearn.naive_bayes import GaussianNB
 
 from dplearn.domains import Grid
 from dplearn.learners.additive import AdditiveClassifier
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.learners.linear import StatisticalQueryLogisticRegression
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.releases.quantiles import quantiles
 

@@ -24,7 +24,7 @@ import numpy as np
 from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
 from dplearn.chance import SystemDice
-from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms import (
     SparseVector,
     choosing_mechanism,

@@ -27,8 +27,8 @@ import numpy as np
 from side_by_side import asked_of, compared, lined_up, options_of, public_generator, shown, write
 
 from dplearn.chance import SystemDice
-from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Floats
+from dplearn.kernels.ranks import SortedCodes
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import median, quantiles, release_quantiles
 

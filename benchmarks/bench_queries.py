@@ -62,8 +62,8 @@ from threadpoolctl import threadpool_limits
 
 from dplearn.domains import Categories, Grid, IntegerRange, Product, Schema
 from dplearn.learners.bins import binned, stacked
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.learners.linear import StatisticalQueryLogisticRegression
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 
 pandas = peer("pandas")
 

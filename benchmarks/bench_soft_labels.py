@@ -44,13 +44,13 @@ from dplearn import (
     SoftLabelTransferClassifier,
 )
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.core.soft_votes import FIXED_POINT_ONE, SoftVotes, soft_tally
-from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot
-from dplearn.ensembles.asking import Scores
-from dplearn.ensembles.base_estimators import standard_estimator, standard_scorer
-from dplearn.ensembles.shards import shards
-from dplearn.ensembles.teachers import train_and_ask
-from dplearn.learners.soft_labels import SoftLabelPlan, probabilities_of
+from dplearn.kernels.votes import FIXED_POINT_ONE, SoftVotes, soft_tally
+from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS, Ballot
+from dplearn.learners.votes.asked import Scores
+from dplearn.learners.votes.online import probabilities_of
+from dplearn.learners.votes.recipe import AggregationPlan, shards
+from dplearn.learners.votes.standard import standard_estimator, standard_scorer
+from dplearn.learners.votes.teachers import train_and_ask
 
 DELTA, QUERIES, DRAWS, CLIP = 1e-6, 1000, 20, 0.001
 EPSILONS = (0.5, 1.0, 3.0)
@@ -117,9 +117,9 @@ def tallied(scores: np.ndarray, n_bins: int) -> SoftVotes:
     return soft_tally(scores, np.full(scores.shape[1], n_bins))
 
 
-def released(plan: SoftLabelPlan, votes: SoftVotes) -> np.ndarray:
+def released(plan: AggregationPlan, votes: SoftVotes) -> np.ndarray:
     """Return what one draw of noise releases; nan where declined, and where it had stopped."""
-    ballot = SoftBallot(plan.guarantee, 2, plan.n_teachers, plan.max_queries, plan.max_abstentions)
+    ballot = Ballot(plan.guarantee, 2, plan.n_teachers, plan.max_queries, plan.max_abstentions)
     scores = SOFT_AGGREGATIONS[plan.aggregation](ballot).attach(SystemDice()).answer(votes)[:, 0]
     return np.append(scores, np.full(len(votes) - len(scores), np.nan))
 
@@ -155,7 +155,7 @@ class Adult:
             for s in self.splits
         ]
 
-    def draws(self, plan: SoftLabelPlan, n_bins: int, number: int) -> list[np.ndarray]:
+    def draws(self, plan: AggregationPlan, n_bins: int, number: int) -> list[np.ndarray]:
         """Return released scores, split after split."""
         found = []
         for place in range(len(self.splits)):
@@ -299,7 +299,7 @@ def apart_rows(options: argparse.Namespace) -> Iterator[Row]:
         yield row("apart", name, [(model.predict_proba(queries)[:, 1], truth)], **more)
 
 
-def apart_row(plan: SoftLabelPlan, scores: np.ndarray, truth: np.ndarray, n_bins: int) -> Row:
+def apart_row(plan: AggregationPlan, scores: np.ndarray, truth: np.ndarray, n_bins: int) -> Row:
     votes = tallied(scores, n_bins)
     draws = [released(plan, votes) for _ in range(3)]
     auto = ", auto" if plan.bin_width == 1 / n_bins else ""

@@ -41,7 +41,7 @@ from dplearn import (
     SyntheticDataClassifier,
 )
 from dplearn.domains import Categories, Schema
-from dplearn.ensembles.base_estimators import standard_estimator
+from dplearn.learners.votes.standard import standard_estimator
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.releases import SyntheticTable
 

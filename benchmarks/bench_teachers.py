@@ -37,10 +37,10 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from dplearn.chance import PublicStream
-from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.base_estimators import standard_estimator
-from dplearn.ensembles.shards import shards
-from dplearn.ensembles.teachers import train_and_ask
+from dplearn.learners.votes.asked import Labels
+from dplearn.learners.votes.recipe import shards
+from dplearn.learners.votes.standard import standard_estimator
+from dplearn.learners.votes.teachers import train_and_ask
 
 SHARD, FEATURES, QUERIES = 200, 20, 1000
 CLASSES = np.array(["no", "yes"])

@@ -25,7 +25,7 @@ import numpy as np
 from side_by_side import asked_of, compared, lined_up, options_of, public_generator, shown, write
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn.learners.threshold import ThresholdClassifier
+from dplearn.learners.rules.threshold import ThresholdClassifier
 
 RECORDS, TESTED, EPSILON = 2000, 10_000, 0.1
 BAR = 0.985

@@ -52,11 +52,11 @@ from dplearn import (
 )
 from dplearn.chance import PublicStream, SystemDice
 from dplearn.domains import Floats, Grid, IntegerRange
-from dplearn.ensembles.asking import Labels
-from dplearn.ensembles.base_estimators import standard_estimator
-from dplearn.ensembles.public_data import PublicData
-from dplearn.ensembles.shards import drawn_shards, shards
-from dplearn.ensembles.teachers import answers_of, train_teachers
+from dplearn.estimator.public_data import PublicData
+from dplearn.learners.votes.asked import Labels
+from dplearn.learners.votes.recipe import drawn_shards, shards
+from dplearn.learners.votes.standard import standard_estimator
+from dplearn.learners.votes.teachers import answers_of, train_teachers
 from dplearn.queries import MeanQuery, central
 from dplearn.releases import grouped, stable_counts_plan
 

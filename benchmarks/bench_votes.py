@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
-from dplearn.core.votes import tally
+from dplearn.kernels.votes import tally
 
 numba = peer("numba")
 

@@ -18,9 +18,9 @@ from threadpoolctl import threadpool_limits
 
 from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.core.gf2 import pack
-from dplearn.estimator.public import PublicOutputs
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations
+from dplearn.estimator.recipe import PublicOutputs
+from dplearn.kernels.gf2 import pack
+from dplearn.learners.parity.parity import PARITY_METHODS, Equations
 from dplearn.theory import parity_sample_size, stable_parity_sizes
 
 ALPHA, BETA, DELTA = 0.1, 0.1, 1e-6

@@ -22,8 +22,8 @@ from dplearn.audit import cases
 from dplearn.audit.case import AuditCase
 from dplearn.fit.support import FEATURES, refused_pair, supported
 from dplearn.privacy import ApproxDP, Approximate, BoundedRange, Composition, Event, Gaussian, PureDP
+from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.shares import equal_shares
-from dplearn.privacy.theorems import least_epsilon
 
 ASKED = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.1}
 BITS = (16, 32, 64)  # a domain has 2**bits values

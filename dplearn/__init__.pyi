@@ -1,7 +1,7 @@
 """dplearn: differentially private learners for scikit-learn, their guarantees executed."""
 
 from dplearn._version import __version__
-from dplearn.ensembles import PublicData, QueriesExhaustedError
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
     AdditiveClassifier,
     AdditiveRegressor,
@@ -24,6 +24,7 @@ from dplearn.learners import (
     SyntheticDataRegressor,
     ThresholdClassifier,
 )
+from dplearn.learners.votes import QueriesExhaustedError
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
 __all__ = [

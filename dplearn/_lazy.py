@@ -6,7 +6,7 @@ stub are carried out one by one. Only for packages of which no name is that of a
 
 >>> import dplearn
 >>> "ThresholdClassifier" in dir(dplearn), dplearn.ThresholdClassifier.__module__
-(True, 'dplearn.learners.threshold')
+(True, 'dplearn.learners.rules.threshold')
 """
 
 import ast
@@ -14,16 +14,11 @@ from collections.abc import Callable
 from importlib import import_module, resources
 from typing import Any
 
-__all__ = ["exports_of_stub"]
-
 
 def exports_of_stub(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub.
 
-    Parameters
-    ----------
-    package : str
-        The package's name. Its stub has a docstring, imports with `from`, and `__all__`.
+    The stub has a docstring, imports with `from`, and `__all__`.
     """
     text = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
     exports: list[str] = []

@@ -9,41 +9,11 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "AUTO",
-    "as_fraction",
-    "check_bool",
-    "check_choice",
-    "check_count",
-    "check_count_or_auto",
-    "check_number",
-    "is_positive",
-    "shown",
-]
-
 AUTO = "auto"  # in place of a number that is computed from public values
 
 
 def as_fraction(value: object) -> Fraction:
-    """Return `value` as an exact fraction; a float stands for its shortest decimal.
-
-    Parameters
-    ----------
-    value : int, float, str, Decimal or Fraction
-        Any finite real number; also a numpy scalar.
-
-    Returns
-    -------
-    Fraction
-        Exact. `0.1` gives 1/10, so ten of them make 1.
-
-    Raises
-    ------
-    TypeError
-        If `value` is a bool or not a number.
-    ValueError
-        If `value` is not finite, or a string that is not a number.
-    """
+    """Return a finite number as an exact fraction; a float stands for its shortest decimal: 0.1 is 1/10."""
     if type(value) is Fraction:
         return value
     if isinstance(value, bool) or not isinstance(value, (int, float, str, Decimal, Fraction)):
@@ -70,23 +40,9 @@ def check_number(
     above: float | Fraction | None = None,
     below: float | Fraction | None = None,
 ) -> Fraction:
-    """Return `value` as an exact fraction if it is a finite number within the bounds.
+    """Return `value` as an exact fraction if it is a finite number within the bounds, else raise.
 
-    Parameters
-    ----------
-    name : str
-        The name of the parameter, for the error message.
-    value : int, float, str, Decimal or Fraction
-        A float stands for its shortest decimal.
-    low, high, above, below : number, optional
-        Bounds: `low` and `high` are inclusive, `above` and `below` are exclusive.
-
-    Raises
-    ------
-    TypeError
-        If `value` is not a number.
-    ValueError
-        If it is not finite or out of bounds.
+    `low` and `high` are inclusive, `above` and `below` are exclusive.
     """
     bounds = (("at least", low), ("at most", high), ("above", above), ("below", below))
 
@@ -112,13 +68,7 @@ def check_number(
 
 
 def is_positive(value: Any) -> bool:
-    """Return whether a parameter that has not been checked is a number above 0.
-
-    Parameters
-    ----------
-    value : object
-        Of any type.
-    """
+    """Return whether a parameter that has not been checked is a number above 0."""
     try:
         return as_fraction(value) > 0
     except (TypeError, ValueError):
@@ -145,6 +95,13 @@ def _as_power(high: int | float) -> str:
     """Return the text of a greatest count; a long power of ten as such."""
     text = str(high)
     return f"10**{len(text) - 1}" if len(text) > 16 and text.strip("0") == "1" else text
+
+
+def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
+    """Return a size that a plan needs; raise an error if it is neither given nor determined by `source`."""
+    if value is None:
+        raise ValueError(f"{name} must be given, since {source} does not determine it")
+    return check_count(name, value, low=low)
 
 
 def check_count_or_auto(name: str, value: Any, *, low: int = 1) -> int | None:

@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["LONGEST", "Written", "brief", "cut", "fitting", "in_full", "listed", "shortened"]
-
 LONGEST = 100  # characters of a domain or a collection in a repr, a message or a card
 _OBJECT = 200  # characters of an estimator, a string, or any other object
 _FIRST = _ENTRY = 60  # of a long collection: characters of all entries that are shown, and of a single entry
@@ -21,13 +19,7 @@ _wanted_in_full: ContextVar[bool] = ContextVar("wanted_in_full", default=False)
 
 
 class Written:
-    """An object whose repr is a given text.
-
-    Parameters
-    ----------
-    text : str
-        The repr.
-    """
+    """An object whose repr is a given text."""
 
     def __init__(self, text: str):
         self.text = text
@@ -52,15 +44,7 @@ def fitting(full: str, short: str) -> str:
 
 
 def listed(entries: Sequence[str], brackets: str) -> str:
-    """Return the entries in brackets; if that is long, the first entries and the number of all.
-
-    Parameters
-    ----------
-    entries : sequence of str
-        The text of each entry.
-    brackets : str
-        The opening and the closing bracket.
-    """
+    """Return the entries in brackets, `[]` for example; of many, the first ones and the number of all."""
     whole = f"{brackets[0]}{', '.join(entries)}{brackets[1]}"
     if len(whole) <= LONGEST:
         return whole
@@ -72,18 +56,7 @@ def listed(entries: Sequence[str], brackets: str) -> str:
 
 
 def brief(value: Any) -> str:
-    """Return the repr of `value`; if that is long, the first entries, the shape or the type.
-
-    Parameters
-    ----------
-    value : object
-        Public.
-
-    Returns
-    -------
-    str
-        About `LONGEST` characters at most; twice as many for an estimator or any other single object.
-    """
+    """Return the repr of a public value; if that is long, the first entries, the shape or the type."""
     text = repr(value)
     if len(text) <= LONGEST or _wanted_in_full.get():
         return text

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from dplearn.chance.entropy import _entropy
+from dplearn.chance.sources import _entropy
 
 __all__ = ["draws_of", "system_draws"]
 

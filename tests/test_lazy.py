@@ -28,9 +28,11 @@ def test_other_names_are_refused(package):
 
 
 def test_subpackages_are_attributes():
-    code = "import dplearn; print(dplearn.releases.median.__name__, dplearn.learners.threshold.__name__)"
+    code = (
+        "import dplearn; print(dplearn.releases.median.__name__, dplearn.learners.rules.threshold.__name__)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["median", "dplearn.learners.threshold"]
+    assert done.stdout.split() == ["median", "dplearn.learners.rules.threshold"]
 
 
 def test_the_package_alone_imports_neither_scikit_learn_nor_scipy():

@@ -17,7 +17,7 @@ numbers = st.fractions(min_value=-100, max_value=100, max_denominator=1000)
 NO_NUMBERS = [None, True, np.True_, [1], 1j, b"1", np.array([1, 2]), np.array([])]
 
 
-# as_fraction: more of it in core/test_exact.py
+# as_fraction: more of it in kernels/test_exact.py
 
 
 @pytest.mark.parametrize("scalar", [np.longdouble(0.5), np.float16(0.5), np.array(0.5)], ids=repr)

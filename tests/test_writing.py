@@ -17,7 +17,7 @@ from dplearn import (
 )
 from dplearn._writing import LONGEST, brief, in_full, listed, shortened
 from dplearn.display import privacy_card
-from dplearn.display.settings import settings_of
+from dplearn.display.described import settings_of
 from dplearn.domains import Bits, Categories, DomainError, IntegerRange, Product, Schema
 from dplearn.model_selection import PrivateSearchCV
 

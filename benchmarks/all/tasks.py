@@ -9,7 +9,7 @@ from bench_tables import DELTA
 from numpy.typing import NDArray
 
 from dplearn.domains import Categories, Grid, Schema
-from dplearn.releases.table_plan import TableColumn, table_columns
+from dplearn.releases.table_columns import TableColumn, table_columns
 
 __all__ = ["DELTA", "N_BINS", "saved"]
 

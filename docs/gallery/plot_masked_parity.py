@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from dplearn import MaskedParityClassifier, ParityClassifier
-from dplearn.learners.masked_parity import masked_rows
+from dplearn.concepts.parities import masked_rows
 from dplearn.queries import MeanQuery, local
 
 warnings.filterwarnings("ignore", "n_samples is")  # few records are what is drawn

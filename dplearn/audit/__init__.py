@@ -1,18 +1,27 @@
 """Verification of privacy guarantees on the real code, by enumeration, replay, sampling and mutants."""
 
-from dplearn.audit.case import Mutant, how_caught
-from dplearn.audit.codes import BonehShawCode, TardosCode, ThresholdCode, UniformCode
-from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
-from dplearn.audit.enumeration import PrivacyReport, enumerate_privacy
-from dplearn.audit.faults import FaultyDice
+from dplearn.audit.case import FaultyDice, Mutant, how_caught
+from dplearn.audit.codes import BonehShawCode, InteriorPointCode, TardosCode, ThresholdCode, UniformCode
+from dplearn.audit.enumeration import (
+    OutputDistribution,
+    PrivacyReport,
+    enumerate_privacy,
+    exact_distribution,
+    least_exp_epsilon,
+)
 from dplearn.audit.fits import fitted_with
-from dplearn.audit.guesses import epsilon_from_guesses, guesses_p_value
-from dplearn.audit.interior_point_code import InteriorPointCode
 from dplearn.audit.outcomes import freeze
-from dplearn.audit.replay import ReplayReport, replay_privacy, replay_violations
-from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
+from dplearn.audit.replay import (
+    RULES,
+    ReplayReport,
+    coin_within,
+    each_moved_by,
+    moved_by,
+    replay_privacy,
+    replay_violations,
+)
 from dplearn.audit.sampling import Evidence, SamplingReport, sample_privacy
-from dplearn.audit.tracing import TraceReport, trace_outputs
+from dplearn.audit.tracing import TraceReport, epsilon_from_guesses, guesses_p_value, trace_outputs
 
 __all__ = [
     "RULES",

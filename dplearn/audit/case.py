@@ -1,6 +1,6 @@
 """Audit cases: a computation, a small universe of records, its claimed guarantee and required evidence.
 
-A `Mutant` is a planted mistake that a case must detect.
+A `Mutant` is a planted mistake that a case must detect. `FaultyDice` raise an error at a chosen draw.
 """
 
 import hashlib
@@ -12,29 +12,27 @@ from importlib import resources
 from itertools import cycle, islice, product
 from typing import Any, NamedTuple
 
-from dplearn.audit.distributions import OutputDistribution
-from dplearn.audit.enumeration import Places, PrivacyReport, enumerate_distributions, report_on
+from dplearn._validation import check_count
+from dplearn.audit.enumeration import (
+    OutputDistribution,
+    Places,
+    PrivacyReport,
+    enumerate_distributions,
+    report_on,
+)
 from dplearn.audit.fits import Fit
-from dplearn.audit.replay import replay_privacy
-from dplearn.audit.rules import RULES, Rule
+from dplearn.audit.replay import RULES, Rule, replay_privacy
 from dplearn.chance import SeededDice
+from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
 
 
 class Required(NamedTuple):
-    """The evidence that a case must give at least; with less, its universe does not exercise the code.
+    """The evidence that a case must give at least; with less, its universe does not exercise the code."""
 
-    Attributes
-    ----------
-    n_distributions : int
-        Least number of distinct output distributions.
-    tightness : float
-        Least ratio of the exact epsilon to the claimed one. It is below 1 if the universe does not contain
-        the worst data, or if the mechanism does not attain the claimed bound; the module of the case explains
-        which.
-    """
-
-    n_distributions: int = 1
+    n_distributions: int = 1  # distinct output distributions
+    # exact epsilon over the claim; below 1 if the universe lacks the worst data, or the bound is not
+    # attained; the module of the case explains which
     tightness: float = 0.0
 
 
@@ -43,46 +41,20 @@ NOTHING_REQUIRED = Required()
 
 @dataclass(frozen=True)
 class AuditCase:
-    """A computation, a universe of records to enumerate, and the claimed guarantee.
+    """A computation, a universe of records to enumerate, and the claimed guarantee."""
 
-    Attributes
-    ----------
-    name : str
-        The NAME in `python -m dplearn audit NAME`.
-    fit : callable
-        `fit(rows, dice)` returns a short text that identifies the outcome, and all published values.
-    universe : sequence
-        The possible records.
-    n : int
-        Number of records. If the claim's neighbours are "add_remove": of the greater of two neighbours.
-    claim : ApproxDP
-        The guarantee to verify.
-    ordered : bool
-        Whether the output distribution may depend on the order of the records.
-    tail_bits : int
-        Draws with infinite support are enumerated up to a probability of 2**-tail_bits; the claim's delta
-        covers the probability that is left out.
-    rules : mapping of primitive to rule, or None
-        Allowed differences between neighbours in a replay; None if the sequence of draws itself depends on
-        private data, as the proof allows.
-    verifies : tuple of str
-        Names of the classes and functions that the computation runs completely, from data to published
-        values.
-    part_of : tuple of str
-        Names of the classes that contain the computation, such as learners that use a mechanism.
-    required : Required
-        The required evidence.
-    """
-
-    name: str
-    fit: Fit
-    universe: Sequence[Hashable]
-    n: int
+    name: str  # the NAME in `python -m dplearn audit NAME`
+    fit: Fit  # `fit(rows, dice)`: a short text that identifies the outcome, and all published values
+    universe: Sequence[Hashable]  # the possible records
+    n: int  # records; if the claim's neighbours are "add_remove", of the greater of two neighbours
     claim: ApproxDP
-    ordered: bool = True
+    ordered: bool = True  # whether the output distribution may depend on the order of the records
+    # infinite supports are enumerated up to 2**-tail_bits; the claim's delta covers the rest
     tail_bits: int = 40
+    # of a replay; None if the sequence of draws itself may depend on private data
     rules: Mapping[str, Rule] | None = field(default_factory=lambda: RULES)
-    verifies: tuple[str, ...] = ()
+    verifies: tuple[str, ...] = ()  # classes and functions that run completely, from data to published values
+    # classes that contain the computation, such as learners that use a mechanism
     part_of: tuple[str, ...] = ()
     required: Required = NOTHING_REQUIRED
 
@@ -159,15 +131,9 @@ class AuditCase:
 
 
 def label_of(seen: Any) -> str:
-    """Return the text that identifies an outcome.
+    """Return the text that identifies an outcome: the first part of a result, or an error.
 
-    The first part of a result, if that is a text, after its warnings; an exception as it is. Such a text has
-    rounded numbers, since the last bits of a logarithm depend on the processor.
-
-    Parameters
-    ----------
-    seen : object
-        Released. An outcome from `observe`.
+    Such a text has rounded numbers, since the last bits of a logarithm depend on the processor.
     """
     if isinstance(seen, tuple) and seen[0] == "warned":
         _, given, result = seen
@@ -220,3 +186,68 @@ def how_caught(mutant: Mutant) -> list[str]:
         ways.append(f"violates replay: {error}")
     ways += [f"violates replay: {found}" for found in case.replay()[:1]]
     return ways
+
+
+class FaultyDice:
+    """Dice that delegate draws to other dice, and raise an error at one of them.
+
+    Parameters
+    ----------
+    dice : Dice or None
+        Source of the outcomes; None if every draw fails.
+    at : int, optional
+        Index of the draw that fails, from 0; by default no draw fails.
+    error : BaseException, default=KeyboardInterrupt()
+        The error that is raised instead of returning the outcome.
+    drawn : bool, default=False
+        Whether the outcome is drawn, and discarded, before the error is raised.
+
+    Attributes
+    ----------
+    n_draws : int
+        Number of outcomes drawn so far.
+
+    Examples
+    --------
+    >>> from dplearn.audit import FaultyDice
+    >>> from dplearn.chance import EnumeratingDice
+    >>> dice = FaultyDice(EnumeratingDice(), at=1, error=OSError("no entropy"))
+    >>> dice.below(6)
+    0
+    >>> dice.below(6)
+    Traceback (most recent call last):
+        ...
+    OSError: no entropy
+    >>> dice.n_draws
+    1
+    """
+
+    def __init__(
+        self,
+        dice: Dice | None,
+        at: int | None = None,
+        error: BaseException | None = None,
+        *,
+        drawn: bool = False,
+    ):
+        self._dice = dice
+        self._at = None if at is None else check_count("at", at)
+        self._error = KeyboardInterrupt() if error is None else error
+        self._drawn = drawn
+        self.n_draws = 0
+
+    def __getattr__(self, primitive: str) -> Any:
+        if primitive.startswith("_"):
+            raise AttributeError(primitive)
+
+        def draw(*arguments: Any, **named: Any) -> Any:
+            failing = self.n_draws == self._at
+            if failing and not self._drawn:
+                raise self._error
+            outcome = getattr(self._dice, primitive)(*arguments, **named)
+            self.n_draws += 1
+            if failing:
+                raise self._error
+            return outcome
+
+        return draw

@@ -38,15 +38,7 @@ class TableFit:
 
 
 def run_on(fit: Fit, rows: Rows) -> Run:
-    """Return the computation on one table, a function of the dice.
-
-    Parameters
-    ----------
-    fit : callable or TableFit
-        `fit(rows, dice)` returns the published values.
-    rows : tuple
-        The records.
-    """
+    """Return the computation on one table, a function of the dice."""
     return fit.on(rows) if isinstance(fit, TableFit) else partial(fit, rows)
 
 
@@ -100,39 +92,16 @@ def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = 
 
 @dataclass(frozen=True, repr=False)
 class Ready:
-    """A fit or a release after all that makes no draw.
-
-    Attributes
-    ----------
-    plan : Plan
-        Public. The plan of the fit or the release.
-    warnings : tuple of Warning
-        The warnings before the draws, which have not been issued.
-    summary : object
-        Private. What the draws are made from.
-    run : callable
-        Maps dice to a fitted estimator, or to the result of the release; as often as is wanted. Warnings
-        after the draws of a fit are issued; those of a release are attributes of its result.
-    """
+    """A fit or a release after all that makes no draw."""
 
     plan: Any
-    warnings: tuple[Warning | str, ...]
-    summary: Any
-    run: Run
+    warnings: tuple[Warning | str, ...]  # before the draws, not issued
+    summary: Any  # Private. What the draws are made from
+    run: Run  # from dice to a fitted estimator, or to the result of the release; as often as is wanted
 
 
 def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) -> Ready:
-    """Read, plan and summarise a table for a fit or a release, without a draw or a charge.
-
-    Parameters
-    ----------
-    of : PrivateEstimator or Recipe
-        An unfitted estimator supplies the parameters; it is not changed, and its ledger is not charged.
-    X, y, groups : object
-        As for the fit or the release.
-    **public : object
-        Public. Further arguments of the fit, such as public rows.
-    """
+    """Read, plan and summarise a table for an estimator or a recipe, without a draw or a charge."""
     caught: list[warnings.WarningMessage] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -160,7 +129,7 @@ def _fitted(unfitted: Any, found: Any, dice: Dice) -> Any:
     """Make the draws of a fit and return the fitted estimator."""
     learner, recipe, plan = _twin(unfitted), found.recipe, _renewed(found.plan)
     recipe.publish(learner, found.table.facts, recipe.run(found.summary, plan, dice), plan)
-    for text in recipe.told(learner, plan):
+    for text in recipe.late_warnings(learner, plan):
         warnings.warn(text, UserWarning, stacklevel=2)
     return learner
 
@@ -172,33 +141,25 @@ def refitted(model: Any) -> Callable[[], Any]:
 
 @dataclass(frozen=True)
 class WholeFit:
-    """The fit of an estimator, all of it on each path.
+    """The fit of an estimator, all of it on each path."""
 
-    Attributes
-    ----------
-    make : callable
-        Factory of the unfitted estimator.
-    table : callable
-        Maps records to X and y for the estimator.
-    shown : callable
-        Maps the fitted estimator to a short text that identifies the outcome, and to all published values.
-    public : mapping
-        Further public arguments of the fit, such as public rows.
-    groups : callable, optional
-        Maps records to the groups of the rows of X, where a record is a group of rows.
-    """
-
-    make: Callable[[], Any]
-    table: Callable[[Rows], tuple[Any, Any]]
+    make: Callable[[], Any]  # an unfitted estimator
+    table: Callable[[Rows], tuple[Any, Any]]  # X and y of records
+    # a short text that identifies the outcome, and all published values
     shown: Callable[[Any], tuple[str, Any]]
+    # further arguments of the fit, such as public rows
     public: Mapping[str, Any] = field(default_factory=dict)
-    groups: Callable[[Rows], Any] | None = None
+    groups: Callable[[Rows], Any] | None = None  # of the rows of X, where a record is a group of rows
+    parted: bool = False  # the table is in two parts, the first row and all others
 
     def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = self.table(rows)
         with _notes_on_few(self.n_records(rows, X)) as notes:
-            learner = self.make()
-            learner._fit(X, y, dice, **self.more(rows))
+            learner, more = self.make(), self.more(rows)
+            if self.parted and self.groups is not None:  # a column of the table holds them
+                frame: Any = import_module("pandas").DataFrame  # which is an optional package
+                X, more["groups"] = frame(X).assign(group=more["groups"]), "group"
+            learner._fit(*(two_parts(X, y) if self.parted else (X, y)), dice, **more)
             text, published = self.shown(learner)
         return text, (published, notes)
 
@@ -210,56 +171,18 @@ class WholeFit:
         """Return the number of records, which are the groups of rows of X if there are groups."""
         return len(X) if self.groups is None else len(set(self.groups(rows)))
 
-    def in_two_parts(self) -> "PartedFit":
+    def in_two_parts(self) -> "WholeFit":
         """Return the same fit on a table in two parts."""
-        return PartedFit(self)
-
-
-@dataclass(frozen=True)
-class PartedFit:
-    """The fit of an estimator on a table in two parts, the first record and all others.
-
-    Where a record is a group of rows, the first row and all others.
-
-    Attributes
-    ----------
-    whole : WholeFit
-        The same fit on the table in memory.
-    """
-
-    whole: WholeFit
-
-    def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
-        X, y = self.whole.table(rows)
-        with _notes_on_few(self.whole.n_records(rows, X)) as notes:
-            learner = self.whole.make()
-            more = self.whole.more(rows)
-            if self.whole.groups is not None:  # a column of the table holds them
-                frame: Any = import_module("pandas").DataFrame  # which is an optional package
-                X = frame(X).assign(group=more["groups"])
-                more["groups"] = "group"
-            learner._fit(*two_parts(X, y), dice, **more)
-            text, published = self.whole.shown(learner)
-        return text, (published, notes)
+        return replace(self, parted=True)
 
 
 @dataclass(frozen=True)
 class IncrementalFit:
-    """Calls of `partial_fit` of an estimator, each of one record, all of it on each path.
+    """Calls of `partial_fit` of an estimator, all of it on each path."""
 
-    Attributes
-    ----------
-    whole : WholeFit
-        The estimator, its tables, and what is shown after each call.
-    epsilons : tuple
-        The epsilon of each call.
-    calls : callable, optional
-        Maps records to the records of each call. None: each call has one of them.
-    """
-
-    whole: WholeFit
-    epsilons: tuple[Any, ...]
-    calls: Callable[[Rows], list[Rows]] | None = None
+    whole: WholeFit  # the estimator, its tables, and what is shown after each call
+    epsilons: tuple[Any, ...]  # of each call
+    calls: Callable[[Rows], list[Rows]] | None = None  # the records of each call; None: one each
 
     def __call__(self, rows: Rows, dice: Dice) -> tuple[str, Any]:
         learner = self.whole.make()
@@ -280,19 +203,13 @@ def two_parts(X: Any, y: Any) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class StagedFit(TableFit):
-    """The fit of an estimator, with what makes no draw run once a table, and the rest once a path.
-
-    Attributes
-    ----------
-    whole : WholeFit
-        The same fit all of it on each path.
-    """
+    """The fit of an estimator, with what makes no draw run once a table, and the rest once a path."""
 
     whole: WholeFit
 
-    def in_two_parts(self) -> PartedFit:
+    def in_two_parts(self) -> WholeFit:
         """Return the fit on a table in two parts, all of it on each path."""
-        return PartedFit(self.whole)
+        return self.whole.in_two_parts()
 
     def on(self, rows: Rows) -> Run:
         """Return the fit on one table, which is read when it is first called."""
@@ -321,24 +238,13 @@ class StagedFit(TableFit):
 
 @dataclass(frozen=True)
 class ReleaseFit(TableFit):
-    """A release, with all that makes no draw done once a table.
+    """A release, with all that makes no draw done once a table."""
 
-    Attributes
-    ----------
-    make : callable
-        Factory of the release.
-    values : callable
-        Maps records to X of the release, or to a pair of X and y.
-    shown : callable
-        Maps the result to a short text that identifies the outcome, and to all published values.
-    groups : callable, optional
-        Maps records to the groups of the values, where a record is a group.
-    """
-
-    make: Callable[[], Recipe]
-    values: Callable[[Rows], Any]
+    make: Callable[[], Recipe]  # the release
+    values: Callable[[Rows], Any]  # X of records, or a pair of X and y
+    # a short text that identifies the outcome, and all published values
     shown: Callable[[Any], tuple[str, Any]]
-    groups: Callable[[Rows], Any] | None = None
+    groups: Callable[[Rows], Any] | None = None  # of the values, where a record is a group
 
     def in_two_parts(self) -> "ReleaseFit":
         """Return the same release of a table in two parts, the first record and all others."""

@@ -2,19 +2,186 @@
 
 Enumeration computes epsilon on small universes. Replay checks, on data of any size, an assumption of the
 proof: that neighbours make the same draws in the same order, with arguments that differ by at most the
-claimed sensitivity.
+claimed sensitivity, as the rules state it.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 from typing import Any
 
 from dplearn._validation import check_count
-from dplearn.audit.distributions import Run, observe
-from dplearn.audit.rules import RULES, SELECTIONS, Rule
+from dplearn.audit.enumeration import Run, observe
 from dplearn.chance import Draw, ReplayDice, SeededDice
 from dplearn.chance.dice import Dice
+from dplearn.kernels.exact import at_most_exp
+from dplearn.privacy import ApproxDP
+
+Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]
+
+#: Primitives that select a group; a uniform draw from the selected group, of any size, may follow.
+SELECTIONS = ("power_weighted", "permute_and_flip")
+
+
+def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    """Allow no difference."""
+    return mine == theirs
+
+
+def groups_within(sensitivity: int) -> Rule:
+    """Return the rule for a selection in which each candidate's cost moves by at most `sensitivity`.
+
+    A matching of the candidates in which every cost differs by at most s exists exactly if the sorted costs
+    differ by at most s at every rank: for every c, in both directions, the number of candidates with cost
+    <= c is at most the number with cost <= c + s on the neighbour.
+    """
+    return partial(_matched, sensitivity)
+
+
+def _matched(by: int, mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    same_rest = mine[0] == theirs[0] and sum(mine[2]) == sum(theirs[2])
+    return same_rest and _dominated(by, mine, theirs) and _dominated(by, theirs, mine)
+
+
+def _dominated(by: int, mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+    at_most = dict(zip(*_cumulated(theirs), strict=True))
+    bounds = sorted(at_most)
+    for cost, number in zip(*_cumulated(mine), strict=True):
+        reached = [bound for bound in bounds if bound <= cost + by]
+        if number > (at_most[reached[-1]] if reached else 0):
+            return False
+    return True
+
+
+def _cumulated(arguments: tuple[Any, ...]) -> tuple[list[int], list[int]]:
+    _, costs, multiplicities = arguments
+    pairs = sorted(zip(costs, multiplicities, strict=True))
+    return [cost for cost, _ in pairs], list(accumulate(number for _, number in pairs))
+
+
+def moved_by(sensitivity: int) -> Rule:
+    """Return the rule for noise on counts that together move by at most `sensitivity`.
+
+    The noise of a count that is published within low..high lies between low - count and high - count; a
+    noisy test of a count compares the noise with a threshold minus the count. So the ends of a draw move by
+    the negative of the count's difference: both ends by the same amount, and those of all draws by at most
+    `sensitivity` in sum.
+
+    Parameters
+    ----------
+    sensitivity : int
+        The greatest change of all counts together, in the L1 norm, at least 0.
+
+    Returns
+    -------
+    callable
+        A value of the mapping `rules` of `replay_privacy`.
+
+    Examples
+    --------
+    >>> from dplearn.audit import moved_by
+    >>> rule = moved_by(1)
+    >>> rule((0.5, -3, 7), (0.5, -4, 6)), rule((0.5, -3, 7), (0.5, -5, 5))
+    (True, False)
+    """
+    return partial(_ends_moved, lambda move: sum(map(abs, move)) <= sensitivity)
+
+
+def each_moved_by(sensitivity: int) -> Rule:
+    """Return the rule for draws made together, in which each end moves by at most `sensitivity`.
+
+    Parameters
+    ----------
+    sensitivity : int
+        The greatest change of an end, at least 0.
+
+    Returns
+    -------
+    callable
+        A value of the mapping `rules` of `replay_privacy`.
+
+    Examples
+    --------
+    >>> from dplearn.audit import each_moved_by
+    >>> rule = each_moved_by(1)
+    >>> rule((0.5, -3, 7), (0.5, -4, 6)), rule((0.5, -3, 7), (0.5, -5, 5))
+    (True, False)
+    """
+    return partial(_ends_moved, lambda move: max(map(abs, move), default=0) <= sensitivity)
+
+
+def coin_within(privacy: ApproxDP) -> Rule:
+    """Return the rule for a coin with a private bias, whose privacy cost is `privacy`.
+
+    Parameters
+    ----------
+    privacy : ApproxDP
+        The guarantee of the coin: of both outcomes, for both orders of the neighbours.
+
+    Returns
+    -------
+    callable
+        A value of the mapping `rules` of `replay_privacy`.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from dplearn.audit import coin_within
+    >>> from dplearn.privacy import ApproxDP
+    >>> rule = coin_within(ApproxDP(1))
+    >>> rule((Fraction(1, 2),), (Fraction(3, 4),)), rule((Fraction(1, 2),), (Fraction(9, 10),))
+    (True, False)
+    """
+
+    def allowed(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
+        p, q = mine[0], theirs[0]
+        return all(_within(a, b, privacy) for a, b in ((p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)))
+
+    return allowed
+
+
+def _within(p: Fraction, q: Fraction, privacy: ApproxDP) -> bool:
+    """Return whether p <= exp(epsilon) q + delta."""
+    excess = p - privacy.delta
+    return excess <= 0 or (q > 0 and at_most_exp(excess / q, privacy.epsilon))
+
+
+def _ends_moved(
+    allowed: Callable[[tuple[int, ...]], bool], mine: tuple[Any, ...], theirs: tuple[Any, ...]
+) -> bool:
+    if mine[0] != theirs[0] or mine[3:] != theirs[3:]:
+        return False
+    # An end that is infinite in one run only, or two ends that move differently, give two entries.
+    moves = {_moves(a, b) for a, b in zip(mine[1:3], theirs[1:3], strict=True)} - {None}
+    # A scalar end applies to each of several draws.
+    draws = (mine[3] if len(mine) > 3 else None) or 1
+    spread = [move * draws if len(move) == 1 else move for move in moves if move is not None]
+    return len(set(spread)) <= 1 and all(map(allowed, spread))
+
+
+def _moves(mine: Any, theirs: Any) -> tuple[int, ...] | None:
+    """Return the difference of an end, or of an array of ends; None if it is infinite in both runs."""
+    if mine is None and theirs is None:
+        return None
+    if mine is None or theirs is None or isinstance(mine, tuple) != isinstance(theirs, tuple):
+        return (1 << 64,)
+    if isinstance(mine, tuple):
+        return tuple(b - a for a, b in zip(mine, theirs, strict=True))
+    return (theirs - mine,)
+
+
+#: The default rule of each primitive.
+RULES: Mapping[str, Rule] = {
+    "below": equal_arguments,
+    "bernoulli": equal_arguments,
+    "power_weighted": groups_within(1),
+    "permute_and_flip": groups_within(1),
+    "discrete_laplace": moved_by(1),
+    "geometric": moved_by(1),
+    "discrete_gaussian": equal_arguments,
+}
 
 
 def replay_violations(run: Run, neighbour: Run, dice: Dice, rules: Mapping[str, Rule] = RULES) -> list[str]:

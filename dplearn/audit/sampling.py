@@ -15,17 +15,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import exp
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
-from dplearn.audit.distributions import observe
+from dplearn.audit.enumeration import observe
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.core.confidence_bounds import success_bounds
-from dplearn.core.exact import at_most_exp, exp_bounds, log_bounds
+from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels.exact import at_most_exp, exp_bounds, log_bounds
 from dplearn.privacy import ApproxDP
 
 # The upper bound from n samples is at least ln(2) / n, so above 1e-10; exp(30) times it is above 1. Greater
@@ -258,16 +258,6 @@ def _tested(
     return Evidence(bins.event(mask), _SIDES[side], (mine, theirs), n, low, high)
 
 
-class _Source(Protocol):
-    """A source of outcomes, with a suitable partition into bins."""
-
-    def draw(self, data: Any, size: int) -> Any:
-        """Return `size` outcomes."""
-
-    def bins(self, samples: list[Any]) -> "Bins":
-        """Return bins that suit these samples."""
-
-
 class _Singles:
     """Outcomes drawn one by one, frozen."""
 
@@ -313,22 +303,13 @@ class _Batches:
         return Intervals(np.concatenate(samples))
 
 
+_Source = _Singles | _Batches
+
+
 def _rounded_down(x: Fraction) -> float:
     """Return the greatest float that is not above x, or the one below it."""
     rounded = float(x)
     return rounded if Fraction(rounded) <= x else math.nextafter(rounded, -math.inf)
-
-
-class Bins(Protocol):
-    """A partition of all outcomes into bins 0, 1, 2, ...."""
-
-    size: int
-
-    def place(self, outcomes: Any) -> NDArray[np.int64]:
-        """Return the bin of each outcome."""
-
-    def event(self, mask: Mask) -> tuple[Any, ...]:
-        """Return the outcomes in these bins."""
 
 
 class Names:
@@ -367,6 +348,9 @@ class Intervals:
         ends = [None, *self._starts[1:].tolist(), None]
         edges = np.flatnonzero(np.diff(np.r_[False, mask, False]))
         return tuple((ends[i], ends[j]) for i, j in zip(edges[::2], edges[1::2], strict=True))
+
+
+Bins = Names | Intervals  # a partition of all outcomes
 
 
 def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> list[tuple[int, Mask]]:

@@ -7,11 +7,10 @@ Public choices are drawn from a `PublicStream`.
 """
 
 from dplearn.chance.dice import Dice
-from dplearn.chance.entropy import SystemDice
 from dplearn.chance.enumerating import EnumeratingDice, enumerate_paths
 from dplearn.chance.public import PublicStream, public_seed
 from dplearn.chance.replay import Draw, ReplayDice
-from dplearn.chance.seeded import SeededDice, dice_for
+from dplearn.chance.sources import SeededDice, SystemDice, dice_for
 
 __all__ = [
     "Dice",

@@ -18,7 +18,7 @@ from dplearn.chance.dice import (
     check_size,
     one_or_many,
 )
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.chance.seeded import SeededDice, dice_for
+from dplearn.chance.sources import SeededDice, dice_for
 
 _PUBLIC = "public"  # separates these streams from the noise of the same seed
 _SEED_BITS = 256

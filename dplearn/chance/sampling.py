@@ -36,7 +36,7 @@ from dplearn.chance.dice import (
     one_moved_into,
     one_or_many,
 )
-from dplearn.core.exact import fixed_decay, fixed_power, log_bounds
+from dplearn.kernels.exact import fixed_decay, fixed_power, log_bounds
 
 BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
 

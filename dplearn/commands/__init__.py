@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from dplearn._version import __version__
-from dplearn.commands.refusal import Refusal
+from dplearn.commands.options import Refusal
 
 _DESCRIPTION = "Differentially private learners: a demonstration (the default), fit, predict, ledger, audit."
 #: The module of each command, whose `add_NAME` adds the options, and its help.

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from difflib import get_close_matches
 
 from dplearn.audit.traced import CONTROL, TRACED
-from dplearn.commands.refusal import Refusal
-from dplearn.display.evidence import names_of_cases
+from dplearn.commands.options import FLAG, Refusal, add_options
+from dplearn.display.described import names_of_cases
 
 _FEW = 8  # the greatest number of cases listed in a message
 _WHAT = """Run the installed code over every outcome of every dataset of a small universe; all cases take
@@ -23,13 +23,11 @@ not, or if a claim is."""
 def add_audit(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `audit`."""
     parser.description = _WHAT
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help=f"which (default all): {', '.join(names_of_cases())}"
-    )
-    parser.add_argument(
-        "--trace",
-        action="store_true",
-        help=f"trace learners of several labels instead; NAME is then one of {', '.join(TRACED)}",
+    trace = f"trace learners of several labels instead; NAME is then one of {', '.join(TRACED)}"
+    add_options(
+        parser,
+        ("names", "NAME", f"which (default all): {', '.join(names_of_cases())}", {"nargs": "*"}),
+        ("--trace", None, trace, FLAG),
     )
     parser.set_defaults(run=run)
 

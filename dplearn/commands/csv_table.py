@@ -20,7 +20,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from dplearn.commands.refusal import Refusal
+from dplearn.commands.options import FLAG, LIST, Refusal, add_options
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _SPELLED = {"tab": "\t", "\\t": "\t"}
@@ -71,24 +71,15 @@ class Table:
 
 def add_format(parser: argparse.ArgumentParser) -> None:
     """Add the options for the format of a CSV file."""
-    parser.add_argument(
-        "--separator", default=",", metavar="S", help="the character between cells: , (default) ; | or tab"
-    )
-    header = parser.add_mutually_exclusive_group()
-    header.add_argument(
-        "--header",
-        action="store_true",
-        default=None,
-        help="the first line names the columns, even if it looks like a record; the names are public",
-    )
-    header.add_argument(
-        "--no-header",
-        action="store_false",
-        dest="header",
-        help="the first line is a record; the columns are named x0, x1, ...",
-    )
-    header.add_argument(
-        "--columns", metavar="A,B,...", help="the first line is a record, and these are the columns' names"
+    between = "the character between cells: , (default) ; | or tab"
+    add_options(parser, ("--separator", "S", between, {"default": ","}))
+    names = "the first line names the columns, even if it looks like a record; the names are public"
+    record = "the first line is a record; the columns are named x0, x1, ..."
+    add_options(
+        parser.add_mutually_exclusive_group(),
+        ("--header", None, names, {**FLAG, "default": None}),
+        ("--no-header", None, record, {"action": "store_false", "dest": "header"}),
+        ("--columns", LIST, "the first line is a record, and these are the columns' names"),
     )
 
 

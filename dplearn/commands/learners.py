@@ -7,11 +7,10 @@ rest of the command is the same for both.
 import argparse
 import json
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from dplearn.commands.csv_table import Table, listed
-from dplearn.commands.refusal import Refusal, public
+from dplearn.commands.options import Refusal, public
 from dplearn.domains import Categories, Domain, DomainError, Learn, Schema
 from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
@@ -41,7 +40,7 @@ from dplearn.learners import (
     ThresholdClassifier,
 )
 from dplearn.preprocessing import CellEncoder
-from dplearn.records.targets import TargetRange
+from dplearn.table.targets import TargetRange
 
 Learner = PrivateClassifier | PrivateRegressor
 
@@ -257,64 +256,27 @@ def _wants_numbers(domain: Domain) -> bool:
     return domain.numbers if isinstance(domain, Categories) else domain.numeric
 
 
-class Task(ABC):
-    """What is predicted, and what follows from it."""
-
-    name: ClassVar[str]
-    learners: ClassVar[Mapping[str, type[Learner]]]
-    _advice: ClassVar[str]  # for records with an empty target
-
-    @abstractmethod
-    def parameters(self, options: argparse.Namespace, schema: Schema | None) -> dict[str, Any]:
-        """Return the parameters of a learner that the options of this task set; refuse those of the other."""
-
-    @abstractmethod
-    def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
-        """Return the target of each record of the table, which was read from the file `source`."""
-
-    @abstractmethod
-    def check(self, y: NDArray[Any], learner: Any, options: argparse.Namespace) -> dict[str, int]:
-        """Refuse targets that the learner does not support; return the arguments of its plan about them."""
-
-    @abstractmethod
-    def notes(self, learner: Any) -> list[str]:
-        """Return the lines about the targets of a fitted learner."""
-
-    @abstractmethod
-    def score(self, y: NDArray[Any], predicted: NDArray[Any]) -> tuple[str, float]:
-        """Return the name and the value of the score on a public test file."""
-
-    def check_test(self, y: NDArray[Any], source: Any) -> None:  # noqa: B027 - of use to subclasses
-        """Refuse targets of a public test file on which no score is defined."""
-
-    def _cells(self, table: Table, target: str, source: Any) -> list[str]:
-        """Return the cells of the target, none of them empty."""
-        if target not in table.names:
-            raise Refusal(f"{source}: must have the target column {target!r}{table.missing(target)}")
-        cells = table.column(target)
-        if "" in cells:
-            raise Refusal(f"{source}: column {target!r} must have no empty cell: {self._advice}")
-        return cells
+def _target_cells(table: Table, target: str, source: Any, advice: str) -> list[str]:
+    """Return the cells of the target, none of them empty."""
+    if target not in table.names:
+        raise Refusal(f"{source}: must have the target column {target!r}{table.missing(target)}")
+    cells = table.column(target)
+    if "" in cells:
+        raise Refusal(f"{source}: column {target!r} must have no empty cell: {advice}")
+    return cells
 
 
-class Classification(Task):
+class Classification:
     """The target is a label."""
 
-    name = "classification"
-    learners = CLASSIFIERS
-    _advice = (
-        "leave records without a label out, if how many remain may be public, or give them a label of their"
-        " own, such as unknown"
-    )
+    learners: Mapping[str, type[Learner]] = CLASSIFIERS
 
     def parameters(self, options: argparse.Namespace, schema: Schema | None) -> dict[str, Any]:
-        """Return `classes`, if they are declared."""
-        for option, given in (
-            ("--target-range", options.target_range),
-            ("--clip-target", options.clip_target),
-        ):
-            if given:
-                raise Refusal(f"{option} goes with --task regression, which predicts numbers")
+        """Return the parameters of a learner: `classes`, if they are declared."""
+        for name in ("target_range", "clip_target"):
+            if getattr(options, name):
+                option = name.replace("_", "-")
+                raise Refusal(f"--{option} goes with --task regression, which predicts numbers")
         described = None if schema is None or schema.labels is None else list(map(str, schema.labels))
         if options.labels is None:
             return {} if described is None else {"classes": described}
@@ -329,11 +291,18 @@ class Classification(Task):
         return {"classes": labels}
 
     def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
-        """Return the labels, as texts."""
-        return np.array(self._cells(table, options.target, source))
+        """Return the labels, as texts, of a table that was read from the file `source`."""
+        advice = (
+            "leave records without a label out, if how many remain may be public, or give them a label of"
+            " their own, such as unknown"
+        )
+        return np.array(_target_cells(table, options.target, source, advice))
 
     def check(self, y: NDArray[Any], learner: Any, options: argparse.Namespace) -> dict[str, int]:
-        """Refuse labels that are not declared, too many labels, and fewer or more than the learner takes."""
+        """Refuse labels that are not declared, too many labels, and fewer or more than the learner takes.
+
+        Return the arguments of its plan about the labels.
+        """
         found, declared = set(y.tolist()), learner.classes
         if declared is None and len(found) >= (most := _most_labels(len(y))):
             raise Refusal(
@@ -367,17 +336,18 @@ class Classification(Task):
             " declares them."
         ]
 
+    def check_test(self, y: NDArray[Any], source: Any) -> None:
+        """Refuse labels of a public test file on which no accuracy is defined: there are none."""
+
     def score(self, y: NDArray[Any], predicted: NDArray[Any]) -> tuple[str, float]:
-        """Return the accuracy."""
+        """Return the accuracy on a public test file."""
         return "Accuracy", float(np.mean(predicted == y))
 
 
-class Regression(Task):
-    """The target is a number in a public range."""
+class Regression:
+    """The target is a number in a public range; the methods are those of `Classification`."""
 
-    name = "regression"
-    learners = REGRESSORS
-    _advice = "leave records without a target out, if how many remain may be public"
+    learners: Mapping[str, type[Learner]] = REGRESSORS
 
     def parameters(self, options: argparse.Namespace, schema: Schema | None) -> dict[str, Any]:  # noqa: ARG002 - as for labels
         """Return `target_range` and `clip_target`."""
@@ -397,7 +367,9 @@ class Regression(Task):
 
     def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
         """Return the numbers."""
-        numbers = np.array([_finite(cell) for cell in self._cells(table, options.target, source)])
+        advice = "leave records without a target out, if how many remain may be public"
+        cells = _target_cells(table, options.target, source, advice)
+        numbers = np.array([_finite(cell) for cell in cells])
         if np.isnan(numbers).any():
             raise Refusal(
                 f"{source}: column {options.target!r} must hold finite numbers with --task regression, and"
@@ -431,7 +403,8 @@ class Regression(Task):
             raise Refusal(f"{source}: --test must hold two different numbers of the target, for R^2")
 
 
-TASKS: dict[str, Task] = {task.name: task for task in (Classification(), Regression())}
+Task = Classification | Regression
+TASKS: dict[str, Task] = {"classification": Classification(), "regression": Regression()}
 
 
 def _bounds(text: str) -> tuple[float, float]:

@@ -4,7 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from dplearn.commands.refusal import Refusal, public
+from dplearn.commands.options import FLAG, PATH, Refusal, add_options, public
 from dplearn.privacy import PrivacyLedger
 
 _WHAT = """Show a ledger: its budget, its charges and the remaining budget. With --create, make one; fit then
@@ -15,12 +15,15 @@ undone."""
 def add_ledger(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `ledger`."""
     parser.description = _WHAT
-    parser.add_argument("file", type=Path, help="the ledger's file")
-    parser.add_argument("--create", action="store_true", help="make it; it must not exist")
-    parser.add_argument("--epsilon", metavar="E", help="with --create: the budget for all fits together")
-    parser.add_argument("--delta", metavar="D", help="with --create: the same for delta (default 0)")
-    parser.add_argument("--rho", metavar="R", help="with --create, in place of epsilon and delta")
-    parser.add_argument("--json", action="store_true", help="print the records as JSON")
+    add_options(
+        parser,
+        ("file", None, "the ledger's file", PATH),
+        ("--create", None, "make it; it must not exist", FLAG),
+        ("--epsilon", "E", "with --create: the budget for all fits together"),
+        ("--delta", "D", "with --create: the same for delta (default 0)"),
+        ("--rho", "R", "with --create, in place of epsilon and delta"),
+        ("--json", None, "print the records as JSON", FLAG),
+    )
     parser.set_defaults(run=run)
 
 

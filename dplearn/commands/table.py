@@ -39,11 +39,11 @@ from dplearn.commands.learners import (
     set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
-from dplearn.commands.refusal import Refusal, public
+from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Refusal, add_options, public
 from dplearn.domains import Schema
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
-from dplearn.privacy.base import in_words
+from dplearn.privacy.guarantees import in_words
 
 _VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
 _OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}
@@ -67,103 +67,80 @@ is taken from the table unless --labels or the schema lists them.
 def add_fit(fit: argparse.ArgumentParser) -> None:
     """Add the options of the command `fit`."""
     fit.description = _FIT
-    fit.add_argument("table", type=Path, help="CSV file, .csv or .csv.gz; private")
-    fit.add_argument("--target", required=True, metavar="COLUMN", help="the column to predict")
-    fit.add_argument(
-        "--task",
-        choices=list(TASKS),
-        default=next(iter(TASKS)),
-        help="classification (default): the target is a label; regression: a number",
-    )
-    fit.add_argument("--out", required=True, type=Path, metavar="MODEL", help="where to write the model")
-    _add_learner(fit)
-    _add_declarations(fit)
-    fit.add_argument("--ledger", type=Path, metavar="FILE", help="the ledger to charge the fit to")
-    fit.add_argument(
-        "--test",
-        type=Path,
-        metavar="FILE",
-        help="CSV file to measure accuracy on, or R^2; you declare it public",
+    add_options(
+        fit,
+        ("table", None, "CSV file, .csv or .csv.gz; private", PATH),
+        ("--target", "COLUMN", "the column to predict", NEEDED),
+        (
+            "--task",
+            None,
+            "classification (default): the target is a label; regression: a number",
+            {"choices": list(TASKS), "default": next(iter(TASKS))},
+        ),
+        ("--out", "MODEL", "where to write the model", {**NEEDED, **PATH}),
+        (
+            "--learner",
+            "NAME",
+            f"{', '.join(CLASSIFIERS)}, or {AUTO} (default): additive, or stump for few records; for numbers"
+            f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
+            {"default": AUTO},
+        ),
+        ("--epsilon", "E", "privacy budget of this fit (default 1)", {"default": "1"}),
+        ("--delta", "D", "the same for delta (default: the learner's own; 0 if the ledger has none)"),
+        (
+            "--no-interactions",
+            None,
+            "make an additive model a sum of effects of single columns, which can all be read and drawn",
+            FLAG,
+        ),
+        (
+            "--set",
+            "PARAMETER=VALUE",
+            "a parameter of the learner, such as method=permute_and_flip; may be repeated",
+            {"action": "append", "default": [], "dest": "settings"},
+        ),
+        ("--schema", "FILE", "JSON description of the columns", PATH),
+        (
+            "--numbers",
+            LIST,
+            "columns of numbers, in which a cell that is no number is read as missing; all others are"
+            " categories, and the schema is learned privately; --learner linear needs this, or --schema",
+        ),
+        ("--integers", LIST, "columns of integers; otherwise as --numbers"),
+        ("--labels", LIST, "all labels that can occur, separated by commas"),
+        ("--target-range", "LOW,HIGH", "public bounds on a target of regression, such as -5,5"),
+        (
+            "--clip-target",
+            None,
+            "move targets outside the range to the nearest bound; without it they are refused",
+            FLAG,
+        ),
+        ("--ledger", "FILE", "the ledger to charge the fit to", PATH),
+        ("--test", "FILE", "CSV file to measure accuracy on, or R^2; you declare it public", PATH),
     )
     add_format(fit)
     fit.set_defaults(run=run_fit)
 
 
-def _add_learner(fit: argparse.ArgumentParser) -> None:
-    """Add the options for the learner and its parameters."""
-    fit.add_argument(
-        "--learner",
-        default=AUTO,
-        metavar="NAME",
-        help=f"{', '.join(CLASSIFIERS)}, or {AUTO} (default): additive, or stump for few records; for numbers"
-        f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
-    )
-    fit.add_argument("--epsilon", default="1", metavar="E", help="privacy budget of this fit (default 1)")
-    fit.add_argument(
-        "--delta",
-        metavar="D",
-        help="the same for delta (default: the learner's own; 0 if the ledger has none)",
-    )
-    fit.add_argument(
-        "--no-interactions",
-        action="store_true",
-        help="make an additive model a sum of effects of single columns, which can all be read and drawn",
-    )
-    fit.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="PARAMETER=VALUE",
-        help="a parameter of the learner, such as method=permute_and_flip; may be repeated",
-    )
-
-
-def _add_declarations(fit: argparse.ArgumentParser) -> None:
-    """Add the options for what is public about the columns and the target."""
-    fit.add_argument("--schema", type=Path, metavar="FILE", help="JSON description of the columns")
-    fit.add_argument(
-        "--numbers",
-        metavar="A,B,...",
-        help="columns of numbers, in which a cell that is no number is read as missing; all others are"
-        " categories, and the schema is learned privately; --learner linear needs this, or --schema",
-    )
-    fit.add_argument("--integers", metavar="A,B,...", help="columns of integers; otherwise as --numbers")
-    fit.add_argument("--labels", metavar="A,B,...", help="all labels that can occur, separated by commas")
-    fit.add_argument(
-        "--target-range",
-        metavar="LOW,HIGH",
-        help="public bounds on a target of regression, such as -5,5",
-    )
-    fit.add_argument(
-        "--clip-target",
-        action="store_true",
-        help="move targets outside the range to the nearest bound; without it they are refused",
-    )
-
-
 def add_predict(predict: argparse.ArgumentParser) -> None:
     """Add the options of the command `predict`."""
-    predict.add_argument(
-        "model", type=Path, help="a model that fit wrote, from a trusted source: loading it runs its code"
-    )
-    predict.add_argument("table", type=Path, help="CSV file with the columns that the model was fitted on")
-    predict.add_argument(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="CSV",
-        help="where to write the predictions: .csv or .csv.gz",
-    )
-    predict.add_argument(
-        "--probabilities",
-        action="store_true",
-        help="also write a column for each label, named 'probability of LABEL'",
-    )
-    predict.add_argument(
-        "--intervals",
-        action="store_true",
-        help="also write the columns low and high, the ends of 95 %% intervals of new targets",
+    add_options(
+        predict,
+        ("model", None, "a model that fit wrote, from a trusted source: loading it runs its code", PATH),
+        ("table", None, "CSV file with the columns that the model was fitted on", PATH),
+        ("--out", "CSV", "where to write the predictions: .csv or .csv.gz", {**NEEDED, **PATH}),
+        (
+            "--probabilities",
+            None,
+            "also write a column for each label, named 'probability of LABEL'",
+            FLAG,
+        ),
+        (
+            "--intervals",
+            None,
+            "also write the columns low and high, the ends of 95 %% intervals of new targets",
+            FLAG,
+        ),
     )
     add_format(predict)
     predict.set_defaults(run=run_predict)

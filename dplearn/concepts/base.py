@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn._writing import brief
-from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.domains import Bits, Domain, Product
+from dplearn.kernels.grouping import group_counts, nth_equal
 
 Labels = NDArray[np.intp]  # label codes 0..n_labels-1
 
@@ -317,21 +317,17 @@ class ListedMembers(CountedClass):
 
     @property
     def size(self) -> int:
-        """The number of listed members."""
         return len(self._positions)
 
     @property
     def assumes(self) -> tuple[str, ...]:
-        """The assumptions of the class."""
         return self._concepts.assumes
 
     def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
-        """Return the number of errors of each listed member."""
         counts: NDArray[Any] = self._concepts.error_counts(columns, y)[self._positions]
         return counts
 
     def member_at(self, position: int) -> Concept:
-        """Return the listed member at a position, from 0."""
         return self._concepts.member_at(int(self._positions[position]))
 
 
@@ -364,16 +360,7 @@ class BitConcepts(CountedClass):
 
     @classmethod
     def over(cls, domain: Product, n_labels: int = 2, **parameter: Any) -> Self:
-        """Return the class over a domain of bits, with a threshold for each column.
-
-        Parameters
-        ----------
-        domain : Product of Bits
-        n_labels : int, default=2
-            Must be 2.
-        **parameter
-            As in the constructor.
-        """
+        """Return the class over a domain of bits, with a threshold for each column, for two labels."""
         check_count("n_labels", n_labels, low=2, high=2)
         if not all(isinstance(part, Bits) for part in domain.domains):
             raise ValueError(

@@ -49,7 +49,6 @@ class Conjunction:
     domain: Product | None = field(default=None, repr=False, compare=False)
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record."""
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for feature in self.positive:
             satisfied &= columns[feature] == 1
@@ -58,7 +57,6 @@ class Conjunction:
         return satisfied.astype(np.intp)
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule in words, its literals in the order of columns."""
         literals = sorted([(i, True) for i in self.positive] + [(i, False) for i in self.negative])
         if not literals:
             return f"always {labels[1]!r}"
@@ -183,13 +181,7 @@ class Conjunctions(BitConcepts):
         return ListedMembers(self, np.sort(last))
 
     def member_at(self, position: int) -> Conjunction:
-        """Return the conjunction at a position of the class's order, from 0.
-
-        Raises
-        ------
-        IndexError
-            If the position is not below `size`.
-        """
+        """Return the conjunction at a position of the class's order, from 0."""
         return Conjunction(*conjunction_at(position, self.n_features, self.max_literals), self.domain)
 
 

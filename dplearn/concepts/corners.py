@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import Concept, ConceptClass, Labels
-from dplearn.core.cuts import Cuts, label_histogram
-from dplearn.core.grouping import distinct_values, group_counts
 from dplearn.domains import Domain, Floats, Product
+from dplearn.kernels.cuts import Cuts, label_histogram
+from dplearn.kernels.grouping import distinct_values, group_counts
 
 _MOST_CELLS = 1 << 24
 _BLOCK = 1 << 20  # cells that are searched for a member together
@@ -286,7 +286,6 @@ class ListedCorners(Corners):
 
     @property
     def size(self) -> int:
-        """The number of corners."""
         return len(self.labels_inside) * sum(int(np.count_nonzero(listed)) for listed in self.listed)
 
     @property
@@ -298,21 +297,17 @@ class ListedCorners(Corners):
         """Return: the cells are those of the public records."""
 
     def check_sums(self) -> None:
-        """Raise TypeError: the class has the dichotomies of a table in memory."""
         raise TypeError(
             "X must be a table in memory if protects='labels', got one in parts with ListedCorners"
         )
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":  # noqa: ARG002 - none are used
-        """Raise TypeError: the class has the dichotomies of other records."""
         raise TypeError("concept_class must have cuts that are not listed yet if protects='labels'")
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
-        """Return the number of corners."""
         return self.size
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
-        """Count the errors of the listed corners; parameters as in `ConceptClass`."""
         of_class = [columns[feature] for feature in self.features]
         ranks = [
             np.minimum(np.searchsorted(each, codes), len(each) - 1)  # the last cut is the top
@@ -361,7 +356,6 @@ class CornerErrors:
         return [dict(zip(*group, strict=True)) for group in groups]
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the occurring numbers of errors in increasing order, and the number of corners with each."""
         members: dict[int, int] = {}
         for counts in self._counts:
             for inner in self._corners.labels_inside:
@@ -372,7 +366,6 @@ class CornerErrors:
         return rising, [members[errors] for errors in rising]
 
     def member(self, errors: int, index: int) -> Concept:
-        """Return the `index`-th corner with `errors` errors."""
         for place, counts in enumerate(self._counts):
             for inner in self._corners.labels_inside:
                 net = self._totals[1] - errors if inner else errors - self._totals[0]

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn.concepts.base import CountedClass, Labels, ListedMembers
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
-from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers, frame_column, is_frame
 
 _BLOCK = 1 << 22  # table entries compared at a time
 _SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched
@@ -172,14 +171,12 @@ class Listed:
     predictions: tuple[int, ...] | None
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record."""
         if self.predictions is None:
             return columns[self.position].astype(np.intp, copy=False)
         codes: Labels = np.array(self.predictions, dtype=np.intp)[columns[0]]
         return codes
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:  # noqa: ARG002 - the protocol's
-        """Return the concept's name."""
         return self.name
 
 
@@ -242,7 +239,7 @@ class VersionSpaces:
         bits: NDArray[np.bool_] = np.asarray(table, dtype=bool)
         self.size = len(bits)
         self.columns = [_as_integer(column) for column in bits.T]
-        self._distinct = set(self.columns)
+        self.distinct = set(self.columns)
         self._most = most
         self._known: dict[int, tuple[int, int]] = {}  # bounds on the dimension of a version space
 
@@ -264,24 +261,6 @@ class VersionSpaces:
         except _FullError:
             return least, most
         return least, least
-
-    def tree(self, depth: int, space: int | None = None) -> tuple[list[int], list[int]]:
-        """Return a mistake tree: its points in the order of a heap, and the concepts of its leaves.
-
-        `depth`: at most the lower bound of `bounds`, which must have been computed. `space`: a nonempty
-        version space; all concepts by default. `points`: the 2**depth - 1 positions of points. The children
-        of node i (from 1) are 2 i for label 0 and 2 i + 1 for label 1. `concepts`: the 2**depth positions of
-        concepts, from the leaf of labels 0, ..., 0 to that of 1, ..., 1.
-        """
-        level, points = [self.all if space is None else space], []
-        for below in reversed(range(depth)):
-            following = []
-            for each in level:
-                column = self._split(each, below)
-                points.append(self.columns.index(column))
-                following += [each & ~column, each & column]
-            level = following
-        return points, [(each & -each).bit_length() - 1 for each in level]
 
     def reaches(self, space: int, depth: int) -> bool:
         """Return whether the dimension of a nonempty version space is at least `depth`; False if unknown."""
@@ -311,18 +290,9 @@ class VersionSpaces:
 
     def _halves(self, space: int, depth: int) -> list[tuple[int, int]]:
         """Return the ways to split a version space into parts of 2**depth concepts, the most even first."""
-        parts = {space & column for column in self._distinct}
+        parts = {space & column for column in self.distinct}
         split = {min((p.bit_count(), p), ((q := space ^ p).bit_count(), q)) for p in parts}
         return [(p, space ^ p) for count, p in sorted(split, reverse=True) if count >> depth]
-
-    def _split(self, space: int, depth: int) -> int:
-        """Return a column that splits a version space into two of dimension at least `depth`."""
-        size = space.bit_count()
-        for column in sorted(self._distinct, key=lambda column: abs(2 * (space & column).bit_count() - size)):
-            one = space & column
-            if one and one != space and self.reaches(one, depth) and self.reaches(space ^ one, depth):
-                return column
-        raise ValueError(f"no mistake tree of depth {depth + 1} is known for these concepts")
 
 
 def _as_integer(column: NDArray[np.bool_]) -> int:

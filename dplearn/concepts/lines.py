@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import ConceptClass, Labels
-from dplearn.core.points import distance_of_lead
 from dplearn.domains import IntegerRange, Product
 from dplearn.domains.numbers import LargeIntegerRange
+from dplearn.kernels.points import distance_of_lead
 
 LARGEST_BITS = 8192  #: The most bits of the prime.
 _SHORT = 1 << 64
@@ -102,11 +102,6 @@ class Lines(ConceptClass):
     n_labels : int
         2.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `p` is not such a prime.
-
     Notes
     -----
     The lines through two or more records are counted one by one, those through one record together, and so
@@ -185,7 +180,6 @@ class _LineErrors:
         self._first, self._slopes, self._line_nets, self._sizes = map(np.concatenate, parts)
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the occurring numbers of errors in increasing order, and the number of lines with each."""
         members = Counter((self._n_ones - self._line_nets).tolist())
         for net, n_slopes in zip(self._nets.tolist(), self._n_slopes.tolist(), strict=True):
             members[self._n_ones - net] += self._p - n_slopes
@@ -372,7 +366,7 @@ def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
     -----
     Proof: a point added to a line increases its number of points by 1 and its greatest multiplicity by 0 or
     1, so a replaced point changes each quality by at most 1, and so the greatest and the second greatest. The
-    lead, their difference, changes by at most 2; the rest is the proof of `core.points.leading_key`.
+    lead, their difference, changes by at most 2; the rest is the proof of `kernels.points.leading_key`.
 
     Time is linear in the number of distinct points if they lie on one line, and quadratic otherwise.
     """
@@ -394,7 +388,7 @@ def leading_point(points: Points) -> tuple[tuple[int, int] | None, int]:
     """Return the point with the greatest multiplicity, and its distance to instability.
 
     `points`: Private. The multiplicity of each point. `point`: None if no point occurs more often than all
-    others. `distance`: as for `leading_line`; the proof is that of `core.points.leading_key`.
+    others. `distance`: as for `leading_line`; the proof is that of `kernels.points.leading_key`.
     """
     if not points:
         return None, 0

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from dplearn._validation import check_bool, check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import BitConcepts, CountedErrors, ErrorProfile, Labels, ListedMembers, literal
-from dplearn.core.grouping import group_counts, nth_equal
-from dplearn.core.hadamard import nearest_parity, parity_errors, points_of
 from dplearn.domains import Bits, Product
+from dplearn.kernels.grouping import group_counts, nth_equal
+from dplearn.kernels.hadamard import nearest_parity, parity_errors, points_of
 
 #: Greatest number of columns of the class: 2**26 counts of 32 bits take 256 MiB.
 MOST_FEATURES = 26
@@ -173,13 +173,7 @@ class Parities(BitConcepts):
         return CountedErrors(errors, self.member_at)
 
     def member_at(self, position: int) -> Parity:
-        """Return the parity at a position of the class's order, from 0.
-
-        Raises
-        ------
-        IndexError
-            If the position is not below `size`.
-        """
+        """Return the parity at a position of the class's order, from 0."""
         if not 0 <= position < self.size:
             raise IndexError("position is beyond the last parity")
         features = tuple(i for i in range(self.n_features) if position >> i & 1)
@@ -272,7 +266,6 @@ class _WithComplements:
         self._member_at = member_at
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the occurring numbers of errors in increasing order, and the number of members with each."""
         members: Counter[int] = Counter()
         for errors, parities in zip(*group_counts(self._counts), strict=True):
             members[errors] += parities
@@ -281,7 +274,6 @@ class _WithComplements:
         return rising, [members[errors] for errors in rising]
 
     def member(self, errors: int, index: int) -> Parity:
-        """Return the `index`-th member with `errors` errors."""
         parities = int(np.count_nonzero(self._counts == errors))
         if index < parities:
             return self._member_at(nth_equal(self._counts, errors, index))
@@ -304,14 +296,12 @@ class MaskedParity:
     domain: Product | None = field(default=None, repr=False, compare=False)
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record."""
         shows = np.zeros(self.n_bits + 1, dtype=np.intp)
         shows[list(self.shown)] = 1
         index = index_of(columns[self.n_bits : -1], self.n_bits, len(columns[-1]))
         return np.where(columns[-1] == 1, shows[index], self.parity.predict(columns[: self.n_bits]))
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule in words; if it has more than 20 indices, it names the first three and the last."""
         mask = literal(features[-1], len(features) - 1, self.domain)
         return (
             f"if {mask}: {self._shown(features, labels)};"

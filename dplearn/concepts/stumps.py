@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.concepts.base import Concept, ConceptClass, Labels
-from dplearn.core.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
-from dplearn.core.grouping import distinct_values
 from dplearn.domains import Domain, Floats, Product
 from dplearn.domains.base import smallest_uint
+from dplearn.kernels.cuts import Cuts, ErrorHistogram, cut_column, cuts_of, label_histogram, split_by_value
+from dplearn.kernels.grouping import distinct_values
 
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _CONSTANT = -1  # the position of the constant labels among the columns
@@ -34,13 +34,11 @@ class Stump:
     outer: int
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        """Return the label code of each record."""
         codes = columns[self.feature]
         yes = codes <= self.code if self.domain.ordered else codes == self.code
         return np.where(yes, self.inner, self.outer).astype(np.intp)
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        """Return the rule in words."""
         if self.inner == self.outer or self.code < 0:
             return f"always {labels[self.outer]!r}"
         question = f"{features[self.feature]} {self.domain.describe_test(self.code)}"
@@ -287,13 +285,11 @@ class ListedStumps(DecisionStumps):
 
     @property
     def size(self) -> int:
-        """The number of stumps."""
         n_cuts = sum(map(len, self._codes.values()))
         return n_cuts * self.n_labels * (self.n_labels - 1) + self.n_labels
 
     @property
     def features(self) -> Sequence[int]:
-        """The positions of the columns that have cuts, and of the constant labels."""
         return [*(feature for feature, cuts in self._codes.items() if len(cuts)), _CONSTANT]
 
     @property
@@ -309,15 +305,12 @@ class ListedStumps(DecisionStumps):
         return [pair for pair in self.pairs if (pair[0] == pair[1]) == (feature == _CONSTANT)]
 
     def at_values(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":  # noqa: ARG002 - none are used
-        """Raise TypeError: the cuts are listed."""
         raise TypeError("concept_class must have cuts that are not listed yet if X_public is given")
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":  # noqa: ARG002 - none are used
-        """Raise TypeError: the class has the dichotomies of other records."""
         raise TypeError("concept_class must have cuts that are not listed yet if protects='labels'")
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
-        """Return the number of stumps."""
         return self.size
 
     def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
@@ -329,7 +322,6 @@ class ListedStumps(DecisionStumps):
         return Cuts(listed, None, every.inside[:, places])
 
     def check_sums(self) -> None:
-        """Raise ValueError if there are too many cuts to count the records between them."""
         size = self.n_labels * sum(len(cuts) + 1 for cuts in self._codes.values())
         if size > _MOST_COUNTS:
             raise ValueError(
@@ -342,7 +334,6 @@ class ListedStumps(DecisionStumps):
         return [self._histogram(feature, columns, y) for feature in self._codes]
 
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CutErrors":  # noqa: ARG002
-        """Return the error profile of all records from the sums over their parts."""
         histograms = dict(zip(self._codes, sums, strict=True))
 
         def cuts(feature: int) -> Cuts:
@@ -354,7 +345,6 @@ class ListedStumps(DecisionStumps):
         return CutErrors(self, sums[0].sum(axis=1), cuts)
 
     def member(self, feature: int, cut: int, pair: tuple[int, int]) -> Stump:
-        """Return the stump of a column, a cut and a pair of labels, or a constant label."""
         if feature == _CONSTANT:
             return super().member(next(iter(self._codes)), -1, pair)
         return super().member(feature, cut, pair)
@@ -381,7 +371,6 @@ class CutErrors:
         self._least: dict[int, int] = {}  # least number of errors of a stump on each column
 
     def groups(self) -> tuple[list[int], list[int]]:
-        """Return the occurring numbers of errors in increasing order, and the number of stumps with each."""
         n = int(self._totals.sum())
         histogram = ErrorHistogram(n)
         for feature in self._stumps.features:
@@ -395,7 +384,6 @@ class CutErrors:
         return histogram.groups()
 
     def member(self, errors: int, index: int) -> Concept:
-        """Return the `index`-th stump with `errors` errors."""
         for feature in self._stumps.features:
             if self._least.get(feature, 0) > errors:
                 continue
@@ -410,9 +398,7 @@ class CutErrors:
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:
-    """Return the levels of a mistake tree of the cuts of some columns, with either label on either side.
-
-    `sizes`: the number of ordered values of each column.
+    """Return the levels of a mistake tree of the cuts of columns with these numbers of ordered values.
 
     Notes
     -----
@@ -421,9 +407,6 @@ def levels_of_cuts(sizes: Sequence[int]) -> int:
     the next j points have the least value in some columns and the greatest in the others; their labels tell
     which of 2**j columns is cut, and a search of its size - 1 inner cuts follows. With one column this is the
     Littlestone dimension, floor(log2(2 size)).
-
-    >>> levels_of_cuts([8]), levels_of_cuts([2, 2, 2, 2])
-    (4, 3)
     """
     falling = sorted(sizes, reverse=True)
     levels, j = falling[0].bit_length() - 1, 1

@@ -6,20 +6,23 @@ releases them first, at a stated cost. `PassProgress` shows how far a fit
 or a release on a table in parts has come.
 """
 
-from dplearn.display.agreement import QueryBudgetDisplay, TeacherAgreementDisplay
 from dplearn.display.card import PrivacyCard, privacy_card
-from dplearn.display.epsilon import EpsilonDisplay
-from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
-from dplearn.display.releases import DistributionDisplay, SyntheticTableDisplay
-from dplearn.display.sample_size import SampleSizeDisplay
-from dplearn.display.score_curves import (
+from dplearn.display.curves import (
+    DistributionDisplay,
     PrivateCalibrationDisplay,
     PrivateConfusionMatrixDisplay,
     PrivatePrecisionRecallDisplay,
     PrivateRocCurveDisplay,
 )
-from dplearn.display.shapes import ShapesDisplay
-from dplearn.records.passes import PassProgress
+from dplearn.display.planning import (
+    EpsilonDisplay,
+    QueryBudgetDisplay,
+    SampleSizeDisplay,
+    TeacherAgreementDisplay,
+)
+from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
+from dplearn.display.shapes import ShapesDisplay, SyntheticTableDisplay
+from dplearn.table.passes import PassProgress
 
 __all__ = [
     "DistributionDisplay",

@@ -43,7 +43,7 @@ def dry_run(display: Any, ax: Any, **how: Any) -> None:
     """Draw a display on hidden axes, so that errors in drawing are raised before anything is spent."""
     hidden = axes_or_new(None) if ax is None else _own_axes(ax)
     try:
-        display.plot(hidden, **how)
+        display.plot(ax=hidden, **how)
     except AttributeError as error:  # matplotlib's error for an unknown keyword
         raise TypeError(f"from_estimator takes only its own keywords and those of plot: {error}") from None
     finally:

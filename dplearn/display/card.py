@@ -7,33 +7,44 @@ fill.
 import datetime
 import os
 import platform
+import textwrap
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from html import escape
 from importlib import resources
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import sklearn
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from dplearn._version import __version__
-from dplearn.display.evidence import Check, checks_of, evidence_of
-from dplearn.display.guarantee_text import attacks, beliefs, figures, in_groups, in_words, warnings_of
-from dplearn.display.settings import settings_of
+from dplearn.display.described import (
+    Check,
+    Table,
+    account_of,
+    attacks,
+    beliefs,
+    checks_of,
+    evidence_of,
+    figures,
+    guaranteed,
+    in_groups,
+    in_words,
+    parts_of,
+    settings_of,
+    warnings_of,
+)
 from dplearn.display.shapes import shapes_of
-from dplearn.display.template import Table, filled_html, filled_text
 from dplearn.model_selection import PrivateSearchCV
-from dplearn.preprocessing import CellEncoder
-from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, pipeline_guarantee
-from dplearn.privacy.base import decimal, decimals
-from dplearn.privacy.pipelines import PARTS, of_meta_estimators
-from dplearn.privacy.plan import Plan
+from dplearn.privacy import Guarantee, LedgerError, PrivacyLedger
+from dplearn.privacy.guarantees import decimal, decimals
+from dplearn.privacy.pipelines import PARTS
 
 _PAGES, _TEXT = (".html", ".htm"), ".txt"
 _LATEST = 100  # releases that are listed
-_NAMES_OF_COLUMNS = "the names of the columns are public"
 _ENUMERATION = (
     "The real code was run over every possible outcome of its random draws, on every table of a small"
     " universe, and the output distributions of all neighbouring tables were compared. The exact epsilon"
@@ -249,57 +260,6 @@ def _checked_notes(notes: Iterable[str]) -> list[str]:
     return entries
 
 
-def guaranteed(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
-    """Return the guarantee, or None and the reason why there is none."""
-    if isinstance(estimator, Plan):
-        raise TypeError(
-            f"estimator must be fitted, got a {type(estimator).__name__}: nothing is released yet"
-        )
-    if any(hasattr(estimator, name) for name in PARTS):
-        try:
-            return pipeline_guarantee(estimator, stateless=stateless), ""
-        except (TypeError, ValueError) as error:  # their texts name steps and settings, no values
-            return None, str(error)
-    for name in ("guarantee_", "guarantee"):
-        found = getattr(estimator, name, None)
-        if isinstance(found, Guarantee):
-            return found, ""
-    if isinstance(estimator, CellEncoder) and hasattr(estimator, "n_features_in_"):
-        return ApproxDP(0, assumes=(_NAMES_OF_COLUMNS,)), ""
-    if type(estimator).__module__.partition(".")[0] == "dplearn" and hasattr(estimator, "fit"):
-        raise NotFittedError(f"estimator must be fitted, got an unfitted {type(estimator).__name__}")
-    if isinstance(estimator, GridSearchCV | RandomizedSearchCV) or hasattr(estimator, "cv_results_"):
-        raise TypeError(
-            f"estimator must be private as a whole, got {type(estimator).__name__}, which chooses by raw"
-            " scores on held-out rows: no guarantee covers this choice, whatever the fits cost; take"
-            " dplearn.model_selection.PrivateSearchCV"
-        )
-    raise TypeError(
-        "estimator must be fitted and have a guarantee, or be a pipeline of such steps, got"
-        f" {type(estimator).__name__}{of_meta_estimators(estimator)}"
-    )
-
-
-def parts_of(estimator: Any, prefix: str = "") -> list[tuple[str, Any]]:
-    """Return the estimator and all steps within it, each with its name."""
-    found = [(prefix, estimator)]
-    kept = next((getattr(estimator, name) for name in PARTS if hasattr(estimator, name)), ())
-    for name, step, *_ in kept:
-        if step is not None and not isinstance(step, str):
-            found += parts_of(step, f"{prefix}.{name}" if prefix else name)
-    return found
-
-
-def account_of(parts: list[tuple[str, Any]]) -> PrivacyLedger | None:
-    """Return the ledger to which the parts are charged."""
-    ledgers = {id(each): each for _, part in parts if (each := getattr(part, "ledger", None)) is not None}
-    # Two objects with the same file are one ledger.
-    accounts = {each.path or place: each for place, each in ledgers.items()}
-    if len(accounts) > 1:
-        raise ValueError(f"ledger must be given: the steps are charged to {len(accounts)} ledgers")
-    return next(iter(accounts.values()), None)
-
-
 def _scope(estimator: Any) -> list[str]:
     """Return that the card of one step does not cover a pipeline around it."""
     if any(hasattr(estimator, name) for name in PARTS) or not hasattr(estimator, "get_params"):
@@ -423,3 +383,101 @@ def _about(date: datetime.date | None, shapes: bool) -> str:
         f" {platform.python_version()} from public settings, the guarantee and the ledger. The card contains"
         " no value of the private data and no released value" + (", except the effects." if shapes else ".")
     )
+
+
+_WIDTH = 100  # characters of a line of text
+
+
+def filled_html(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template of HTML with its fields filled.
+
+    `{name}` is a str. `{name:markup}` is a sequence of str or of pairs of str, for each of which the markup
+    has a `%s`. `{name:tables}` is a sequence of `Table`. `{name:verbatim}` is not escaped.
+    """
+    return _Html().filled(template, values)
+
+
+def filled_text(template: str, values: Mapping[str, Any]) -> str:
+    """Return a template of plain text with its fields filled, in lines of 100 characters.
+
+    `{name:underline}` underlines a str. Entries of a list (a markup that begins with "- ") have no empty
+    lines between them. Rows of tables are not wrapped.
+    """
+    return _Text().filled(template, values)
+
+
+class _Template(Formatter):
+    """The rules for parts and missing values; a subclass escapes the values and adds their markup."""
+
+    def filled(self, template: str, values: Mapping[str, Any]) -> str:
+        known = defaultdict(tuple, values)
+        parts = template.rstrip("\n").split("\n\n")
+        return "\n\n".join(self.vformat(part, (), known) for part in parts if self._is_shown(part, known))
+
+    def _is_shown(self, part: str, values: Mapping[str, Any]) -> bool:
+        names = [name for _, name, _, _ in self.parse(part) if name is not None]
+        return not names or any(values[name] for name in names)
+
+
+class _Html(_Template):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if not format_spec:
+            return _escaped(value)
+        if format_spec == "verbatim":
+            return str(value)
+        if format_spec == "tables":
+            return "\n".join(_html_table(table) for table in value)
+        return "\n".join(format_spec % tuple(map(_escaped, _texts(entry))) for entry in value)
+
+
+class _Text(_Template):
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if not format_spec:
+            return _one_line(value)
+        if format_spec == "underline":
+            return "=" * len(_one_line(value))
+        if format_spec == "tables":
+            return "\n\n".join(_text_table(table) for table in value)
+        entries = (format_spec % tuple(map(_one_line, _texts(entry))) for entry in value)
+        if format_spec.startswith("- "):
+            return "\n".join(textwrap.fill(entry, _WIDTH, subsequent_indent="  ") for entry in entries)
+        return "\n\n".join(textwrap.fill(entry, _WIDTH) for entry in entries)
+
+
+def _texts(entry: str | tuple[str, str]) -> tuple[str, ...]:
+    return (entry,) if isinstance(entry, str) else entry
+
+
+def _html_table(table: Table) -> str:
+    caption = _escaped(table.caption)
+    kind = ' class="pairs"' if len(table.head) == 2 else ""
+    head = "".join(f'<th scope="col">{_escaped(cell)}</th>' for cell in table.head)
+    body = ""
+    for first, *rest in table.rows:
+        cells = "".join(f"<td>{_escaped(cell)}</td>" for cell in rest)
+        body += f'<tr><th scope="row">{_escaped(first)}</th>{cells}</tr>\n'
+    # A <caption> would be as wide as the table and would scroll out of sight with it.
+    return (
+        f'<figure><figcaption>{caption}</figcaption><div class="wide" role="region" tabindex="0"'
+        f' aria-label="{caption}"><table{kind} aria-label="{caption}">\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>{body}</tbody></table></div></figure>"
+    )
+
+
+def _text_table(table: Table) -> str:
+    rows = [[_one_line(cell) for cell in row] for row in (table.head, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    caption = textwrap.fill(_one_line(table.caption), _WIDTH)
+    return "\n".join([caption, *(f"  {line}" for line in lines)])
+
+
+def _one_line(text: str) -> str:
+    """Return one line without invisible characters, so that no value looks like another part of the card."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else repr(line)
+
+
+def _escaped(text: str) -> str:
+    """Return one line that a browser shows as text and never reads as markup."""
+    return escape(_one_line(text))

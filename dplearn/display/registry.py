@@ -19,12 +19,17 @@ from typing import Any
 
 from dplearn._version import __version__
 from dplearn._writing import brief
-from dplearn.display.card import account_of, guaranteed, parts_of
-from dplearn.display.evidence import evidence_of
-from dplearn.display.guarantee_text import neighboring, protected
-from dplearn.display.settings import settings_of
+from dplearn.display.described import (
+    account_of,
+    evidence_of,
+    guaranteed,
+    neighboring,
+    parts_of,
+    protected,
+    settings_of,
+)
 from dplearn.privacy import ApproxDP, Guarantee, LedgerError, PrivacyLedger, attack_risk
-from dplearn.privacy.base import decimals, in_words
+from dplearn.privacy.guarantees import decimals, in_words
 
 _BASIC, _LOSS = "deployment.basic", "deployment.privacy_loss"
 _PREPROCESSING = "deployment.implementation.preprocessing_and_hyperparameter_tuning"

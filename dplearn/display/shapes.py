@@ -1,15 +1,4 @@
-"""The shapes of an additive model: the cells of a column that are shown, the display, the table of the card.
-
->>> from dplearn.domains import IntegerRange
->>> from dplearn.learners.additive_columns import column_of
->>> masses = np.array([0.1, 0.3, 0.3, 0.298, 0.0005, 0.0005, 0.001])
->>> visits = column_of(IntegerRange(0, 5, missing=True))
->>> cells = ShownCells.of(ColumnShape("visits", visits, 0 * masses, 0 * masses, masses))
->>> cells.places.tolist(), cells.edges.tolist(), cells.missing
-([1, 2, 3], [0.0, 1.0, 2.0, 3.0], 0)
->>> scale_of(cells.edges, masses[cells.places])
-{'value': 'linear'}
-"""
+"""Panels, one for each column: shapes of an additive model, which a card tabulates, and synthetic tables."""
 
 import math
 import re
@@ -21,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_count
+from dplearn._validation import check_count, shown
 from dplearn._writing import brief, cut
 from dplearn.display.axes import panels_or_new
-from dplearn.display.template import Table
+from dplearn.display.described import Table
 from dplearn.learners import AdditiveClassifier, AdditiveRegressor, ColumnShape
+from dplearn.releases import SyntheticTable
 
 _DEVIATIONS = 2.0  # half the width of a band
 _GROUP = 0.8  # the width of all bars of one cell
@@ -46,6 +36,7 @@ _APART = 0.18  # the least distance of two ticks of a logarithmic axis, as a sha
 _LEAST_POWER = -9  # the exponent of the least tick of a logarithmic axis
 _INNER = 0.05  # the share of the records, beyond the cell of 0, in the linear part of a logarithmic axis
 _MOST = 10  # columns in the table
+_BARS, _LABELLED = "0.7", 8  # of synthetic tables: the colour of bars, and the most cells with a description
 
 
 @dataclass(frozen=True, eq=False)
@@ -532,3 +523,159 @@ def row_of(shape: ColumnShape, classes: Any) -> tuple[str, str, str, str]:
 def _cell(shape: ColumnShape, place: int) -> str:
     values = shape.values
     return named(shape.cells[place]) if values is None or np.isnan(values[place]) else f"{values[place]:.4g}"
+
+
+class SyntheticTableDisplay:
+    """The network of a synthetic table, and the released shares of the cells of each column.
+
+    Parameters
+    ----------
+    table : SyntheticTable
+        Released. A fitted table.
+
+    Attributes
+    ----------
+    table : SyntheticTable
+        Released. As given.
+    names : list of str
+        Released. The columns, in the order in which records are drawn.
+    bands : dict of str to float
+        Public. For each column, two standard deviations of the noise in the share of a cell of a base table,
+        before all post-processing.
+    bars_ : list of BarContainer
+        Released. After `plot`: for each panel but the first, the shares of the cells.
+    arrows_ : list of tuple of str
+        Released. After `plot`: the arrows drawn, each from a column to one that depends on it.
+    axes_ : ndarray of Axes of shape (n_panels,)
+        Released. After `plot`: the network, and one panel for each column drawn.
+    figure_ : matplotlib Figure
+        Released. After `plot`.
+
+    Notes
+    -----
+    **Privacy.** The display costs nothing: it reads `network_`, `marginals_` and the plan of the table.
+
+    Arrows from the target, which all other columns depend on, are left out. The error bars contain the noise
+    of privacy, not the sampling error of the records.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from dplearn.display import SyntheticTableDisplay
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> from dplearn.releases import SyntheticTable
+    >>> age = np.random.default_rng(0).integers(18, 90, 5000)
+    >>> frame = pd.DataFrame({"age": age, "works": np.where(age < 65, "yes", "no")})
+    >>> schema = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"])})
+    >>> display = SyntheticTableDisplay(SyntheticTable(domain=schema, random_state=0).fit(frame))
+    >>> display.names, round(display.bands["works"], 3)
+    (['age', 'works'], 0.004)
+    """
+
+    def __init__(self, table: SyntheticTable):
+        if not isinstance(table, SyntheticTable) or not hasattr(table, "network_"):
+            raise TypeError(f"table must be a fitted SyntheticTable, got {shown(table)}")
+        self.table = table
+        self.names = list(table.network_)
+        self.bands = {name: _DEVIATIONS * deviation for name, deviation in _deviations(table).items()}
+
+    @classmethod
+    def from_table(cls, table: SyntheticTable, *, axes: Any = None, most: int = 7) -> Self:
+        """Draw a fitted table.
+
+        Parameters
+        ----------
+        table : SyntheticTable
+            Fitted, so the display costs no privacy.
+        axes, most
+            As for `plot`.
+
+        Returns
+        -------
+        SyntheticTableDisplay
+        """
+        return cls(table).plot(axes=axes, most=most)
+
+    def plot(self, axes: Any = None, *, most: int = 7) -> Self:
+        """Draw the network, and the shares of the first columns.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes or array-like of them, optional
+            One for the network, and one for each column drawn. None: those of a new figure.
+        most : int, default=7
+            The most columns whose shares are drawn, at least 1.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed and `axes` is None.
+        ValueError
+            If there are fewer axes than panels.
+        """
+        shown_names = self.names[: check_count("most", most, low=1)]
+        panels = panels_or_new(axes, 1 + len(shown_names))
+        self.arrows_ = _draw_network(panels[0], self.table)
+        self.bars_ = [self._draw_shares(ax, name) for ax, name in zip(panels[1:], shown_names, strict=True)]
+        self.axes_, self.figure_ = panels, panels[0].figure
+        return self
+
+    def _draw_shares(self, ax: Any, name: str) -> Any:
+        shares = self.table.marginals_[name]
+        [column] = [each for each in self.table.columns_ if each.name == name]
+        bars = ax.bar(np.arange(len(shares)), shares, color=_BARS)
+        ax.errorbar(
+            np.arange(len(shares)), shares, yerr=self.bands[name], fmt="none", ecolor="black", linewidth=1
+        )
+        ax.set_title(cut(name, LONGEST_NAME))
+        places = np.unique(np.linspace(0, len(shares) - 1, min(len(shares), _LABELLED)).astype(int))
+        described = column.described()
+        texts = [cut(described[place], LONGEST_NAME // 2) for place in places]
+        ax.set_xticks(places, texts, rotation=90, fontsize="x-small")
+        return bars
+
+
+def _deviations(table: SyntheticTable) -> dict[str, float]:
+    """Return the standard deviation of the noise in the share of a cell of each column."""
+    plan = table.plan_
+    layout, noise = plan.layout, plan.budget.base
+    found = {}
+    for place, column in enumerate(layout.columns):
+        sums = 1.0
+        tables = [places for places in layout.base if place in places]
+        if layout.target is not None:  # a margin is a sum over the other column; that of the target is a mean
+            others = [layout.size_of(places) // column.size for places in tables]
+            sums = math.sqrt(sum(others)) / len(tables)
+        found[column.name] = sums * noise.deviation(layout.size_of(tables[0])) / plan.n_samples
+    return found
+
+
+def _draw_network(ax: Any, table: SyntheticTable) -> list[tuple[str, str]]:
+    """Draw the columns on a circle, with arrows to those that depend on them; return the arrows."""
+    names, target = list(table.network_), table.plan_.layout.target
+    omitted = None if target is None else table.columns_[target].name
+    angles = 2 * np.pi * np.arange(len(names)) / len(names)
+    spots = dict(zip(names, zip(np.sin(angles), np.cos(angles), strict=True), strict=True))
+    arrows = [
+        (parent, name) for name, parents in table.network_.items() for parent in parents if parent != omitted
+    ]
+    for parent, name in arrows:
+        ax.annotate(
+            "",
+            xy=spots[name],
+            xytext=spots[parent],
+            arrowprops={"arrowstyle": "->", "shrinkA": 8, "shrinkB": 8, "color": _BARS},
+        )
+    for name, (x, y) in spots.items():
+        ax.text(x, y, cut(name, LONGEST_NAME), ha="center", va="center", fontsize="x-small")
+    ax.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
+    ax.set_axis_off()
+    ax.set_title("network" if omitted is None else f"all depend on {cut(omitted, LONGEST_NAME)}")
+    return arrows

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._writing import brief
-from dplearn.core.float_errors import IgnoresFloatErrors
+from dplearn.kernels.float_errors import IgnoresFloatErrors
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 

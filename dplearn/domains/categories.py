@@ -12,8 +12,7 @@ import numpy as np
 from dplearn._validation import check_bool, check_count, check_number
 from dplearn._writing import brief, fitting
 from dplearn.domains.base import Codes, Domain, smallest_uint
-from dplearn.domains.cells import as_cells, is_missing, text_of
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_cells, as_numbers, is_missing, text_of
 
 _AS_THEY_ARE = {str, int, float, bool, type(None)}
 

@@ -8,6 +8,7 @@ containers without a declared type are read into object arrays of unchanged cell
 
 import math
 import re
+import sys
 import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from decimal import ROUND_FLOOR, Decimal
@@ -16,6 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from dplearn.domains.base import Domain
 
 NOT_A_TABLE = (
     "Expected 2D array, got {}D array instead. Reshape your data either using array.reshape(-1, 1) if your"
@@ -50,12 +53,10 @@ def is_missing(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell, empty for a missing value.
+    """Return the text of a cell, that of the integer for a whole float, empty for a missing value.
 
-    A whole float has the text of the integer, because a column of integers becomes a column of floats if
-    another record has a missing value, and the text of a cell must not depend on other records. An object
-    whose `str` fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their
-    `str`.
+    A column of integers becomes one of floats if another record has a missing value. An object whose `str`
+    fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their `str`.
     """
     if is_missing(value):
         return ""
@@ -70,11 +71,9 @@ def text_of(value: Any) -> str:
 
 
 def is_number(cell: Any) -> bool:
-    """Return True for a real number of Python or numpy, including Fraction and Decimal.
+    """Return True for a real number of Python or numpy, including Fraction and Decimal; not for durations.
 
-    Objects that could be converted into a number are not accepted: a complex number would lose its imaginary
-    part, and text, bytes and arrays are not of the declared type. numpy's durations are excluded explicitly,
-    since numpy treats them as integers.
+    Objects that could be converted are not accepted: a complex number would lose its imaginary part.
     """
     real = isinstance(cell, (float, int, np.floating, np.integer, np.bool_, Decimal, Real))
     return real and not isinstance(cell, np.timedelta64)
@@ -102,11 +101,7 @@ def is_frame(X: Any) -> bool:
 
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
-    """Return one column of a data frame, as an array of its numpy dtype if it has one, else of objects.
-
-    A nullable column of numbers has the numpy dtype of its numbers if none is missing: the cells are the same
-    numbers, so domains have the same codes for them as for objects.
-    """
+    """Return one column of a data frame, as an array of the numpy dtype of its numbers, else of objects."""
     return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
 
 
@@ -135,8 +130,7 @@ def is_text(dtype: Any) -> bool:
 def holds_times(dtype: Any) -> bool:
     """Return True if a dtype of numpy, pandas or polars is of dates, times or durations.
 
-    Lists of such values are not used: depending on value and unit they hold integers or other objects, or
-    raise errors that quote a value.
+    Lists of these hold integers or other objects, or raise errors that quote a value.
     """
     temporal = getattr(dtype, "is_temporal", None)
     return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
@@ -169,11 +163,9 @@ def unread_times(X: Any, position: int) -> Any:
 
 
 def as_cells(values: Any) -> NDArray[Any]:
-    """Return values as an array of their declared dtype if they have one, else as an array of objects.
+    """Return values as an array of the dtype that they declare, which is public, else as an array of objects.
 
-    `values`: the dtype of an array or a series is taken as public. Other containers with a length and items,
-    such as a list or a deque, have no dtype: numpy would choose one from all values. Result: of the dtype of
-    `values` if it is one of numpy, else of objects, the unchanged cells.
+    A list or a deque has no dtype: numpy would choose one from all values.
     """
     if type(values) is np.ndarray:
         return values
@@ -269,3 +261,72 @@ def _column(column: Any) -> NDArray[Any]:
     if column.dtype.is_temporal():
         column = column.to_physical()  # Python's types cannot represent all times of polars
     return object_array(column.to_list())
+
+
+_LARGEST = sys.float_info.max
+
+
+def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
+    """Return cells as a numeric array without infinities, and without NaN unless `missing`.
+
+    `domain` refuses.
+    """
+    array = exact_cells(values)
+    readable = True
+    if array.dtype.kind == "O":
+        try:
+            cells = [_as_float(cell, missing) for cell in array.ravel().tolist()]
+            array = np.array(cells, dtype=np.float64).reshape(array.shape)
+        except Exception:  # an arbitrary cell may raise any error
+            readable = False
+    if array.dtype.kind == "b":
+        array = array.astype(np.uint8)
+    if not readable or array.dtype.kind not in "iuf":
+        raise domain.refuse()
+    if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
+        raise domain.refuse()
+    return array
+
+
+def any_as_numbers(values: Any) -> NDArray[Any]:
+    """Return cells of any kind as integers, unchanged, or floats without infinities; no cell is refused.
+
+    NaN stands for a missing value and for a cell that is no number, such as text.
+    """
+    array = exact_cells(values)
+    if array.dtype.kind in "iub":
+        return array.astype(np.uint8) if array.dtype.kind == "b" else array
+    if array.dtype.kind == "O":
+        cells = [any_as_number(cell) for cell in array.ravel().tolist()]
+        array = np.array(cells, dtype=np.float64).reshape(array.shape)
+    if array.dtype.kind != "f":
+        return np.full(array.shape, np.nan)
+    return np.clip(array.astype(np.float64, copy=False), -_LARGEST, _LARGEST)
+
+
+def any_as_number(cell: Any) -> float:
+    """Return a cell of any kind as `any_as_numbers` does in an array of objects."""
+    try:
+        number = _as_float(cell, missing=True)
+    except Exception:  # an arbitrary cell may raise any error
+        return math.nan
+    return math.copysign(_LARGEST, number) if math.isinf(number) else number
+
+
+def _as_float(cell: Any, missing: bool) -> float:
+    if missing and is_missing(cell):
+        return math.nan
+    if not is_number(cell):
+        raise TypeError("no number; text is not converted")
+    try:
+        number = float(cell)
+    except OverflowError:
+        number = math.inf if cell > 0 else -math.inf
+    if math.isinf(number) and cell != number:
+        return math.copysign(_LARGEST, number)  # a finite number above the largest float
+    return number
+
+
+def _is_finite(array: NDArray[Any], missing: bool) -> bool:
+    """Return True if no element is infinite nor, unless `missing`, NaN."""
+    return not np.isinf(array).any() if missing else bool(np.isfinite(array).all())

@@ -99,16 +99,12 @@ def as_learn(domain: Any) -> Learn | None:
 
 @dataclass(frozen=True)
 class ColumnKinds:
-    """The public kinds of a table's columns.
+    """The public kinds of a table's columns."""
 
-    `kinds`: the kind of each column, one of `KINDS`. `names`: the names of the columns, if they have names.
-    `alike`: whether the only kind is declared for all columns, of any number. `note`: a warning about columns
-    that are categories since they have no type; empty if there are none.
-    """
-
-    kinds: tuple[str, ...]
-    names: tuple[str, ...] | None = None
-    alike: bool = False
+    kinds: tuple[str, ...]  # of each column, one of `KINDS`
+    names: tuple[str, ...] | None = None  # of the columns, if they have names
+    alike: bool = False  # whether the only kind is declared for all columns, of any number
+    # a warning about columns that are categories since they have no type
     note: str = field(default="", compare=False)
 
     def __len__(self) -> int:
@@ -140,9 +136,7 @@ class ColumnKinds:
 def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = False) -> ColumnKinds:
     """Return the kinds of the columns of a table, from declarations and types; no cell is read.
 
-    `X` (n, d): only its shape, its names and its types are read. `columns`: as for `Learn`. For an array, a
-    mapping lists all columns in their order. `dtype`: the type of the array that X was made from; by default,
-    that of X. `of_list`: whether X was made from a list, whose columns have no types.
+    `dtype` is that of the array that X was made from, and `of_list` tells of a list, which has no types.
     """
     d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
     types = (

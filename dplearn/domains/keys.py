@@ -1,11 +1,13 @@
-"""Conversion of cells into keys: values of built-in types that are equal for cells of equal meaning.
+"""Keys: cells as values of built-in types that are equal for cells of equal meaning, and counts of keys.
 
 Each cell is converted independently of the others. numpy and pandas turn a column of integers into floats if
 one record has a missing value, so a whole float has the key of the integer. NaN, None and pandas' missing
-values have the key None.
+values have the key None. The order of counts depends on the set of keys alone.
 """
 
-from collections.abc import Hashable, Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ _REFUSED = (
     " turn others into text first"
 )
 _AS_THEY_ARE = {str, bytes, int, type(None)}
-_DEEPEST = 16
+_DEEPEST = 16  # greatest depth of nested tuples
 
 
 def read_keys(cells: Iterable[Any]) -> list[Hashable]:
@@ -72,3 +74,86 @@ def _key(cell: Any, depth: int = 0) -> Hashable:
     if isinstance(cell, tuple) and depth < _DEEPEST:
         return tuple(_key(part, depth + 1) for part in tuple.__iter__(cell))
     raise DomainError(_REFUSED)
+
+
+_PLAIN = {str, bytes, int}  # types whose values are published unchanged
+_BLOCK = 1 << 16  # keys that are counted together
+
+
+class KeyCounts:
+    """Counts of keys by the names of their types, as sortable values, which can be added.
+
+    Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their
+    comparison.
+    """
+
+    def __init__(self, counters: Mapping[str, Counter[Any]]):
+        self._counters = counters
+
+    @classmethod
+    def of(cls, keys: Iterable[Hashable]) -> "KeyCounts":
+        """Return the counts of keys: None, str, bytes, int, or tuples of these."""
+        counters: dict[str, Counter[Any]] = {}
+        rest = iter(keys)
+        while block := list(islice(rest, _BLOCK)):
+            for name, parts in _by_type(block).items():
+                counters.setdefault(name, Counter()).update(parts)
+        return cls(counters)
+
+    def __add__(self, other: "KeyCounts") -> "KeyCounts":
+        names = {*self._counters, *other._counters}
+        none: Counter[Any] = Counter()
+        return KeyCounts(
+            {name: self._counters.get(name, none) + other._counters.get(name, none) for name in names}
+        )
+
+    def __len__(self) -> int:
+        return sum(counter.total() for counter in self._counters.values())
+
+    def sorted(self) -> list[tuple[Hashable, int]]:
+        """Return the published form of each key and its count, in an order independent of the records'."""
+        return [
+            (_unranked((name, key)), counter[key])
+            for name, counter in sorted(self._counters.items())
+            for key in sorted(counter)
+        ]
+
+
+def counted_keys(keys: Iterable[Hashable] | KeyCounts) -> list[tuple[Hashable, int]]:
+    """Return the published form of each key and its count, in an order independent of the records' order."""
+    return (keys if isinstance(keys, KeyCounts) else KeyCounts.of(keys)).sorted()
+
+
+def _by_type(block: list[Hashable]) -> dict[str, list[Any]]:
+    kinds = set(map(type, block))
+    if len(kinds) == 1 and kinds <= _PLAIN:
+        return {kinds.pop().__name__: block}
+    groups: dict[str, list[Any]] = {}
+    for key in block:
+        name, value = _ranked(key)
+        groups.setdefault(name, []).append(value)
+    return groups
+
+
+def _ranked(key: Any, depth: int = 0) -> tuple[str, Any]:
+    """Return the name of the type in which a key is published, and the key as a sortable value."""
+    if isinstance(key, tuple) and depth < _DEEPEST:
+        return "tuple", tuple(_ranked(part, depth + 1) for part in tuple.__iter__(key))
+    if isinstance(key, str):
+        return "str", str.__str__(key)
+    if isinstance(key, bytes):
+        return "bytes", bytes.join(b"", [key])
+    if isinstance(key, int) and not isinstance(key, bool):
+        return "int", int.__int__(key)
+    if isinstance(key, np.integer):
+        return "int", int(key)
+    if key is not None:
+        raise TypeError("keys must be None, str, bytes, int, or tuples of these, nested up to 16 deep")
+    return "None", 0
+
+
+def _unranked(ranked: tuple[str, Any]) -> Hashable:
+    name, value = ranked
+    if name == "tuple":
+        return tuple(map(_unranked, value))
+    return None if name == "None" else value

@@ -6,29 +6,74 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.domains.base import FILL_OR_LEAVE_OUT, GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
-from dplearn.domains.cells import as_cells, exact_cells, floor_of, is_missing, is_number, object_array
-from dplearn.domains.number_cells import any_as_number, any_as_numbers, as_numbers
+from dplearn.domains.cells import (
+    any_as_number,
+    any_as_numbers,
+    as_cells,
+    as_numbers,
+    exact_cells,
+    floor_of,
+    is_missing,
+    is_number,
+    object_array,
+)
 
-_OUTSIDE = ("refuse", "clip", "accept")
-_OF_FLOATS = ("refuse", "accept")
-_INTEGERS_WITH_GAPS = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'
-_GRID_WITH_GAPS = 'Grid(low, high, missing=True), {"type": "grid", ..., "missing": true}'
-_FLOATS_WITH_GAPS = 'Floats(missing=True), {"type": "floats", "missing": true}'
 _ANY = "values are of any kind"  # the assumption of a domain that refuses no cell
 _LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 _EXACT = 1 << 53  # floats represent all integers up to here
 
 
-@dataclass(frozen=True)
-class IntegerRange(NumberDomain):
+class _WithGaps(NumberDomain):
+    """Numbers among which missing values may have a code, below those of all numbers."""
+
+    _outside: ClassVar[tuple[str, ...]] = ("refuse", "clip", "accept")
+    _with_gaps: ClassVar[str]  # the domain with a code for missing values, in Python and in JSON
+    outside: str
+    missing: bool
+
+    def _check_gaps(self) -> None:
+        check_choice("outside", self.outside, self._outside)
+        object.__setattr__(self, "missing", check_bool("missing", self.missing))
+        if self.outside == "accept" and not self.missing:
+            raise ValueError("outside='accept' needs missing=True, since some cells count as missing")
+        object.__setattr__(self, "accepts_missing", self.missing)
+        object.__setattr__(self, "numeric", self.outside != "accept")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{type(self).__name__}({given})"
+
+    @property
+    def _defects(self) -> tuple[str, str]:
+        """The possible defects of a refused value, and domains that take it."""
+        return "infinite, or no number", ""
+
+    @property
+    def _advice(self) -> str:
+        return self._advised(f"{GAPS} {self._with_gaps} in JSON")
+
+    @property
+    def _advice_without_gaps(self) -> str:
+        return self._advised(NO_GAPS)
+
+    def _advised(self, gaps: str) -> str:
+        """Return the possible defects of a value outside the domain, with advice, `gaps` on missing ones."""
+        wrong, ways = self._defects
+        if self.missing:
+            return f": it is {wrong}; {ways}" if ways else f": it is {wrong}"
+        return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{gaps}"
+
+
+@dataclass(frozen=True, repr=False)
+class IntegerRange(_WithGaps):
     """The integers low..high.
 
     Parameters
@@ -50,6 +95,8 @@ class IntegerRange(NumberDomain):
     ([0, 2], '<= 20')
     """
 
+    _with_gaps = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'
+
     low: int
     high: int
     outside: str = "refuse"
@@ -58,14 +105,8 @@ class IntegerRange(NumberDomain):
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_INT64[1]))
         object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
-        check_choice("outside", self.outside, _OUTSIDE)
-        object.__setattr__(self, "missing", check_bool("missing", self.missing))
-        object.__setattr__(self, "accepts_missing", self.missing)
-        object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
+        self._check_gaps()
         smallest_uint(self.size)
-
-    def __repr__(self) -> str:
-        return _written(self)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -181,22 +222,15 @@ class IntegerRange(NumberDomain):
         return f"values are integers from {self.low} to {self.high}{gaps}"
 
     @property
-    def _advice(self) -> str:
-        return self._advice_on_gaps(f"{GAPS} {_INTEGERS_WITH_GAPS} in JSON")
-
-    @property
-    def _advice_without_gaps(self) -> str:
-        return self._advice_on_gaps(NO_GAPS)
-
-    def _advice_on_gaps(self, gaps: str) -> str:
+    def _defects(self) -> tuple[str, str]:
         if self.outside == "clip":
-            return _advised(self, "infinite, or no number", gaps)
+            return super()._defects
         ways = "outside='clip' rounds down and moves to the ends, Grid accepts decimals"
-        return _advised(self, "no number, not whole, or beyond the ends", gaps, ways)
+        return "no number, not whole, or beyond the ends", ways
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Grid(NumberDomain):
+class Grid(_WithGaps):
     """Numbers between two bounds, rounded down to a grid of evenly spaced points.
 
     Parameters
@@ -229,6 +263,8 @@ class Grid(NumberDomain):
     ([0, 1, 11], 11, 12)
     """
 
+    _with_gaps = 'Grid(low, high, missing=True), {"type": "grid", ..., "missing": true}'
+
     low: float
     high: float
     points: int
@@ -245,18 +281,14 @@ class Grid(NumberDomain):
         object.__setattr__(self, "low", float(lowest))
         object.__setattr__(self, "high", float(highest))
         object.__setattr__(self, "points", check_count("size", size, low=2, high=1 << 32))
-        object.__setattr__(self, "outside", check_choice("outside", outside, _OUTSIDE))
-        object.__setattr__(self, "missing", check_bool("missing", missing))
-        object.__setattr__(self, "accepts_missing", self.missing)
-        object.__setattr__(self, "numeric", _refuses(outside, missing))
+        object.__setattr__(self, "outside", outside)
+        object.__setattr__(self, "missing", missing)
+        self._check_gaps()
         if not math.isfinite(self._scale):
             raise ValueError(
                 f"high - low must be finite, and enough for {self.points} points,"
                 f" got low={self.low!r} and high={self.high!r}"
             )
-
-    def __repr__(self) -> str:
-        return _written(self)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -356,21 +388,14 @@ class Grid(NumberDomain):
         return f"values are numbers {bounds}{gaps}"
 
     @property
-    def _advice(self) -> str:
-        return self._advice_on_gaps(f"{GAPS} {_GRID_WITH_GAPS} in JSON")
-
-    @property
-    def _advice_without_gaps(self) -> str:
-        return self._advice_on_gaps(NO_GAPS)
-
-    def _advice_on_gaps(self, gaps: str) -> str:
+    def _defects(self) -> tuple[str, str]:
         if self.outside == "clip":
-            return _advised(self, "infinite, or no number", gaps)
-        return _advised(self, "no number, or beyond the bounds", gaps, "outside='clip' moves to these")
+            return super()._defects
+        return "no number, or beyond the bounds", "outside='clip' moves to these"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Floats(NumberDomain):
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Floats(_WithGaps):
     """All finite floats, rounded towards zero to a number of significand bits, without bounds.
 
     The bits of a float's magnitude, read as an integer, have the order of the magnitudes, and dropping low
@@ -406,6 +431,9 @@ class Floats(NumberDomain):
     ([0, 9, 10, 10, 11, 18], '< 1.25')
     """
 
+    _outside = ("refuse", "accept")
+    _with_gaps = 'Floats(missing=True), {"type": "floats", "missing": true}'
+
     significand_bits: int = 52
     smallest: float = 5e-324
     largest: float = sys.float_info.max
@@ -420,13 +448,7 @@ class Floats(NumberDomain):
         check_number("largest", largest, high=_LARGEST)
         object.__setattr__(self, "smallest", float(smallest))
         object.__setattr__(self, "largest", float(largest))
-        check_choice("outside", self.outside, _OF_FLOATS)
-        object.__setattr__(self, "missing", check_bool("missing", self.missing))
-        object.__setattr__(self, "accepts_missing", self.missing)
-        object.__setattr__(self, "numeric", _refuses(self.outside, self.missing))
-
-    def __repr__(self) -> str:
-        return _written(self)
+        self._check_gaps()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -508,38 +530,10 @@ class Floats(NumberDomain):
             return _ANY
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
-    @property
-    def _advice(self) -> str:
-        return _advised(self, "infinite, or no number", f"{GAPS} {_FLOATS_WITH_GAPS} in JSON")
-
-    @property
-    def _advice_without_gaps(self) -> str:
-        return _advised(self, "infinite, or no number", NO_GAPS)
-
-
-def _refuses(outside: str, missing: bool) -> bool:
-    """Return whether a domain refuses cells that are no numbers; raise an error if it needs `missing`."""
-    if outside == "accept" and not missing:
-        raise ValueError("outside='accept' needs missing=True, since some cells count as missing")
-    return outside != "accept"
-
 
 def _if_missing(missing: bool) -> dict[str, bool]:
     """Return the parameter `missing` as a dict if it is True, else an empty dict."""
     return {"missing": True} if missing else {}
-
-
-def _written(domain: NumberDomain) -> str:
-    """Return the constructor call of a domain as text."""
-    given = ", ".join(f"{name}={value!r}" for name, value in domain.parameters.items())
-    return f"{type(domain).__name__}({given})"
-
-
-def _advised(domain: IntegerRange | Grid | Floats, wrong: str, gaps: str, ways: str = "") -> str:
-    """Return the possible defects of a value outside the domain, with advice (`gaps` for missing values)."""
-    if domain.missing:
-        return f": it is {wrong}; {ways}" if ways else f": it is {wrong}"
-    return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{gaps}"
 
 
 def _shortest(value: float) -> str:

@@ -164,13 +164,7 @@ class Product:
 
 
 def refuse_text(X: Any, domain: Any) -> None:
-    """Refuse a text column for a domain of numbers that would read text as missing or not listed.
-
-    Types are public, so the error depends on no cell.
-
-    `X` (n, d): only its names and types are read; a list has none. `domain`: the domain of each column, or of
-    all.
-    """
+    """Refuse, by types alone, a text column for a domain of numbers that would read text as missing."""
     if not hasattr(X, "dtype") and not is_frame(X):
         return
     d = X.shape[1]

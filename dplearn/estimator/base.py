@@ -2,45 +2,43 @@
 
 `fit` chooses the dice and calls `_fit(X, y, dice)`. That carries out the recipe of the fit, which `_recipe`
 makes of the checked parameters, and `_publish` sets the fitted attributes; see `dplearn.fit.execute` and
-`dplearn.estimator.fit_recipe`. An audit carries out the same recipe with enumerating dice.
-
->>> from dplearn import ThresholdClassifier
->>> guarantee_html(ThresholdClassifier(epsilon=0.5)).partition("</div>")[2]
-'<div class="dplearn-guarantee">Not fitted. A fit will spend epsilon 0.5, delta 0.</div>'
+`dplearn.estimator.recipe`. An audit carries out the same recipe with enumerating dice.
 """
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from html import escape
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._validation import check_count, check_number
 from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors, float_errors_ignored
-from dplearn.estimator.epsilon_choice import chosen_epsilon
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute
+from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
+from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.privacy.base import NEIGHBORS, in_words
+from dplearn.privacy.guarantees import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.groups import with_ids
-from dplearn.records.outputs import joined_outputs, label_columns, share_all_right
-from dplearn.records.part_sources import table_in_parts
-from dplearn.records.reading import read_features
-from dplearn.records.rows import count_of
-from dplearn.records.table import Given
+from dplearn.table.features import read_features
+from dplearn.table.groups import with_ids
+from dplearn.table.sources import table_in_parts
+from dplearn.table.table import Given, count_of
+from dplearn.table.targets import joined_outputs, label_columns, share_all_right
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -55,7 +53,6 @@ except ImportError:  # scikit-learn before 1.9
 
 
 Outcome = TypeVar("Outcome")
-
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
 #: groups, which a guarantee can protect.
 ROUTED = {"sample_weight": True, "groups": True}
@@ -90,7 +87,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ledger: PrivacyLedger | None
     #: Whether `domain="learn"` is a value of the parameter `domain`; see `learns_schema`.
     can_learn_schema = False
-    #: Whether `fit` takes tables in parts; see `dplearn.records.part_sources.table_in_parts`.
+    #: Whether `fit` takes tables in parts; see `dplearn.table.sources.table_in_parts`.
     reads_parts = False
     #: Whether `fit` takes several labels a record, `y` of shape (n_samples, n_outputs).
     reads_outputs = False
@@ -151,8 +148,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         Returns
         -------
         float
-            A decimal of three significant digits from .001 to 100; the plan at this epsilon has been
-            computed, and has the wanted property.
+            A decimal of three significant digits from .001 to 100, whose plan has the wanted property.
 
         Raises
         ------
@@ -212,13 +208,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         **public: Any,
     ) -> None:
         """Fit with the given dice; a fit that fails leaves the model as it was."""
-        recipe = (self._recipe(reproducible) if recipe is None else recipe).given(public=public)
+        recipe = self._recipe(reproducible) if recipe is None else recipe
+        recipe = recipe.given(public=public) if public else recipe
         with self._fitted_attributes_kept():
             if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
                 self._delete_fitted_attributes()
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
             self._take(done)
-        for text in recipe.told(self, done.plan):
+        for text in recipe.late_warnings(self, done.plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
     def _take(self, done: Done) -> None:
@@ -278,14 +275,10 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain, or an argument is not as described; nothing is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
@@ -322,14 +315,11 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain or range; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain or range, or an argument is not as described; nothing
+            is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
@@ -405,14 +395,10 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
 
         Raises
         ------
-        DomainError
-            If a value is outside its declared domain; nothing is spent.
-        TypeError, ValueError
-            If a parameter is not as described, X and y do not fit together, or weights are given; nothing is
-            spent.
+        DomainError, TypeError, ValueError
+            If a value is outside its declared domain, or an argument is not as described; nothing is spent.
         BudgetExceededError
-            If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
-            catch this error.
+            If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
@@ -595,3 +581,90 @@ def _guarantee_html(estimator: Any) -> str:
         return guarantee._repr_html_()
     cost = cost_of_fit(estimator)
     return "Not fitted." if cost is None else f"Not fitted. A fit will spend {escape(in_words(cost))}."
+
+
+#: The epsilons that are tried: all decimals of three digits from .001 to 100.
+_EPSILONS = (*(Decimal(n).scaleb(power) for power in range(-5, 0) for n in range(100, 1000)), Decimal(100))
+_LAST = len(_EPSILONS) - 1
+
+
+def chosen_epsilon(
+    learner: Any, n_samples: int, *, alpha: Any = None, advantage: Any = None, **public: Any
+) -> float:
+    """Return the epsilon of `PrivateEstimator.epsilon_for`: a search over plans at other epsilons."""
+    name, given = type(learner).__name__, learner.get_params(deep=False)
+    if not hasattr(learner, "plan") or "epsilon" not in given:
+        raise TypeError(f"epsilon_for needs a plan and a parameter epsilon, which {name} does not have")
+    check_count("n_samples", n_samples, low=1)
+    planned, error = partial(_planned, learner, n_samples, public), None
+    if advantage is not None:
+        if alpha is not None:
+            raise ValueError("at most one of alpha and advantage must be given, got both")
+        return _greatest(planned, check_number("advantage", advantage, above=0, below=1))
+    if alpha is not None:
+        check_number("alpha", alpha, above=0, below=1)
+        if "alpha" in inspect.signature(learner.plan).parameters:
+            planned = partial(_planned, learner, n_samples, public | {"alpha": alpha})
+        elif "alpha" in given:
+            planned = partial(_planned, clone(learner).set_params(alpha=alpha), n_samples, public)
+        elif (error := planned(_LAST).error_name) is None:
+            raise ValueError(
+                f"alpha must be None: the plan of {name} states no error that could be compared with it;"
+                " without it, epsilon_for returns the least epsilon for which n_needed is at most n_samples"
+            )
+    elif not hasattr(planned(_LAST), "n_needed"):
+        raise ValueError(f"advantage must be given: the plan of {name} states no n_needed, so no accuracy")
+    return _least(planned, n_samples, alpha, error)
+
+
+def _planned(learner: Any, n_samples: int, public: dict[str, Any], place: int) -> Any:
+    """Return the plan with the epsilon at a place."""
+    epsilon = float(_EPSILONS[place])
+    return clone(learner).set_params(epsilon=epsilon, ledger=None).plan(n_samples, **public)
+
+
+def _first(planned: Callable[[int], Any], wanted: Callable[[Any], bool]) -> int:
+    """Return the place of the least epsilon whose plan is as wanted, which that of the last one is."""
+
+    def holds(place: int) -> bool:
+        try:
+            return wanted(planned(place))
+        except ValueError:  # the plan refuses the epsilon, as too small
+            return False
+
+    return first(holds, 0, _LAST)
+
+
+def _greatest(planned: Callable[[int], Any], most: Fraction) -> float:
+    """Return the greatest epsilon with an advantage of at most the wanted one."""
+    if planned(_LAST).risk.advantage <= most:
+        return float(_EPSILONS[_LAST])
+    place = _first(planned, lambda plan: plan.risk.advantage > most)
+    if not place:
+        raise ValueError(
+            f"advantage must be reachable with an epsilon of at least {_EPSILONS[0]}, got {float(most):g};"
+            " a smaller delta helps if delta is as large as this"
+        )
+    return float(_EPSILONS[place - 1])
+
+
+def _least(planned: Callable[[int], Any], n_samples: int, alpha: Any, error: str | None) -> float:
+    """Return the least epsilon that suffices for alpha by the plan's error, or by its `n_needed`."""
+
+    def suffices(plan: Any) -> bool:
+        if error is not None:
+            return bool(getattr(plan, error) <= alpha)
+        needed = getattr(plan, "n_needed", None)
+        return needed is not None and bool(needed <= n_samples)
+
+    if not suffices(best := planned(_LAST)):
+        shown = "the error that the plan states" if alpha is None else f"alpha={float(alpha):g}"
+        needed = getattr(best, "n_needed", None)
+        there = "" if needed is None else f", where {needed} are needed"
+        if error is not None:
+            there = f", where {error} is {float(getattr(best, error)):.3g}"
+        raise ValueError(
+            f"n_samples must be greater: {n_samples} records do not suffice for {shown} at any epsilon up to"
+            f" {_EPSILONS[_LAST]}{there}"
+        )
+    return float(_EPSILONS[_first(planned, suffices)])

@@ -3,14 +3,9 @@
 Each call is a fit of its own records: it spends its own epsilon, and its noisy means join those of the
 earlier calls, weighted by the numbers of records.
 
->>> from fractions import Fraction
 >>> first = Calls(1, 300, ApproxDP(1), {}, (np.array([0.5]),), (0.01,))
 >>> joined_means(first, [np.array([0.1])], 100)[0].tolist()
 [0.4]
->>> round(joined_deviations(first, [0.03], 100)[0], 4)
-0.0106
->>> in_parallel(first, ApproxDP(2)).epsilon
-Fraction(2, 1)
 """
 
 import math
@@ -24,12 +19,12 @@ from sklearn.base import is_classifier
 
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.estimator.base import ROUTED
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.recipe import FitRecipe
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP
-from dplearn.records.reading import check_classes
+from dplearn.table.targets import check_classes
 
 _EACH_CALL = "each call of fit and partial_fit has {} of its own, and the number of {} in each call is public"
 #: The assumptions of guarantees of several calls together.

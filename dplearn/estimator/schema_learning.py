@@ -1,28 +1,14 @@
 """Fits with `domain="learn"`: a learner releases a schema first, then fits with it, within one budget.
 
-A learner with the parameter `domain` gets this by one line, the decorator of its class:
-
-    @learns_schema()
-    class MyClassifier(PrivateClassifier): ...
-
-Where the release of the learner's recipe is `concentrated`, rho or mu^2 is divided in place of epsilon: the
-same share of the budget gives a several times more accurate schema.
-
-With any other `domain` the recipe of a fit is the learner's own. With `domain="learn"`, or `Learn(...)`, it
-is a recipe around a recipe, `LearnedFit`:
-
-1. The parameters of the learner are checked; a fit costs the learner's epsilon and delta.
-2. `read` keeps rows as they are, and reads them once with a public schema that accepts every cell, so that
-   the learner raises its errors before the charge.
-3. `plan` divides the cost between the schema and the learner's own fit, the rest.
-4. `run` releases the schema, and then runs the fit of an inner learner, with the schema as its domain and the
-   rest as its budget, on the rows. All cells lie in the schema, so nothing raises an error. It publishes the
-   outcome of the inner learner, and the schema as `schema_`.
+With any other `domain` the recipe of a fit is the learner's own. With `domain="learn"` or `Learn(...)` it is
+a recipe around a recipe, `LearnedFit`. Its `read` keeps rows as they are, and reads them once with a public
+schema that accepts every cell, so that the learner raises its errors before the charge. Its `plan` divides
+the cost between the schema and the learner's own fit; rho or mu^2 where the release is `concentrated`, since
+that makes the schema several times more accurate. Its `run` releases the schema, and then runs the fit of an
+inner learner, whose domain is the schema and whose budget the rest. All cells lie in the schema.
 
 A regressor with `target_range="learn"` does the same: its target is a last column of numbers of the released
 schema, alone or after those of X, and the inner learner has the released range of it, with `clip_target`.
-
-The privacy event of a release that is concentrated, with a public schema, is that of its accounting.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,16 +24,11 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
-from dplearn.records.outputs import joined_outputs, label_columns, read_outputs
-from dplearn.records.reading import labels_assumed, read_features, read_labels
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Given, Table
-from dplearn.records.targets import read_numbers
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -57,6 +38,16 @@ from dplearn.releases.learned_schema import (
     without_values,
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.table.features import read_features
+from dplearn.table.table import Columns, Given, LabelledRows, Table
+from dplearn.table.targets import (
+    joined_outputs,
+    label_columns,
+    labels_assumed,
+    read_labels,
+    read_numbers,
+    read_outputs,
+)
 
 _ANY = Categories([None], other=True)  # accepts cells of any kind
 #: Any number is read with this range, which a learned one then replaces.
@@ -157,30 +148,34 @@ class LearnedFit(FitRecipe):
     """The fit of a learner that learns its schema first: a recipe around that of an inner learner.
 
     It learns the domain, or the range of the target, or both. A target whose range is learned is the last
-    column of the schema, which is released with one share of the budget. Other attributes are those of `own`,
+    column of the schema, which is released with one share of the budget. Other values are those of `own`,
     the inner recipe. `shell` is the inner learner: unfitted, without a ledger, and with a domain that accepts
     all cells.
     """
 
     @classmethod
-    def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, **given: Any) -> Self:
+    def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, ranged: bool) -> Self:
         """Return the recipe of a learner, after its own checks."""
-        ranged = given["ranged"]
         placeholders = ({} if learn is None else {parameter: _ANY}) | (_UNIT_RANGE if ranged else {})
         inner = _with(learner, {**placeholders, "ledger": None})
         own = inner._recipe(reproducible)
-        numbers = getattr(learner, "_schema_numbers", NUMBERS)
-        # A schema is learned from one row of each group.
-        given |= {"parameter": parameter, "numbers": numbers, "group_rows": None}
-        given |= {"learn": learn or Learn(), "learns_domain": learn is not None}
-        given["declared"] = own.declared if learn is None else None
-        classes = getattr(own, "classes", None)
-        return cls(learner, own.cost, own=own, shell=inner, classes=classes, **given)
-
-    def __getattr__(self, name: str) -> Any:
-        if "own" not in vars(self):  # of a copy before it has attributes
-            raise AttributeError(f"there is no parameter {name!r}")
-        return getattr(self.own, name)
+        fit = cls.like(own).given(
+            own=own,
+            shell=inner,
+            random_state=learner.random_state,
+            classes=getattr(own, "classes", None),
+            declared=own.declared if learn is None else None,
+            # A schema is learned from one row of each group.
+            group_rows=None,
+            repeated=False,
+            parameter=parameter,
+            ranged=ranged,
+            learn=learn or Learn(),
+            learns_domain=learn is not None,
+            numbers=getattr(learner, "_schema_numbers", NUMBERS),
+        )
+        refuse_unsupported(fit)
+        return fit
 
     def inner(self, domain: Any, budget: ApproxDP | None = None, *, classes: Any = None) -> FitRecipe:
         """Return the inner recipe with a domain, and with labels and a budget if they are given."""
@@ -221,7 +216,7 @@ class LearnedFit(FitRecipe):
             self.released_kinds(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
         )
 
-    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, Examples]:
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, LabelledRows]:
         dtype = getattr(X, "dtype", None)
         of_list = dtype is None and not is_frame(X)
         X = read_features(reader, X, domain=_ANY, reset=True)
@@ -232,7 +227,7 @@ class LearnedFit(FitRecipe):
         # The inner learner reads the table with a schema that accepts every cell: its errors come before the
         # charge, and depend on no value of X.
         schema = self.release(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
-        inner, rows = self.inner(schema, classes=classes), Examples(X, targets)
+        inner, rows = self.inner(schema, classes=classes), LabelledRows(X, targets)
         found, _ = inner.read(X, _given_targets(rows, classes))
         public = _SchemaPublic(
             X.shape[0],
@@ -299,12 +294,12 @@ class LearnedFit(FitRecipe):
         if self.learns_domain:
             learner.schema_ = outcome.schema
 
-    def told(self, learner: Any, plan: SchemaFitPlan) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: SchemaFitPlan) -> tuple[str, ...]:
         found = without_values(learner.schema_, plan.schema) if self.learns_domain else ()
         low, high = learner.target_range_ if self.ranged else (0.0, 1.0)
         if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
             found += (_NARROW_RANGE.format(low, high),)
-        return (*self.own.told(learner, plan), *found)
+        return (*self.own.late_warnings(learner, plan), *found)
 
 
 def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
@@ -322,7 +317,7 @@ def _read_targets(y: Any, n: int, params: Any) -> tuple[Any, NDArray[Any]]:
     return None, numbers
 
 
-def _given_targets(rows: Examples, classes: Any) -> Any:
+def _given_targets(rows: LabelledRows, classes: Any) -> Any:
     """Return the targets as the inner learner reads them."""
     if isinstance(classes, list):
         return joined_outputs(label_columns(classes, rows.y))
@@ -335,18 +330,18 @@ def _given(table: Table, classes: Any) -> tuple[Any, Any]:
     return (table.map(partial(_given_rows, classes)), None) if held is None else (held.X, held.y)
 
 
-def _given_rows(classes: Any, rows: Examples) -> Given:
+def _given_rows(classes: Any, rows: LabelledRows) -> Given:
     return Given(rows.X, _given_targets(rows, classes))
 
 
-def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: Examples) -> Any:
+def _cells(release: SchemaRelease, params: Any, kinds: ColumnKinds, rows: LabelledRows) -> Any:
     """Return the cells of the columns that are released, of which the target is the last."""
     if not params.ranged:
         return release.rows_of(rows.X)
     target = params.numbers.encode(rows.y)
     if not params.learns_domain:
         return Columns([target])
-    of_X = SchemaRelease(kinds, release.guarantee, numbers=params.numbers)
+    of_X = SchemaRelease(kinds, release.cost, numbers=params.numbers)
     return Columns([*of_X.rows_of(rows.X).columns, target])
 
 

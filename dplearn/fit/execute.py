@@ -27,16 +27,15 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import float_errors_ignored
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.float_errors import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
-from dplearn.records.part_sources import table_in_memory, table_in_parts
-from dplearn.records.passes import PartsChangedError
-from dplearn.records.rows import check_index, count_of
-from dplearn.records.table import Held, Table
+from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
+from dplearn.table.passes import PartsChangedError
+from dplearn.table.sources import check_index, table_in_memory, table_in_parts
+from dplearn.table.table import InMemory, Table, count_of
 
 
 @dataclass(frozen=True)
@@ -94,8 +93,12 @@ class Recipe(ABC):
     def from_parts(self, table: Table) -> tuple[Any, Table]:
         """Return the public facts of all parts, and the table of their encoded rows."""
         found, rows = table.read(self.read_part, self.takes, categories=self.keeps_types)
-        first = next(each for each in found if each is not None)
-        return replace(first, n_samples=len(rows)), rows
+        facts = self.facts_of_all([each for each in found if each is not None])
+        return replace(facts, n_samples=len(rows)), rows
+
+    def facts_of_all(self, found: Sequence[Any]) -> Any:
+        """Return the facts of all parts but the number of records, from those of each part with rows."""
+        return found[0]
 
     def read_part(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Validate and encode the rows of a part, if not as those in memory."""
@@ -114,7 +117,8 @@ class Recipe(ABC):
 
     def planned(self, facts: Any, **more: Any) -> Any:
         """Return the plan for the neighbours of `cost`; a private number of records is a guess, or None."""
-        return Relation(uncounted=self.cost.neighbors == ADDED).planned(self.plan(facts, **more))
+        plan = self.plan(facts, **more)
+        return Relation(uncounted=True).planned(plan) if self.cost.neighbors == ADDED else plan
 
     def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return the facts, with public values of the whole table that no part of it has."""
@@ -167,10 +171,15 @@ class Done:
 def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready:
     """Read a table and plan a recipe, without a secret draw or a charge."""
     recipe = recipe.chosen()
-    relation, facts, table = _read(recipe, X, y, groups)
-    table = replace(table, facts=recipe.known(facts, table))
-    plan = recipe.planned(table.facts)
-    return Ready(recipe, table, relation.planned(recipe.try_out(plan, table)))
+    parts = recipe.parts_of(X, y)
+    features = ("parts",) * (parts is not None) + ("groups",) * (groups is not None)
+    refuse_unsupported(recipe, *features)
+    facts, table = _read(recipe, X, y, parts, groups)
+    facts = recipe.known(facts, table)
+    plan = recipe.try_out(recipe.planned(facts), table)
+    if features:
+        plan = Relation(groups=groups is not None, parts=parts is not None).planned(plan)
+    return Ready(recipe, replace(table, facts=facts), plan)
 
 
 def execute(
@@ -188,8 +197,10 @@ def execute(
     `groups` is the group of each row, or of a table in parts the name of their column. The ledger is charged
     once, before any draw.
     """
-    relation, cost = Relation(groups=groups is not None), recipe.cost_of(X, y)
-    charge = open_account(ledger, None if cost is None else relation.protecting(cost), name=recipe.name)
+    cost = recipe.cost_of(X, y)
+    if cost is not None and groups is not None:
+        cost = replace(cost, protects="groups")
+    charge = open_account(ledger, cost, name=recipe.name)
     with float_errors_ignored():
         ready = begin(recipe, X, y, groups=groups)
         for text in ready.plan.warnings:
@@ -202,43 +213,38 @@ def execute(
     return done
 
 
-def _read(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Relation, Any, Table]:
-    """Return which tables are neighbours, the public facts, and the table of encoded rows."""
-    parts = recipe.parts_of(X, y)
-    relation = Relation(groups=groups is not None, parts=parts is not None)
-    refuse_unsupported(recipe, *relation.features)
-    check_index("groups", groups, X, of=recipe.takes)
-    if recipe.cost.neighbors == ADDED:
-        facts, table = _held(recipe, *recipe.in_memory(X, y))
-        return relation, replace(facts, n_samples=None), table
+def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> tuple[Any, Table]:
+    """Return the public facts, and the table of encoded rows."""
+    if groups is None and parts is not None:
+        return recipe.from_parts(parts)
     if groups is None:
-        facts, table = _held(recipe, *recipe.in_memory(X, y)) if parts is None else recipe.from_parts(parts)
-        return relation, facts, table
+        facts, table = _in_memory(recipe, *recipe.in_memory(X, y))
+        return (replace(facts, n_samples=None) if recipe.cost.neighbors == ADDED else facts), table
+    check_index("groups", groups, X, of=recipe.takes)
     if parts is None:
-        facts, table, n_groups = _read_groups(recipe, X, y, groups)
+        facts, table, n_groups = _read_groups(recipe, *recipe.in_memory(X, y), groups)
     else:
         facts, table, n_groups = _read_groups_of_parts(recipe, parts, groups)
-    return relation, replace(facts, n_samples=n_groups), table
+    return replace(facts, n_samples=n_groups), table
 
 
-def _held(recipe: Recipe, X: Any, y: Any) -> tuple[Any, Table]:
+def _in_memory(recipe: Recipe, X: Any, y: Any) -> tuple[Any, Table]:
     facts, rows = recipe.read(X, y)
-    return facts, Table(Held(rows))
+    return facts, Table(InMemory(rows))
 
 
 def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Table, int]:
     """Read a table in memory whose records are groups of its rows."""
-    X, y = recipe.in_memory(X, y)
     n, most = count_of(X), recipe.group_rows or 1
     if hasattr(y, "__len__") and count_of(y) != n:  # before some of them are selected
         raise ValueError(recipe.unequal.format(n, count_of(y)))
     grouping = grouping_of(groups, n, most=most, shifts=_shifts(recipe))
     if recipe.repeated:
-        facts, table = _held(recipe, X, y)
+        facts, table = _in_memory(recipe, X, y)
         return facts, table.grouped(grouping), grouping.n_groups
     places: NDArray[np.int64] = grouping.once().slots[:, 0]
     rows = selected(X, places), None if y is None else selected(y, places)
-    return *_held(recipe, *rows), grouping.n_groups
+    return *_in_memory(recipe, *rows), grouping.n_groups
 
 
 def _read_groups_of_parts(recipe: Recipe, parts: Table, groups: Any) -> tuple[Any, Table, int]:

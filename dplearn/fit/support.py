@@ -4,22 +4,15 @@ The class of an estimator, or the function of a release, shows which features it
 `REFUSALS` lists the pairs of features that nothing supports, and the error that says why. It is raised before
 a value of the table is read, and before a charge.
 
->>> refused_pair(("add_remove", "central", "groups"))
-('add_remove', 'groups')
 >>> REFUSALS["labels", "groups"]
 "groups must be None where protects='labels', since groups are whole rows"
->>> refuse(("labels", "groups"))
-Traceback (most recent call last):
-ValueError: groups must be None where protects='labels', since groups are whole rows
->>> refused_pair(("parts", "groups", "local")) is None
-True
 """
 
 from collections.abc import Collection, Iterable
 from inspect import signature
 from typing import Any
 
-from dplearn.privacy.base import ADDED_LABELS
+from dplearn.privacy.guarantees import ADDED_LABELS
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
 #: From a feature to the parameter that asks for it, of which most features are values.

@@ -1,37 +1,39 @@
 """Private learners: one family of estimators in each module."""
 
 from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
-from dplearn.learners.conjunction import ConjunctionClassifier, ConjunctionPlan
-from dplearn.learners.generic import ExponentialMechanismClassifier, GenericPlan
-from dplearn.learners.knowledge_transfer import KnowledgeTransferClassifier
-from dplearn.learners.line import LineClassifier, LinePlan
+from dplearn.learners.counts.conjunction import ConjunctionClassifier, ConjunctionPlan
+from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.linear import (
     LinearPlan,
     LinearRegressor,
     LogisticPlan,
     StatisticalQueryLogisticRegression,
 )
-from dplearn.learners.masked_parity import MaskedParityClassifier, MaskedParityPlan
-from dplearn.learners.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
-from dplearn.learners.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
-from dplearn.learners.parity import ParityClassifier, ParityPlan
-from dplearn.learners.point import PointClassifier, PointPlan
-from dplearn.learners.point_rules import ChosenKeys, ChosenPoint, ChosenPrefix
-from dplearn.learners.reductions import SecretSampleClassifier
-from dplearn.learners.soft_label_transfer import SoftLabelTransferClassifier
-from dplearn.learners.soft_labels import SoftLabelAggregateClassifier, SoftLabelPlan
-from dplearn.learners.subsample_aggregate import SubsampleAggregateClassifier
+from dplearn.learners.parity.masked import MaskedParityClassifier, MaskedParityPlan
+from dplearn.learners.parity.parity import ParityClassifier, ParityPlan
+from dplearn.learners.rules.generic import ExponentialMechanismClassifier, GenericPlan
+from dplearn.learners.rules.line import LineClassifier, LinePlan
+from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier, PointPlan
+from dplearn.learners.rules.threshold import ThresholdClassifier, ThresholdPlan
+from dplearn.learners.several.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.learners.synthetic_data import (
     SyntheticDataClassifier,
-    SyntheticDataPlan,
     SyntheticDataRegressor,
 )
-from dplearn.learners.threshold import ThresholdClassifier, ThresholdPlan
+from dplearn.learners.votes import (
+    AggregationPlan,
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    SubsampleAggregateClassifier,
+)
 
 __all__ = [
     "AdditiveClassifier",
     "AdditivePlan",
     "AdditiveRegressor",
+    "AggregationPlan",
     "ChosenKeys",
     "ChosenPoint",
     "ChosenPrefix",
@@ -57,13 +59,11 @@ __all__ = [
     "PrivateMultiOutputClassifier",
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",
-    "SoftLabelPlan",
     "SoftLabelTransferClassifier",
     "StatisticalQueryLogisticRegression",
     "StatisticalQueryNaiveBayes",
     "SubsampleAggregateClassifier",
     "SyntheticDataClassifier",
-    "SyntheticDataPlan",
     "SyntheticDataRegressor",
     "ThresholdClassifier",
     "ThresholdPlan",

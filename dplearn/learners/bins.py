@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import shown
 from dplearn.concepts.base import literal
-from dplearn.core.code_counts import CodePlaces, first_codes
 from dplearn.domains import Bits, Domain, Floats, Product
-from dplearn.records.rows import Columns
+from dplearn.kernels.intervals import CodePlaces, first_codes
+from dplearn.table.table import Columns
 
 __all__ = ["MOST_BINS", "UNDECLARED", "Bins", "binned", "declared_columns", "stacked"]
 

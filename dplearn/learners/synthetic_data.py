@@ -16,58 +16,54 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number, shown
+from dplearn._documented import documented_by
+from dplearn._validation import AUTO, check_count_or_auto, shown
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
-from dplearn.ensembles.base_estimators import Seeded
-from dplearn.ensembles.dry_run import dry_run
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public, planned_columns, planned_table
+from dplearn.estimator.base_models import Seeded, dry_run
+from dplearn.estimator.recipe import FitRecipe, Public, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import hidden
 from dplearn.privacy.shares import CONCENTRATED
-from dplearn.records.reading import (
-    as_product,
-    check_classes,
-    declared_classes,
-    labels_assumed,
-    read_features,
-    read_labels,
-)
-from dplearn.records.rows import Columns, Examples
-from dplearn.records.table import Table
-from dplearn.records.targets import STEPS, TargetRange, read_target
-from dplearn.releases.synthetic_table import SyntheticTable, cells_in
-from dplearn.releases.table_network import ReleasedTables, released_tables
-from dplearn.releases.table_plan import (
-    GREATEST_EPSILON,
-    LEAST_EPSILON,
+from dplearn.releases.synthetic_table import SyntheticTable, TableChoices, checked_cost
+from dplearn.releases.table_columns import (
     MOST_BINS,
-    SyntheticTablePlan,
     TableColumn,
     TableTypes,
     as_table,
-    checked_layout,
-    synthetic_table_plan,
+    cells_in,
     table_column,
     table_columns,
     values_of,
 )
+from dplearn.releases.table_network import (
+    SyntheticTablePlan,
+    TableModel,
+    checked_layout,
+    released_tables,
+    synthetic_table_plan,
+)
+from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns, LabelledRows, Table
+from dplearn.table.targets import (
+    STEPS,
+    TargetRange,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_target,
+)
 
-__all__ = [
-    "SyntheticDataClassifier",
-    "SyntheticDataPlan",
-    "SyntheticDataRegressor",
-]
+__all__ = ["SyntheticDataClassifier", "SyntheticDataRegressor"]
 
 Arrays = Sequence[NDArray[Any]]
 
@@ -78,42 +74,44 @@ _EACH = 5  # the fewest synthetic records of a label, so that it can be learned 
 _TARGET = "target"
 
 
-@dataclass(frozen=True)
-class SyntheticDataPlan(SyntheticTablePlan):
-    """The plan of a `SyntheticDataClassifier` or `SyntheticDataRegressor`: that of its synthetic table.
+class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
+    """What classifiers and regressors share.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate tables.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
+    max_cells : int, default=20_000
+        The most cells of a measured table, at least 4.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
 
     Attributes
     ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    n_samples : int
-        Number of records.
-    noise : str
-        "gaussian", or "laplace" without delta.
-    rounds : int
-        The number of selections, after each of which one table of the network is measured.
-    degree : int
-        The most columns that one column depends on, the label included: as given, or lowered.
-    selection_epsilon : float
-        The epsilon of each selection.
-    base_deviation, network_deviation : float
-        The standard deviations of the noise of a cell of a base table, and of a table of the network, with
-        more than two cells.
-    expected_tv : mapping of str to float
-        For the table of the target and each column, a bound on the expected total variation distance between
-        its noisy shares and the true ones, by noise alone: at most 1.
-    n_needed : int
-        The number of records from which on all these are at most .05.
+    fills_gaps_ : bool
+        Public. Whether missing values are filled for the estimator: with a value of the most frequent
+        bin, or the most frequent category, of the synthetic records.
+    domain_ : Product
+        Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
     """
-
-    domain: Any = hidden()
-    public: Any = hidden()
-    n_rows: Any = hidden()
-    fills_gaps: bool = hidden(False)
-
-
-class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
-    """What classifiers and regressors share."""
 
     estimator_: Any
     estimator_error_: str | None
@@ -127,20 +125,14 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
         return {
-            "cost": ApproxDP(
-                check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
-                check_number("delta", self.delta, low=0, below=1),
-                reproducible=reproducible,
-            ),
+            "cost": checked_cost(self, reproducible=reproducible),
             "declared": declared_columns(self.domain, _NUMBERS),
-            "degree": check_count("degree", self.degree, low=1),
-            "n_bins": check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
-            "max_cells": check_count("max_cells", self.max_cells, low=4),
+            "choices": TableChoices.of(self),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,
         }
 
-    def _publish_table(self, tables: ReleasedTables, plan: SyntheticDataPlan) -> None:
+    def _publish_table(self, tables: TableModel, plan: SyntheticTablePlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_, self.fills_gaps_ = plan.guarantee, plan.domain, plan.fills_gaps
         self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
@@ -176,7 +168,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         return self.synthetic_.columns_[:-1]
 
     def _drawn(
-        self, tables: ReleasedTables, plan: SyntheticDataPlan, least: int = 0
+        self, tables: TableModel, plan: SyntheticTablePlan, least: int = 0
     ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
         """Return synthetic rows, the cells and the values of their target, and a seed for the estimator.
 
@@ -184,11 +176,11 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         """
         stream = plan.public.stream
         columns = plan.layout.columns
-        cells = tables.model.draw(plan.n_rows, stream)
+        cells = tables.draw(plan.n_rows, stream)
         if least:
             counts = np.bincount(cells[:, -1], minlength=columns[-1].size)
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
-            cells = np.concatenate([cells, tables.model.draw(len(rare), stream, target=rare)])
+            cells = np.concatenate([cells, tables.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
         rows = as_table(columns[:-1], self._without_gaps(values), self._types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
@@ -248,24 +240,25 @@ class SyntheticFit(FitRecipe):
 
     def plan_with(
         self, public: Public, target: Callable[[str], TableColumn], assumed: str
-    ) -> SyntheticDataPlan:
+    ) -> SyntheticTablePlan:
         """Return the plan, given the function from a name to the column of the target."""
         domain = as_product(self.declared, public.n_features, public.names)
-        columns = (*table_columns(domain, self.n_bins), target(_free_name(domain.names)))
-        layout = checked_layout(columns, len(domain), self.degree, self.max_cells)
+        choices = self.choices
+        columns = (*table_columns(domain, choices.n_bins), target(_free_name(domain.names)))
+        layout = checked_layout(columns, len(domain), choices.degree, choices.max_cells)
         guarantee = replace(self.cost, assumes=(*TABLE, *domain.assumes, assumed))
         table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=self.reach)
         rows = self.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
-        return SyntheticDataPlan(**vars(table), domain=domain, public=public, n_rows=rows)
+        return replace(table, title="SyntheticDataPlan", domain=domain, public=public, n_rows=rows)
 
-    def summarize(self, rows: Any, plan: SyntheticDataPlan) -> NDArray[np.int16]:
+    def summarize(self, rows: Any, plan: SyntheticTablePlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
         return _labelled_cells(plan.layout.columns, rows)
 
-    def run(self, summary: Any, plan: SyntheticDataPlan, dice: Dice) -> ReleasedTables:
+    def run(self, summary: Any, plan: SyntheticTablePlan, dice: Dice) -> TableModel:
         return released_tables(summary, plan, dice)
 
-    def told(self, learner: Any, plan: SyntheticDataPlan) -> tuple[str, ...]:  # noqa: ARG002
+    def late_warnings(self, learner: Any, plan: SyntheticTablePlan) -> tuple[str, ...]:  # noqa: ARG002
         if learner.estimator_error_ is not None:
             return (learner._failure(),)
         shares = learner.synthetic_.marginals_
@@ -290,6 +283,7 @@ def _offers(name: str) -> Callable[[Any], bool]:
 
 
 @learns_schema()
+@documented_by(_SyntheticData)
 @dataclass(eq=False, repr=False)
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     """Any classifier, trained on synthetic records from a private table.
@@ -304,34 +298,18 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         an array, with the values of the domain: numbers, categories, None or NaN for missing values, and
         for hashed values the numbers of their buckets. None: gradient boosting,
         `HistGradientBoostingClassifier`, with codes of categories.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate tables.
-    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the label included. With 1, all depend on the
         label alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=16
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is.
-    max_cells : int, default=20_000
-        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000. A label with fewer than 5 of these gets more, up to 5.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels of the schema, or else
         the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -339,23 +317,10 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Released. The fitted classifier; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
-    fills_gaps_ : bool
-        Public. Whether missing values are filled for the estimator: with a value of the most frequent
-        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
-    domain_ : Product
-        Public. The domain of each column.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -375,7 +340,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on
     sanitised data.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -415,7 +380,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
     def plan(
         self, n_samples: int, *, n_features: int | None = None, n_labels: int | None = None
-    ) -> SyntheticDataPlan:
+    ) -> SyntheticTablePlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
 
         Parameters
@@ -429,7 +394,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: SyntheticDataPlan = fit.planned(public)
+        plan: SyntheticTablePlan = fit.planned(public)
         return plan
 
     def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
@@ -442,7 +407,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
             self, **self._values(reproducible), classes=classes, estimator=self.estimator
         )
 
-    def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
+    def _publish(self, outcome: TableModel, plan: SyntheticTablePlan) -> None:
         self._publish_table(outcome, plan)
         self.classes_ = plan.public.classes
         rows, cells, _, seed = self._drawn(outcome, plan, least=_EACH)
@@ -505,9 +470,9 @@ class SyntheticClassifierFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
-        return replace(facts, classes=classes), Examples(columns, codes)
+        return replace(facts, classes=classes), LabelledRows(columns, codes)
 
-    def plan(self, public: Public) -> SyntheticDataPlan:
+    def plan(self, public: Public) -> SyntheticTablePlan:
         labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
         domain = Categories(list(labels))
         return self.plan_with(
@@ -518,6 +483,7 @@ class SyntheticClassifierFit(SyntheticFit):
 
 
 @learns_schema()
+@documented_by(_SyntheticData)
 @dataclass(eq=False, repr=False)
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     """Any regressor, trained on synthetic records from a private table.
@@ -530,22 +496,11 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     estimator : regressor, optional
         The regressor, cloned; not a private one. Its rows are as for `SyntheticDataClassifier`. None:
         gradient boosting, `HistGradientBoostingRegressor`, with codes of categories.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate tables.
-    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the target included. With 1, all depend on the
         target alone. A greater one than 2 is lowered as for `SyntheticTable`.
     n_bins : int, default=8
         The most bins of a column of integers or of a grid, and of the target; from 2 to 16,384.
-    max_cells : int, default=20_000
-        The most cells of a measured table, at least 4.
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000.
@@ -556,11 +511,6 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         states, and a trusted curator.
     clip_target : bool, default=False
         Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -568,23 +518,10 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Released. The fitted regressor; None if it could not be fitted to the synthetic records.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
-    fills_gaps_ : bool
-        Public. Whether missing values are filled for the estimator: with a value of the most frequent
-        bin, or the most frequent category, of the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
     target_range_ : tuple of float
         Released. The range of the target: the learned one; or the declared one, which is public.
-    domain_ : Product
-        Public. The domain of each column.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -602,7 +539,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     **Source.** As for `SyntheticDataClassifier`.
 
-    Examples
+    LabelledRows
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -638,7 +575,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     estimator_: Any = field(init=False)
 
-    def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticDataPlan:
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
 
         Parameters
@@ -649,7 +586,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
             Number of columns; required unless `domain` determines it.
         """
         fit = self._recipe(self.random_state is not None)
-        plan: SyntheticDataPlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
+        plan: SyntheticTablePlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
         return plan
 
     def _recipe(self, reproducible: bool) -> "SyntheticRegressorFit":
@@ -660,7 +597,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
             self, **self._values(reproducible), target=target, estimator=self.estimator
         )
 
-    def _publish(self, outcome: ReleasedTables, plan: SyntheticDataPlan) -> None:
+    def _publish(self, outcome: TableModel, plan: SyntheticTablePlan) -> None:
         self._publish_table(outcome, plan)
         domain = plan.layout.columns[-1].domain
         self.target_range_ = (domain.low, domain.high)
@@ -690,13 +627,13 @@ class SyntheticRegressorFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         codes = read_target(y, len(columns), self.target) + STEPS
-        return facts, Examples(columns, codes)
+        return facts, LabelledRows(columns, codes)
 
-    def plan(self, public: Public) -> SyntheticDataPlan:
+    def plan(self, public: Public) -> SyntheticTablePlan:
         target = self.target
         domain = Grid(target.low, target.high, 2 * STEPS + 1)
         return self.plan_with(
-            public, partial(_even_column, domain=domain, n_bins=self.n_bins), target.assumption
+            public, partial(_even_column, domain=domain, n_bins=self.choices.n_bins), target.assumption
         )
 
 
@@ -741,7 +678,7 @@ def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> N
         )
 
 
-def _labelled_cells(columns: Sequence[TableColumn], rows: Examples) -> NDArray[np.int16]:
+def _labelled_cells(columns: Sequence[TableColumn], rows: LabelledRows) -> NDArray[np.int16]:
     """Return the cells of encoded records, of shape (n, d + 1), the target's last."""
     cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
     for here, block in rows.X.blocks(_BLOCK):

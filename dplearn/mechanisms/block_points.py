@@ -3,17 +3,17 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio, exp_bounds
-from dplearn.core.intervals import sorted_codes
-from dplearn.mechanisms.interior_point import RecursiveSizes, interior_point_code, recursive_interior_point
+from dplearn.kernels.exact import decay_ratio, exp_bounds
+from dplearn.kernels.intervals import sorted_codes
+from dplearn.mechanisms.interior_point import interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
 
-def block_points(codes: Any, plan: "_Blocks", *, privacy: ApproxDP, dice: Dice) -> list[int]:
+def block_points(codes: Any, plan: Any, *, privacy: ApproxDP, dice: Dice) -> list[int]:
     """Return one interior point for each block of consecutive sorted records, with high probability.
 
     An interior point of a block is a code from its least record to its greatest.
@@ -94,7 +94,7 @@ def _cuts(n: int, count: int, spacing: int, ratio: Fraction, dice: Dice) -> Iter
         yield greatest
 
 
-def _point(block: list[int], plan: "_Blocks", dice: Dice) -> int | None:
+def _point(block: list[int], plan: Any, dice: Dice) -> int | None:
     if plan.sizes is None:
         return interior_point_code(block, plan.size, privacy=plan.point, dice=dice)
     length = plan.sizes.n_samples
@@ -111,42 +111,8 @@ def _filled(points: list[int | None]) -> Iterator[int]:
         yield last
 
 
-class _Blocks(Protocol):
-    """The attributes of a plan that `block_points` reads."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def left(self) -> int: ...
-    @property
-    def right(self) -> int: ...
-    @property
-    def spacing(self) -> int: ...
-    @property
-    def noise(self) -> ApproxDP: ...
-    @property
-    def point(self) -> ApproxDP: ...
-    @property
-    def sizes(self) -> RecursiveSizes | None: ...
-
-
-def block_cost(plan: _Blocks) -> ApproxDP:
-    """Return the privacy cost of `block_points`.
-
-    `plan`: only `noise`, `point` and `sizes` are read.
-
-    Notes
-    -----
-    **Privacy.** 2 `noise` + 2 `point` where the exponential mechanism finds the points (`sizes` is None);
-    else 2 `noise` + 3 `point` and 2 + exp(epsilon) times the delta of a point. The proof is in
-    `block_points`.
-
-    **Assumes.** The plan is public.
-
-    **Accuracy.** Exact, except that exp(epsilon) is rounded up.
-
-    **Source.** As for `block_points`.
-    """
+def block_cost(plan: Any) -> ApproxDP:
+    """Return the privacy cost of `block_points`, from `noise`, `point` and `sizes` of a plan."""
     noise, point = epsilon_of(plan.noise), epsilon_of(plan.point)
     if plan.sizes is None:
         return ApproxDP(2 * noise + 2 * point)
@@ -156,12 +122,6 @@ def block_cost(plan: _Blocks) -> ApproxDP:
 def deltas_of_points(point: Fraction) -> Fraction:
     """Return the delta of the points of all blocks, as a multiple of the delta of one point.
 
-    `point`: epsilon of one point.
-
-    Notes
-    -----
-    **Privacy.** 2 + exp(epsilon): two records are replaced in one block and one in another; see
-    `block_points`. **Assumes.** The recursive method finds the points. **Accuracy.** Exact, except that
-    exp(epsilon) is rounded up. **Source.** As for `block_points`.
+    Two records are replaced in one block and one in another; see `block_points`.
     """
     return 2 + exp_bounds(point)[1]

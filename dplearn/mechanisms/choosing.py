@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile, power_at_most
-from dplearn.core.exact import decay_ratio
-from dplearn.core.grouping import check_integers, group_counts, nth_equal
+from dplearn.kernels.distributions import laplace_quantile, power_at_most
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.grouping import check_integers, group_counts, nth_equal
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of

@@ -9,8 +9,8 @@ import numpy as np
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.intervals import EqualCosts, piece_arrays
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
@@ -148,19 +148,11 @@ def choose_prefix(
 ) -> int | None:
     """Return a prefix that many codes share, as an integer of `length` bits, or None if too few share one.
 
-    `codes`: Private. Integers of `n_bits` bits. `n_bits`, `length`: number of bits in a code, and in a
-    prefix. `privacy`: epsilon and delta are spent whole; both positive. Result: the prefix that the choosing
-    mechanism selects; None if it abstains.
-
-    Notes
-    -----
     **Privacy.** `privacy`, for one replaced record: it adds 1 to the number of codes with one prefix and
     subtracts 1 from that of another, as `choosing_mechanism` assumes with growth 1. The prefix is released,
     not its index.
 
     **Assumes.** `n_bits` and `length` are public or released.
-
-    **Accuracy.** As for `choosing_mechanism`; a selected prefix is the prefix of some code.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, step 5.
     """
@@ -203,11 +195,7 @@ def _interior_point(
 def _shared_length(
     paired: list[int], size: int, depth: int, sizes: "RecursiveSizes", dice: Dice
 ) -> int | None:
-    """Return a private interior point of the lengths of the common prefixes of random pairs.
-
-    Many pairs share at least this many first bits, and some share at most as many. The guarantee is that of
-    the next recursive call.
-    """
+    """Return an interior point of the lengths of random pairs' common prefixes."""
     n_bits = (size - 1).bit_length()
     lengths = sorted(n_bits - (one ^ other).bit_length() for one, other in _random_pairs(paired, dice))
     return _interior_point(lengths, next_domain_size(size), depth + 1, sizes, dice)
@@ -228,27 +216,14 @@ def _random_pairs(codes: Sequence[int], dice: Dice) -> list[tuple[int, int]]:
 class PrefixLevel:
     """Public sizes and budgets of one recursive call.
 
-    `aside`: number of greatest records that are not paired. `threshold`: the greater of the two candidates is
-    returned if the noisy number of records at or above it is at least this. `choice`, `comparison`: budget of
-    the choice of a prefix, and of the comparison of its two candidates (delta 0).
-
-    Notes
-    -----
-    **Privacy.** A call costs `choice` and `comparison`, in addition to the cost of the calls within it; the
-    proof is in `recursive_interior_point`.
-
-    **Assumes.** All values are fixed without data.
-
-    **Accuracy.** See `dplearn.theory.recursive_sizes`, which computes the values. The privacy guarantee
-    holds for all values.
-
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, where all steps have equal budgets.
     """
 
-    aside: int
+    aside: int  # greatest records that are not paired
+    # the greater candidate is returned if the noisy number of records from it on is at least this
     threshold: int
-    choice: ApproxDP
-    comparison: ApproxDP
+    choice: ApproxDP  # of a prefix
+    comparison: ApproxDP  # of its two candidates (delta 0)
 
 
 @dataclass(frozen=True)
@@ -291,14 +266,5 @@ class RecursiveSizes:
 
 
 def next_domain_size(size: int) -> int:
-    """Return the number of possible lengths, 0 included, of a common prefix of two codes below `size`.
-
-    `size`: Public. Number of codes in the domain, at least 1.
-
-    Notes
-    -----
-    **Privacy.** Reads no data. **Assumes.** `size` is public. **Accuracy.** Exact: codes have
-    ceil(log2(size)) bits, and a prefix has from 0 to all of them. **Source.** As for
-    `recursive_interior_point`.
-    """
+    """Return the number of possible lengths, 0 included, of a common prefix of two codes below `size`."""
     return (size - 1).bit_length() + 1

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.grouping import near_integers
-from dplearn.core.intervals import Level, SortedRecords, TreeRecords, children_of, depth_of, whole
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.grouping import near_integers
+from dplearn.kernels.intervals import Level, SortedRecords, children_of, depth_of, whole
 from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of, rho_of
@@ -266,7 +266,7 @@ def tree_counts(
 
     Parameters
     ----------
-    codes : array-like of int of shape (n,), or TreeRecords
+    codes : array-like of int of shape (n,), or SortedRecords
         Private. From 0 to size - 1, in any order.
     size : int
         Number of codes in the domain; an integer of any size.
@@ -320,7 +320,7 @@ def tree_counts(
     """
     depth = depth_of(size, fan_out)
     check_count("threshold", threshold, low=1)
-    records = codes if isinstance(codes, TreeRecords) else SortedRecords(codes, size)
+    records = codes if hasattr(codes, "counted") else SortedRecords(codes, size)  # or of parts
     levels = [whole(size, len(records))]
     for _ in range(depth):
         level = levels[-1]

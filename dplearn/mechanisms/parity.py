@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds
-from dplearn.core.gf2 import BitMatrix, pack, uniform_solution
+from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels.gf2 import BitMatrix, pack, uniform_solution
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
@@ -90,13 +90,7 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 
 
 def random_bits(d: int, dice: Dice) -> NDArray[np.uint8]:
-    """Return d independent fair bits.
-
-    Notes
-    -----
-    **Privacy.** Reads no data. **Assumes.** d is public. **Accuracy.** Exactly uniform: one draw below 2**d.
-    **Source.** None is needed.
-    """
+    """Return d independent fair bits, by one draw below 2**d."""
     number = dice.below(1 << d)
     digits = np.frombuffer(number.to_bytes(-(-d // 8), "little"), dtype=np.uint8)
     return np.unpackbits(digits, count=d, bitorder="little")

@@ -9,9 +9,9 @@ from math import ceil, comb, lgamma, log
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds, log_bounds, selection_ratio
-from dplearn.core.intervals import EqualCosts
-from dplearn.core.ranks import Ranks
+from dplearn.kernels.exact import exp_bounds, log_bounds, selection_ratio
+from dplearn.kernels.intervals import EqualCosts
+from dplearn.kernels.ranks import Ranks
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
@@ -22,26 +22,17 @@ _WIDE = 1 << 64
 
 @dataclass(frozen=True)
 class WindowTerms:
-    """The public numbers of `codes_in_windows`.
+    """The public numbers of `codes_in_windows`."""
 
-    `targets`: the wanted ranks: numbers of records below the quantiles, nondecreasing. `noise`: epsilon of
-    the noise: a gap between neighbouring ranks moves by d with a weight of exp(-noise |d| / 2). `choice`: A
-    code at a distance of d ranks from the noisy rank has weight exp(-choice d) at full strength. `reach`:
-    greatest distance that is told apart: a window has 2 `reach` records. `least`: up to this gap the windows
-    on both sides have no strength; at least 2 `reach`. `ramp`: from a gap of `least` + `ramp` on they have
-    full strength. `decay`, `zone`: numbers of the proof, kappa > 0 and H from 1 to 2 `reach`; no release
-    depends on them.
-    """
-
-    targets: tuple[int, ...]
+    targets: tuple[int, ...]  # numbers of records below the quantiles, nondecreasing
     n: int
-    noise: Fraction
-    choice: Fraction
-    reach: int
-    least: int
-    ramp: int
-    decay: Fraction
-    zone: int
+    noise: Fraction  # epsilon: a gap between neighbouring ranks moves by d with weight exp(-noise |d| / 2)
+    choice: Fraction  # a code d ranks from the noisy rank has weight exp(-choice d) at full strength
+    reach: int  # greatest distance that is told apart: a window has 2 `reach` records
+    least: int  # up to this gap the windows on both sides have no strength; at least 2 `reach`
+    ramp: int  # from a gap of `least` + `ramp` on they have full strength
+    decay: Fraction  # kappa > 0 of the proof; no release depends on it
+    zone: int  # H of the proof, from 1 to 2 `reach`; no release depends on it
 
     @property
     def gaps(self) -> tuple[int, ...]:
@@ -154,7 +145,7 @@ def codes_in_windows(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.ranks import SortedCodes
+    >>> from dplearn.kernels.ranks import SortedCodes
     >>> from dplearn.mechanisms import codes_in_windows
     >>> from dplearn.mechanisms.quantile_windows import WindowTerms
     >>> from dplearn.privacy import ApproxDP

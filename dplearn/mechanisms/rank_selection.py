@@ -8,10 +8,10 @@ from functools import lru_cache
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.intervals import EqualCosts, piece_arrays
-from dplearn.core.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
@@ -74,7 +74,7 @@ def code_near_rank(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.ranks import Cell, UnsortedCodes
+    >>> from dplearn.kernels.ranks import Cell, UnsortedCodes
     >>> from dplearn.mechanisms import code_near_rank
     >>> from dplearn.privacy import ApproxDP
     >>> codes = np.arange(100_000) % 1000
@@ -127,21 +127,10 @@ def _far(ratio: Fraction, size: int) -> int:
 def examined_ranks(
     n: int, fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True
 ) -> tuple[int, int]:
-    """Return the ranks among which `code_near_rank` looks for a code, except with probability 2**-64.
+    """Return the first and last plus 1 of the ranks that `code_near_rank` reads, except w.p. 2**-64.
 
-    `n`: the number of codes of the cell. `size`: the number of codes in the interval of the cell. Result: the
-    first of these ranks, and the last plus 1.
-
-    Notes
-    -----
-    **Privacy.** Post-processing: a function of public values, and of a number of codes that the caller holds.
-    Nothing is released.
-
-    **Assumes.** The size of the interval is public or released.
-
-    **Accuracy.** Exact: from these ranks `code_near_rank` computes costs, unless it draws a second time.
-
-    **Source.** The comment in `code_near_rank` proves the probability.
+    The size of the interval must be public or released. The comment in `code_near_rank` proves the
+    probability.
     """
     far = _farthest(fraction, size, privacy, alone)
     first, last = _near_ranks(fraction.numerator * n, fraction.denominator, far)
@@ -149,21 +138,7 @@ def examined_ranks(
 
 
 def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True) -> int:
-    """Return how far from its target rank `code_near_rank` looks, except with probability 2**-64.
-
-    `size`: the number of codes in the interval of the cell, or more.
-
-    Notes
-    -----
-    **Privacy.** A function of public values.
-
-    **Assumes.** The size of the interval is public or released.
-
-    **Accuracy.** An upper bound for every number of codes: `examined_ranks` lie within it, plus 1 for
-    rounding, on both sides.
-
-    **Source.** As for `examined_ranks`.
-    """
+    """Return how far from its target rank `code_near_rank` looks, for any number of codes."""
     return -(-_farthest(fraction, size, privacy, alone) // fraction.denominator)
 
 
@@ -173,11 +148,7 @@ def _farthest(fraction: Fraction, size: int, privacy: ApproxDP, alone: bool) -> 
 
 
 def _near_ranks(target: int, unit: int, far: int) -> tuple[int, int]:
-    """Return the ranks `first` and `last`: codes beyond their data cost at least `far`.
-
-    Codes before the datum of rank `first` have U <= first, codes after the datum of rank `last` have
-    L > last.
-    """
+    """Return `first` and `last`: codes with U <= first or L > last cost at least `far`."""
     return (target - far) // unit, -((-target - far) // unit) - 1
 
 
@@ -256,7 +227,7 @@ def codes_at_fractions(
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
-    >>> from dplearn.core.ranks import SortedCodes
+    >>> from dplearn.kernels.ranks import SortedCodes
     >>> from dplearn.mechanisms import codes_at_fractions
     >>> from dplearn.privacy import ApproxDP
     >>> ranks = SortedCodes(np.arange(100_000) // 100)

@@ -1,19 +1,20 @@
-"""Private selection on integer qualities: the exponential mechanism, and permute-and-flip."""
+"""Private selection: exponential mechanism, permute-and-flip, and the best of a random number of runs."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.grouping import check_integers, group_counts, nth_equal
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
+from dplearn.privacy.random_stopping import RandomStopping
 
 _MANY = 1 << 10  # with more groups of costs than this, the groups of high cost are merged
 _RARE = 64  # merged groups are examined with probability at most 2**-64
@@ -308,3 +309,33 @@ def select_permute_and_flip(
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])
+
+
+Outcome = TypeVar("Outcome")
+Score = TypeVar("Score", int, Fraction)
+_ANY = Fraction(1, 2)  # raised to the power 0
+
+
+def best_of_runs(
+    run: Callable[[Dice], tuple[Score, Outcome]], *, stopping: RandomStopping, dice: Dice
+) -> tuple[Score, Outcome]:
+    """Return score and outcome of the best of a random number of runs; of equal scores, the first.
+
+    **Privacy.** `stopping.total(guarantee)`, where `guarantee` is the guarantee of one run for its score and
+    outcome together; the proof is in `RandomStopping`.
+
+    **Assumes.** A run has no effect except the values that it returns; its randomness is `dice` or is
+    independent of the other runs. The number of runs is not released.
+
+    **Accuracy.** An outcome that has probability q in one run occurs in some run with probability 1 -
+    stopping.missed(q).
+
+    **Source.** Liu and Talwar (2019), Section 3; Papernot and Steinke (2022), Algorithm 1.
+    """
+    count = 1 + dice.power_weighted(_ANY, [0] * stopping.most, stopping.weights)
+    best = run(dice)
+    for _ in range(count - 1):
+        found = run(dice)
+        if found[0] > best[0]:
+            best = found
+    return best

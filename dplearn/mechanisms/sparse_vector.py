@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.grouping import near_integers
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.grouping import near_integers
 from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import equal_epsilon
@@ -223,16 +223,10 @@ class AboveThreshold(SparseVector):
 
 @dataclass
 class Questions:
-    """The private state of a sparse vector; objects that answer keep it in a one-time state.
+    """The private state of a sparse vector, as private as `SparseVector` if kept in a one-time state.
 
     `epoch` is the number of positive answers left and the noisy threshold, which is None until it is drawn.
     Both change in one assignment, so that after an interrupt no noisy threshold is used in another epoch.
-
-    Notes
-    -----
-    **Privacy.** That of `SparseVector` if it is kept in a one-time state; by itself the object has no
-    guarantee, because its attributes are readable. **Assumes.** As for `SparseVector`. **Accuracy.** As for
-    `SparseVector`. **Source.** As for `SparseVector`.
     """
 
     dice: Dice
@@ -293,20 +287,7 @@ _OF_THRESHOLD = Fraction(2, 3)
 
 
 def reaching_ratios(epsilon: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the ratios a and b of the noises of `first_reaching`, of the threshold and of the counts.
-
-    `epsilon`: the privacy cost of one search.
-
-    Notes
-    -----
-    **Privacy.** A function of a public number.
-
-    **Assumes.** Nothing.
-
-    **Accuracy.** Rounded up, so that a * b >= exp(-epsilon).
-
-    **Source.** As for `first_reaching`.
-    """
+    """Return the ratios a, of the threshold, and b, of counts, in `first_reaching`: a b >= exp(-epsilon)."""
     return decay_ratio(epsilon * _OF_THRESHOLD), decay_ratio(epsilon * (1 - _OF_THRESHOLD))
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds, log_bounds
-from dplearn.core.votes import plurality
+from dplearn.kernels.exact import exp_bounds, log_bounds
+from dplearn.kernels.votes import plurality
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 
@@ -188,14 +188,7 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
 
 
 def release_probability_table(privacy: ApproxDP) -> tuple[list[int], int]:
-    """Return the numerators of `release_probabilities` and their common denominator.
-
-    Notes
-    -----
-    **Privacy.** That of `release_probabilities`: the same numbers as unreduced fractions. **Assumes.** As for
-    `release_probabilities`. **Accuracy.** As for `release_probabilities`. **Source.** As for
-    `release_probabilities`.
-    """
+    """Return the numerators of `release_probabilities` and their common denominator."""
     delta = delta_of(privacy)
     # From delta up to 1/2, and from 1/2 up to 1, the table has at most ln(1 / delta) / epsilon steps each.
     least = ceil(2 * log_bounds(2 / delta)[1]) / Fraction(_LONGEST)

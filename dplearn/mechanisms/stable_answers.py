@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.core.grouping import near_integers
+from dplearn.kernels.grouping import near_integers
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
@@ -138,16 +138,9 @@ class StableAnswers:
 def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
     """Return the state of a sparse vector whose questions are whether answers are unstable.
 
-    An answer at distance d is released if d - G2 >= threshold - G1, the negation of
-    -d + G2 > -threshold + G1. So the sparse vector has the values -d and the threshold -threshold.
-
-    `noise`: threshold and ratios of the noise. `dice`: source of chance; None if the caller sets it later.
-
-    Notes
-    -----
-    **Privacy.** That of `StableAnswers`. **Assumes.** Distances to instability have sensitivity 1.
-    **Accuracy.** As for `StableAnswers`. **Source.** As for `StableAnswers`; the proof is in
-    docs/theory/stable_answers.md.
+    An answer at distance d is released if d - G2 >= threshold - G1, the negation of -d + G2 > -threshold +
+    G1. So the sparse vector has the values -d, of sensitivity 1, and the threshold -threshold. The caller may
+    set `dice` later.
     """
     if noise.threshold > _FAR:
         raise ValueError("epsilon must be larger: the least distance to be answered would exceed 2**61")
@@ -158,16 +151,6 @@ def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
 def answered(
     questions: Questions, answers: NDArray[np.int64], distances: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the stable answers, -1 for abstentions, up to the last abstention that `questions` allows.
-
-    `questions`: state of a sparse vector that has not stopped. `answers`, `distances` (m,): Private. Exact
-    answers and their distances to instability.
-
-    Notes
-    -----
-    **Privacy.** That of `StableAnswers`: an answer is released if its distance passed the test of the sparse
-    vector. **Assumes.** distances[i] belongs to answers[i]. **Accuracy.** As for `StableAnswers`.
-    **Source.** As for `StableAnswers`.
-    """
+    """Return the stable answers, -1 for abstentions, up to the last abstention that `questions` allows."""
     unstable = questions.answer(-distances)
     return np.where(unstable, -1, answers[: unstable.size])

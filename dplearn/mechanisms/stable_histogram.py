@@ -10,10 +10,10 @@ import numpy as np
 
 from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.core.keys import KeyCounts, counted_keys
 from dplearn.domains.cells import counts_by_key
+from dplearn.domains.keys import KeyCounts, counted_keys
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of
@@ -144,11 +144,7 @@ def stable_histogram_threshold(privacy: ApproxDP) -> int:
 
 
 def stable_histogram_ratio(privacy: ApproxDP) -> Fraction:
-    """Return the ratio of the noise of one count.
-
-    `privacy`: epsilon positive. A replaced record moves two counts by 1 each, an added or removed one moves
-    one.
-    """
+    """Return the ratio of the noise of one count; a replaced record moves two, an added one moves one."""
     return decay_ratio(epsilon_of(privacy) / moved_counts(privacy.neighbors))
 
 

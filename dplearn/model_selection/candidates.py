@@ -1,39 +1,50 @@
-"""Candidates of a private search, private predictors or pipelines of private steps: checks, budgets, fits.
+"""Candidates of a private search: which estimators can be candidates, and their fits and counts on splits.
 
->>> from sklearn.pipeline import make_pipeline
->>> from dplearn.learners.threshold import ThresholdClassifier
->>> from dplearn.preprocessing import PrivateRobustScaler
->>> pipeline = make_pipeline(PrivateRobustScaler(epsilon=1), ThresholdClassifier(epsilon=3))
->>> with_budget(pipeline, ApproxDP(1), None)["thresholdclassifier"].epsilon
-Fraction(3, 4)
+A candidate is a private predictor, or a pipeline of private and stateless steps. `SearchTable` holds what is
+public about the table: splits by position. A `Trial` holds the private records: it reads them, fits a
+candidate within a budget, and counts on held-out records.
 """
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from dplearn._validation import AUTO, check_number
+from dplearn._validation import AUTO, check_count, check_number
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
-from dplearn.ensembles.base_estimators import check_own_code, quiet
-from dplearn.ensembles.isolation import alone, reraised
 from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base_models import check_own_code, quiet
+from dplearn.estimator.isolation import alone, reraised
+from dplearn.estimator.recipe import Public
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped
-from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.learners.votes import OnlineEnsembleClassifier
+from dplearn.model_selection.tables import Counts, Statistic
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
 from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
+from dplearn.table.rows import rows_of
+from dplearn.table.table import LabelledRows
+from dplearn.table.targets import labels_assumed
 
+Places = NDArray[np.int64]
+Split = tuple[Places, Places]  # the positions of training records, and of test records
+_BY_POSITION = (KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit)
+_HELD_OUT = 0.2
 _IDLE = (None, "passthrough")
 #: For each type of estimators that can be searched, the parameter that makes public what they predict.
 _PUBLIC = {"classifier": "classes", "regressor": "target_range"}
@@ -170,6 +181,86 @@ def _acts(step: Any) -> bool:
     return isinstance(step, PrivateEstimator) or step not in _IDLE
 
 
+def answers_from_a_budget(estimator: Any) -> bool:
+    """Return whether predictions of an estimator may depend on earlier queries, through a spent budget."""
+    return any(isinstance(each, OnlineEnsembleClassifier) for each in held_by(estimator))
+
+
+def with_assumptions(cost: ApproxDP, guarantees: Sequence[ApproxDP], own: Sequence[str]) -> ApproxDP:
+    """Return the cost with all assumptions; the search's entry about labels replaces the candidates'."""
+    given = labels_assumed(())
+    theirs = [entry for guarantee in guarantees for entry in guarantee.assumes if entry != given]
+    protects = "labels" if any(guarantee.protects == "labels" for guarantee in guarantees) else cost.protects
+    return replace(cost, protects=protects, assumes=tuple(dict.fromkeys([*own, *theirs])))
+
+
+def splits_by_position(cv: Any, n: int) -> list[Split]:
+    """Return the positions of the training records and of the test records of each split.
+
+    Splitters that use labels or groups are refused: their splits depend on private values.
+    """
+    if cv is None:
+        cv = ShuffleSplit(1, test_size=_HELD_OUT, random_state=0)
+    elif isinstance(cv, int) and not isinstance(cv, bool):
+        cv = KFold(check_count("cv", cv, low=2))
+    if type(cv) not in _BY_POSITION:
+        kinds = ", ".join(kind.__name__ for kind in _BY_POSITION)
+        raise TypeError(
+            f"cv must be None, an int or a splitter that uses positions only ({kinds}), got {brief(cv)}:"
+            " folds made by labels or groups depend on private values"
+        )
+    if n < 2:
+        raise ValueError(f"n_samples must be at least 2, for training and test records, got n_samples = {n}")
+    if isinstance(cv, PredefinedSplit) and len(cv.test_fold) != n:
+        raise ValueError(f"cv must assign all {n} records, got a PredefinedSplit of {len(cv.test_fold)}")
+    splits = [(np.asarray(train), np.asarray(test)) for train, test in cv.split(np.empty((n, 0)))]
+    if not splits or not all(len(train) and len(test) for train, test in splits):
+        raise ValueError(
+            f"cv must give training and test records in each split, got {brief(cv)} for {n} records"
+        )
+    return splits
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The use of one record in all splits together."""
+
+    trains: int  # the greatest number of splits in which one record trains
+    tests: int
+    apart: bool  # no record both trains in some split and tests in some split
+
+    @classmethod
+    def of(cls, splits: Sequence[Split], n: int) -> "Exposure":
+        """Return the exposure of splits of n records."""
+        trains, tests = (
+            np.bincount(np.concatenate([split[part] for split in splits]), minlength=n) for part in (0, 1)
+        )
+        return cls(int(trains.max()), int(tests.max()), not (trains.astype(bool) & tests.astype(bool)).any())
+
+
+@dataclass(frozen=True)
+class SearchTable(Public):
+    """The public values of a table on which candidates are compared."""
+
+    splits: Sequence[Split] = ()
+    exposure: Any = None
+    guarantees: tuple[ApproxDP, ...] = ()  # of the candidates' fits; empty in a plan without data
+    notes: tuple[str, ...] = ()  # warnings of the candidates
+    gaussian: bool = False  # each candidate's fit, with its budget in such a plan, has Gaussian noise only
+    seed: int | None = None  # of the candidates' public choices
+
+    @classmethod
+    def of(cls, cv: Any, n: int) -> "SearchTable":
+        """Return the public values of a table of n records."""
+        splits = splits_by_position(cv, n)
+        return cls(n, splits=splits, exposure=Exposure.of(splits, n))
+
+    @property
+    def tested(self) -> int:
+        """The number of test predictions of each candidate, over all splits."""
+        return sum(len(test) for _, test in self.splits)
+
+
 def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
     """Return a copy of an estimator whose fit costs at most a budget.
 
@@ -195,62 +286,111 @@ def is_gaussian(event: Event, budget: ApproxDP) -> bool:
     return not event.failure and event.mu2_failure <= FAILURE and event.mu2 <= most
 
 
-def fit_candidate(
-    candidate: Any,
-    rows: Any,
-    labels: Any,
-    dice: Dice,
-    *,
-    reproducible: bool,
-    budget: ApproxDP,
-    gaussian: bool = False,
-) -> list[ApproxDP]:
-    """Fit a candidate in place, step by step, and return the guarantees of its private steps.
+@dataclass(frozen=True)
+class Trial:
+    """An oracle of fits within budgets, and of counts on test records: candidates and private records."""
 
-    With `gaussian` the only private step must be Gaussian-DP, as for `is_gaussian`.
-    """
-    left = _Budget(budget, gaussian=gaussian)
+    records: LabelledRows
+    candidates: Sequence[Any]
+    table: SearchTable
+    reproducible: bool
 
-    def fit() -> list[ApproxDP]:
-        given = rows
+    def _at(self, places: Places) -> tuple[Any, NDArray[Any]]:
+        return rows_of(self.records.X, places), self.records.y[places]
+
+    def read(
+        self, fit: ApproxDP, last: ApproxDP | None, *, gaussian: bool = False
+    ) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
+        """Validate the records for each candidate, and return all guarantees and distinct warnings.
+
+        Each candidate reads all records, and one training set of each size. Return None if some fit is not
+        Gaussian-DP, as `gaussian` requires, or a candidate refuses its budgets or the records; other
+        candidates are then not read. (A plan without Gaussian fits follows, which raises errors about records
+        again.)
+        """
+        # Some estimators refuse small tables.
+        sizes = {len(train): (train, fit) for train, _ in self.table.splits}
+        whole = np.arange(len(self.records)), last or fit
+        tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
+        guarantees: list[ApproxDP] = []
+        notes: list[str] = []
+        for candidate in self.candidates:
+            for place, (rows, labels, budget) in enumerate(tables):
+                share = None
+                with suppress(*((TypeError, ValueError) if gaussian else ())):
+                    share = self._read(with_budget(candidate, budget, self.table.seed), rows, labels, budget)
+                if share is None or (gaussian and budget is fit and not share.is_gaussian):
+                    return None
+                guarantees += share.guarantees
+                if last is not None or place < len(sizes):  # else nothing is fitted on all records
+                    notes += share.notes
+        return tuple(guarantees), tuple(dict.fromkeys(notes))
+
+    def _read(self, candidate: Any, rows: Any, labels: Any, budget: ApproxDP) -> "_Share":
+        """Validate records for a candidate without a draw.
+
+        In a pipeline only the first private step reads the records; later steps receive released values or
+        the output of stateless steps. Of later private steps the parameters are checked.
+        """
+        share, private = _Share(budget), private_steps(candidate)
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):
-                is_last = step is last_step(candidate)
-                ready = begin(step._recipe(reproducible), given, labels if is_last else None)
-                left.charge(ready.plan.guarantee, ready.plan.event)
-                step._take(ready.done(dice))
-                given = given if is_last else step.transform(given)
-            else:
-                given = _transformed(step, given)
-        return left.guarantees
+                given = labels if step is last_step(candidate) else None
+                recipe = _checked(clone(step), self.reproducible)
+                share.charge(alone(partial(begin, recipe, rows, given), reraised).plan)
+                break
+            # A step with copy=False would change the rows of other candidates.
+            rows = _transformed(clone(step), deepcopy(rows))
+        for step in private[1:]:
+            _checked(step, self.reproducible)
+        share.is_gaussian &= len(private) == 1
+        return share
 
-    # What a fit prints, or warns of, would show the number of fits.
-    guarantees: list[ApproxDP] = alone(fit, reraised)
-    return guarantees
+    def fitted(
+        self,
+        index: int,
+        budget: ApproxDP,
+        dice: Dice,
+        *,
+        places: Places | None = None,
+        gaussian: bool = False,
+    ) -> Any:
+        """Return a candidate fitted within a budget, step by step, on all records or on those of some places.
 
+        With `gaussian` the only private step must be Gaussian-DP, as for `is_gaussian`.
+        """
+        candidate = with_budget(self.candidates[index], budget, self.table.seed)
+        rows, labels = self._at(np.arange(len(self.records)) if places is None else places)
+        share = _Share(budget)
 
-def read_by_candidate(
-    candidate: Any, rows: Any, labels: Any, *, reproducible: bool, budget: ApproxDP
-) -> tuple[list[ApproxDP], list[str], bool]:
-    """Validate records for a candidate without a draw, and return its guarantees and warnings.
+        def fit() -> None:
+            given = rows
+            for step in _acting(candidate):
+                if isinstance(step, PrivateEstimator):
+                    is_last = step is last_step(candidate)
+                    ready = begin(step._recipe(self.reproducible), given, labels if is_last else None)
+                    share.charge(ready.plan)
+                    if gaussian and not (share.is_gaussian and len(share.guarantees) == 1):
+                        raise ValueError("estimator must be fitted with Gaussian noise only, as planned")
+                    step._take(ready.done(dice))
+                    given = given if is_last else step.transform(given)
+                else:
+                    given = _transformed(step, given)
 
-    In a pipeline only the first private step reads the records; later steps receive released values or the
-    output of stateless steps. Of later private steps the parameters are checked. The third value is whether
-    the only private step is Gaussian-DP.
-    """
-    left, notes = _Budget(budget), []
-    for step in _acting(candidate):
-        if isinstance(step, PrivateEstimator):
-            given = labels if step is last_step(candidate) else None
-            ready = alone(partial(begin, _checked(clone(step), reproducible), rows, given), reraised)
-            left.charge(ready.plan.guarantee, ready.plan.event)
-            notes += ready.plan.warnings
-            break
-        # A step with copy=False would change the rows of other candidates.
-        rows = _transformed(clone(step), deepcopy(rows))
-    for step in private_steps(candidate)[1:]:
-        _checked(step, reproducible)
-    return left.guarantees, notes, len(private_steps(candidate)) == 1 and is_gaussian(left.events[0], budget)
+        alone(fit, reraised)  # what a fit prints, or warns of, would show the number of fits
+        return candidate
+
+    def counted(
+        self, index: int, statistic: Statistic, budget: ApproxDP, dice: Dice, *, gaussian: bool = False
+    ) -> tuple[Counts, Any]:
+        """Return the sums of a candidate's tables over all splits, and its fit if there is one split."""
+        fitted, counts = None, np.zeros(statistic.n_cells, dtype=np.int64)
+        for train, test in self.table.splits:
+            fitted = self.fitted(index, budget, dice, places=train, gaussian=gaussian)
+            counts = counts + statistic.of(fitted, *self._at(test))
+        n = self.table.tested
+        assert ((statistic.low * n <= counts) & (counts <= statistic.high * n)).all()
+        return counts, fitted if len(self.table.splits) == 1 else None
 
 
 def _checked(step: Any, reproducible: bool) -> Any:
@@ -278,34 +418,24 @@ def _transformed(step: Any, rows: Any) -> Any:
     return transformed
 
 
-class _Budget:
-    """The remaining budget of the steps of a candidate, and their guarantees so far."""
+class _Share:
+    """A share of the budget, within which the private steps of a candidate run."""
 
-    def __init__(self, budget: ApproxDP, *, gaussian: bool = False):
-        self._left = [budget.epsilon, budget.delta]
-        self._gaussian = budget if gaussian else None
+    def __init__(self, budget: ApproxDP):
+        self._budget, self._left = budget, [budget.epsilon, budget.delta]
         self.guarantees: list[ApproxDP] = []
-        self.events: list[Event] = []
+        self.notes: tuple[str, ...] = ()
+        self.is_gaussian = True  # all steps are Gaussian-DP, with the mu^2 of the whole share
 
-    def charge(self, guarantee: Any, event: Event) -> None:
-        """Subtract the cost of a step; raise if it exceeds the remaining budget."""
-        if self._gaussian is not None and (self.events or not is_gaussian(event, self._gaussian)):
-            raise ValueError("estimator must be fitted with Gaussian noise only, as planned")
-        self._left[0] -= _exactly(guarantee, "epsilon")
-        self._left[1] -= _exactly(guarantee, "delta")
+    def charge(self, plan: Any) -> None:
+        """Subtract the cost of a step; raise if it exceeds what is left of the share."""
+        guarantee = plan.guarantee
+        if not isinstance(guarantee, ApproxDP):
+            raise TypeError(f"estimator must have an ApproxDP guarantee, got {type(guarantee).__name__}")
+        self._left[0] -= guarantee.epsilon
+        self._left[1] -= guarantee.delta
         if min(self._left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must cost at most its parameters epsilon and delta")
         self.guarantees.append(guarantee)
-        self.events.append(event)
-
-
-def _exactly(guarantee: Any, name: str) -> Fraction:
-    if not isinstance(guarantee, ApproxDP):
-        raise TypeError(f"estimator must have an ApproxDP guarantee, got {type(guarantee).__name__}")
-    number: Fraction = getattr(guarantee, name)
-    return number
-
-
-def answers_from_a_budget(estimator: Any) -> bool:
-    """Return whether predictions of an estimator may depend on earlier queries, through a spent budget."""
-    return any(isinstance(each, OnlineEnsembleClassifier) for each in held_by(estimator))
+        self.notes += tuple(plan.warnings)
+        self.is_gaussian &= is_gaussian(plan.event, self._budget)

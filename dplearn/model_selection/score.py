@@ -14,22 +14,19 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import check_number
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains.cells import cells_of
-from dplearn.ensembles.base_estimators import check_own_code
+from dplearn.estimator.base_models import check_own_code
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.model_selection.candidates import answers_from_a_budget, last_step
-from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
-from dplearn.model_selection.metrics import PrivateScorer, measure_of
-from dplearn.model_selection.statistics import Statistic
-from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.metrics import Measure, PrivateScorer, measure_of
+from dplearn.model_selection.tables import NoisyTable, Statistic, TableNoise, noisy_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.records.reading import check_classes, label_cells
-from dplearn.records.rows import count_of
-from dplearn.records.table import Held, Table
 from dplearn.releases.release import ReleasePlan
+from dplearn.table.table import InMemory, Table, count_of
+from dplearn.table.targets import check_classes, label_cells
 
 _ASSUMES = (
     N_IS_PUBLIC,
@@ -110,7 +107,7 @@ class PrivateScore(ResultTable):
                 f"confusion_matrix is absent for scoring={self.scoring!r}, which needs fewer counts; choose"
                 " 'balanced_accuracy', 'recall_macro', ..."
             )
-        matrix: NDArray[np.int64] = self.table.counts.reshape(shape)
+        matrix: NDArray[np.int64] = self.table.matrix
         return matrix
 
     def also(self, scoring: Any) -> "PrivateScore":
@@ -244,7 +241,7 @@ def private_score(
     labels = () if scorer.any_labels else public_labels(scorer, estimator)
     measure = measure_of(scorer, labels, estimator)
     statistic = measure.statistic
-    noise = TableNoise.of(most, l1=statistic.l1, squared_l2=statistic.squared_l2)
+    noise = statistic.noise(most)
     of_model = _OF_REGRESSORS if scorer.regression else _ASSUMES
     cost = replace(noise.privacy, assumes=(*of_model, *statistic.assumes))
     dice = dice_for(random_state, _Score.name, str(cost.epsilon))
@@ -287,7 +284,7 @@ class _Score(Recipe):
     def from_parts(self, table: Table) -> tuple[Facts, Table]:
         found = [part for part in table.read(self._count, categories=True)[0] if part is not None]
         n = sum(map(len, found))
-        return Facts(n), Table(Held(_Counted(np.sum([part.counts for part in found], axis=0), n)))
+        return Facts(n), Table(InMemory(_Counted(np.sum([part.counts for part in found], axis=0), n)))
 
     def _count(self, X: Any, y: Any) -> tuple["_Counted", "_Counted"]:
         """Count a part; its table is all that is kept of it."""

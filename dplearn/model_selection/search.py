@@ -1,17 +1,17 @@
 """Differentially private parameter search over candidate learners and pipelines, with a single budget.
 
-`PrivateSearchCV` makes a recipe, `SearchFit`. Its summary is a `Trial`, an oracle of fits and of counts over
-held-out records, from which a `Choice` is released. A `Task` holds what differs for labels and targets.
+`PrivateSearchCV` makes a recipe, `SearchFit`. Its `SearchPlan` divides the budget among fits of candidates on
+training records, tables of counts on test records, and the last fit. A `Trial` of the candidates fits and
+counts within these shares; from its tables a `Choice` is released.
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from inspect import signature
-from typing import Any, ClassVar, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,49 +21,61 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import AUTO, check_bool, check_choice, check_count
+from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.mechanisms import permute_and_flip
-from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.candidates import (
+    Exposure,
+    SearchTable,
+    Trial,
     check_candidate,
     cost_of,
-    fit_candidate,
     is_gaussian,
     last_step,
     private_steps,
-    read_by_candidate,
     steps_assumed,
+    with_assumptions,
     with_budget,
 )
-from dplearn.model_selection.measures import Measure, NoisyTable, noisy_table
-from dplearn.model_selection.metrics import METRICS, PrivateScorer, measure_of
-from dplearn.model_selection.plan import (
-    METHODS,
-    NOISY_SCORES,
-    Exposure,
-    SearchPlan,
-    SearchTable,
-    splits_by_position,
-)
-from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.metrics import METRICS, Measure, PrivateScorer, measure_of
+from dplearn.model_selection.tables import Counts, NoisyTable, noisy_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.pipelines import fitted_together
-from dplearn.records.reading import check_classes, declared_classes, labels_assumed, read_labels, read_rows
-from dplearn.records.rows import Examples, rows_of
-from dplearn.records.targets import TargetRange, read_numbers
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.random_stopping import MOST_RUNS, RandomStopping, gaussian_run_budget
+from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
+from dplearn.table.features import read_rows
+from dplearn.table.table import LabelledRows
+from dplearn.table.targets import (
+    TargetRange,
+    check_classes,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+    read_numbers,
+)
 
+FLIPS, NOISY_SCORES, STOPPING = "permute_and_flip", "noisy_scores", "random_stopping"
+_METHODS = ("auto", FLIPS, NOISY_SCORES, STOPPING)
+_ON_THE_REFIT = Fraction(1, 2)
+_ON_SCORES = Fraction(1, 5)  # share of error counts if some record both trains and tests; they need little
+_RUNS_PER_CANDIDATE = 4
+_LEAST_DELTA = Fraction(1, 1 << 50)  # of searches of Gaussian fits: some thousand runs and fits may fail
+_MORE = Fraction(11, 10)  # for less of a gain in epsilon, no candidate is left untried
+_BELOW = 1 - Fraction(1, 1 << 60)  # events round mu^2 up
+_LEAST = Fraction(-(1 << 1100))  # less than any float
 _SPLITS = "the split into training and test records depends only on the records' positions"
 _ALONE = "a fitted candidate predicts for each record by itself"
-_LEAST = Fraction(-(1 << 1100))  # less than any float
+_UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
 
 
 def _predicts_likelihoods(search: Any) -> bool:
@@ -196,7 +208,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     >>> import numpy as np
     >>> from dplearn.domains import IntegerRange
-    >>> from dplearn.learners.generic import ExponentialMechanismClassifier
+    >>> from dplearn.learners.rules.generic import ExponentialMechanismClassifier
     >>> from dplearn.model_selection import PrivateSearchCV
     >>> X = np.arange(4000)[:, None] % 100
     >>> y = X[:, 0] > 40
@@ -250,7 +262,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         """
         n = check_count("n_samples", n_samples, low=2)
         fit = self._recipe(self.random_state is not None)
-        table = fit.table(n)
+        table = SearchFit.table(fit, n)  # of a fit that learns a schema too
         plan: SearchPlan = fit.planned(replace(table, gaussian=True), beta=beta)
         sizes = {"n_features": n_features, "n_labels": n_labels}
         if not (isinstance(plan, SearchPlan) and plan.gaussian and all_planned_gaussian(plan, sizes)):
@@ -259,14 +271,18 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     def _recipe(self, reproducible: bool) -> "SearchFit":
         candidates = self._candidates()
-        task = task_of(self.estimator)
-        scorer = task.scorer(self.scoring)
-        self._check_method(scorer)
+        regression = get_tags(self.estimator).estimator_type == "regressor"
+        scorer = _scorer(self.scoring, regression=regression)
+        if self.method == FLIPS and not METRICS[scorer.name].falls:
+            raise ValueError(
+                f"method must be 'auto', 'noisy_scores' or 'random_stopping' for scoring={scorer.name!r}, got"
+                " 'permute_and_flip', which needs a score that one record changes little: 'accuracy' or"
+                " 'neg_log_loss'"
+            )
         return SearchFit(
             self,
             cost_of(candidates, self.epsilon, self.delta, reproducible=reproducible),
             candidates=candidates,
-            task=task,
             method=self.method,
             refit=check_bool("refit", self.refit),
             n_iter=self.n_iter,
@@ -275,10 +291,11 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             grid=list(ParameterGrid(self.param_grid)),
             sparse=get_tags(self.estimator).input_tags.sparse,
             stateless=self.stateless,
-            **task.values(scorer, candidates, last_step(self.estimator)),
+            declared=getattr(last_step(self.estimator), "classes", None),
+            **(_of_targets if regression else _of_labels)(scorer, [last_step(each) for each in candidates]),
         )
 
-    def _publish(self, outcome: "Choice", plan: SearchPlan) -> None:
+    def _publish(self, outcome: "Choice", plan: "SearchPlan") -> None:
         index, kept = outcome.index, outcome.fitted
         assert plan.measure is not None
         scores = {each: plan.measure.value(table) for each, table in outcome.tables.items()}
@@ -291,7 +308,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         self.best_index_, self.best_params_, self.best_score_ = index, params[index], scores[index]
         self.cv_results_ = _results(params, index, scores)
         if kept is not None:
-            last_step(kept).set_params(**plan.params.restored)
+            if plan.public.classes is not None:
+                last_step(kept).set_params(classes=plan.params.declared)
             self.best_estimator_ = fitted_together(kept, self.guarantee_)  # the selection is part of its cost
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
@@ -391,7 +409,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     def _candidates(self) -> list[Any]:
         """Check all public parameters, and return one unfitted candidate for each member of the grid."""
-        check_choice("method", self.method, METHODS)
+        check_choice("method", self.method, _METHODS)
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, low=1)
         check_count("concentration", self.concentration, low=0)
@@ -406,15 +424,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             check_candidate(candidate, self.stateless)
         return candidates
 
-    def _check_method(self, scorer: PrivateScorer) -> None:
-        """Raise if the method of selection does not suit the metric."""
-        if self.method == "permute_and_flip" and not METRICS[scorer.name].falls:
-            raise ValueError(
-                f"method must be 'auto', 'noisy_scores' or 'random_stopping' for scoring={scorer.name!r}, got"
-                " 'permute_and_flip', which needs a score that one record changes little: 'accuracy' or"
-                " 'neg_log_loss'"
-            )
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
@@ -427,47 +436,356 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         return tags
 
 
+@dataclass(frozen=True)
+class SearchPlan(Plan):
+    """The plan of a private search.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the search.
+    method : str
+        "permute_and_flip", "noisy_scores" or "random_stopping".
+    n_candidates, n_samples : int
+        Number of candidates and of records.
+    fit, scoring : ApproxDP
+        Budget of each fit of a candidate on one split, and of the counts of all candidates from which scores
+        are computed; with random stopping, those of one run.
+    gaussian : bool
+        Whether all candidates are fitted with Gaussian noise and accounted for as Gaussian-DP. Then `fit` is
+        the cost of a single fit, with the delta of the whole search, and mu^2 adds up over the fits of a run,
+        not epsilon. False if that allows no less noise, as with more than 1024 runs or a great delta.
+    refit : ApproxDP or None
+        Budget of the last fit, on all records; None without it.
+    mean_fits : float
+        Mean number of fits, the last one included.
+    missed : float
+        Probability that a given candidate is never fitted.
+    score_error : float
+        With probability at least 1 - beta the noise moves an accuracy, such as `best_score_`, by less than
+        this. For other metrics: it moves each count that the score is computed from by less than this share
+        of the test records (each sum: of its greatest value). NaN if this needs the set of labels, and it is
+        not known.
+    beta : float
+        Probability of failure, as given.
+
+    Notes
+    -----
+    **Privacy.** All parts together cost at most the budget. Proof: the costs of the last fit and of the
+    search before it add up. In the search a record trains in at most `trains` splits and tests in at most
+    `tests`. The costs of the fits in which it trains add up. Given all fitted models, the costs of the
+    counts add up too: a candidate's table moves by at most `tests` times its sensitivity. Permute-and-flip
+    reads the only cell of each table; with "noisy_scores" the tables of K candidates are released as one,
+    whose L1 and squared L2 sensitivities are K times those of each. A record that only tests changes no fit,
+    and a record that only trains changes no count, given the models: so if no record does both, the cost is
+    the larger of the two and not the sum. For random stopping this is the cost of one run, and
+    `RandomStopping` proves the total. Scores are functions of released tables.
+
+    If all fits are Gaussian-DP and no record does both, the two kinds of records are accounted for
+    separately. The mu^2 of the fits in which a record trains add up, and `gaussian_budget` or, for random
+    stopping, `gaussian_runs_delta` gives the total. For a record that only tests, the total is as above.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_candidates: int
+    n_samples: int
+    fit: ApproxDP
+    scoring: ApproxDP
+    gaussian: bool
+    refit: ApproxDP | None
+    mean_fits: float
+    missed: float
+    score_error: float
+    beta: float
+    params: Any = hidden()
+    public: Any = hidden()
+    stopping: RandomStopping | None = hidden()  # distribution of the number of runs, with random stopping
+    measure: Measure | None = hidden()  # the metric, once the labels are known
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the candidates, each text once."""
+        notes: tuple[str, ...] = self.public.notes
+        return notes
+
+    @classmethod
+    def of(
+        cls, params: FitRecipe, public: SearchTable, *, assumes: Sequence[str] = (), beta: Any = 0.05
+    ) -> "SearchPlan":
+        """Return the plan of a search.
+
+        Parameters
+        ----------
+        params : Params
+            Holds `cost` (the budget), `candidates`, `method`, `refit`, `n_iter`, `concentration`, `scorer`
+            and `classes`.
+        public : SearchTable
+            The splits and the candidates' guarantees.
+        assumes : sequence of str
+            Assumptions of the search itself; those of the candidates are in `public.guarantees`.
+        beta : float, default=0.05
+            Probability that the noise exceeds `score_error`, in (0, 1).
+        """
+        beta = check_number("beta", beta, above=0, below=1)
+        n_candidates, exposure = len(params.candidates), public.exposure
+        gaussian = public.gaussian and exposure.apart and _search_part(params).delta >= _LEAST_DELTA
+        division = _division(params, exposure, gaussian=False)
+        if gaussian:
+            other = _division(params, exposure, gaussian=True)
+            # The epsilon of a fit is 0 if mu is so small that delta alone suffices.
+            gaussian = other.fit.epsilon > 0 and gaussian_budget(other.fit) > gaussian_budget(division.fit)
+            division = other if gaussian else division
+        stopping = division.stopping
+        runs = Fraction(n_candidates) if stopping is None else stopping.mean
+        own = [*assumes, *([_UNOBSERVED] if stopping else [])]
+        plan = cls(
+            guarantee=with_assumptions(params.cost, public.guarantees, own),
+            **division._asdict(),
+            n_candidates=n_candidates,
+            n_samples=public.n_samples,
+            gaussian=gaussian,
+            mean_fits=float(runs * len(public.splits) + (division.refit is not None)),
+            missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
+            score_error=math.nan,
+            beta=float(beta),
+            params=params,
+            public=public,
+            measure=_measure(params, public),
+        )
+        return replace(plan, score_error=_score_error(plan, beta))
+
+
+def _measure(params: FitRecipe, public: SearchTable) -> Measure | None:
+    """Return the metric, or None if it needs the labels and they are not known."""
+    scorer: PrivateScorer = params.scorer
+    known = public.classes if public.classes is not None else getattr(params, "classes", None)
+    if known is None and not scorer.any_labels:
+        return None
+    labels = () if known is None else tuple(check_classes(list(known)).tolist())
+    measures = [measure_of(scorer, labels, candidate) for candidate in params.candidates]
+    if len({each.statistic for each in measures}) > 1:
+        raise ValueError("param_grid must give all candidates predict_proba, or none")
+    return measures[0]
+
+
+def _score_error(plan: SearchPlan, beta: Fraction) -> float:
+    """Return the share of a cell's greatest value that the noise reaches in some cell; see `SearchPlan`."""
+    if plan.measure is None:
+        return math.nan
+    statistic, public = plan.measure.statistic, plan.public
+    tables = plan.n_candidates if plan.method == NOISY_SCORES else 1
+    spent = _half(plan.scoring) if plan.method == FLIPS else plan.scoring
+    noise = statistic.noise(spent, tables=tables, tests=public.exposure.tests)
+    n_cells, most = tables * statistic.n_cells, public.tested * statistic.high
+    reach = noise.reach(1, beta / (2 * n_cells), n_cells=n_cells, room=most)
+    return (reach + 1) / int(most)
+
+
+class _Division(NamedTuple):
+    """The method of a search, and the parts of its budget: see `SearchPlan`."""
+
+    method: str
+    stopping: RandomStopping | None
+    fit: ApproxDP
+    scoring: ApproxDP
+    refit: ApproxDP | None
+
+
+def _division(params: FitRecipe, exposure: Exposure, *, gaussian: bool) -> _Division:
+    """Divide the budget of a search."""
+    method, stopping = _method(params, exposure, gaussian=gaussian)
+    last = _part(params.cost, _ON_THE_REFIT) if params.refit else None
+    search = _search_part(params)
+    run = search if stopping is None else stopping.run_of(search)
+    fits, scoring = run, replace(run, delta=Fraction(0))
+    if not exposure.apart:
+        fits = replace(fits, epsilon=fits.epsilon * (1 - _ON_SCORES))
+        scoring = replace(scoring, epsilon=scoring.epsilon * _ON_SCORES)
+    if gaussian:
+        fit = _gaussian_fit(params, stopping, exposure)
+    else:
+        fit = _part(fits, Fraction(1, exposure.trains * (1 if stopping else len(params.candidates))))
+    if method == NOISY_SCORES and exposure.apart:
+        scoring = search  # a record that only tests has the delta of the fits, too
+    return _Division(method, stopping, fit, scoring, last)
+
+
+def _method(params: FitRecipe, exposure: Exposure, *, gaussian: bool) -> tuple[str, RandomStopping | None]:
+    """Return the method ("auto": see `PrivateSearchCV`) and its random stopping."""
+    candidates = len(params.candidates)
+    most = _RUNS_PER_CANDIDATE * candidates
+    if gaussian:
+        most = min(most, MOST_RUNS)
+    stopping = RandomStopping(most if params.n_iter is None else params.n_iter, params.concentration)
+    if params.method != "auto":
+        return params.method, stopping if params.method == STOPPING else None
+    all_tried = candidates <= stopping.factor
+    if gaussian:
+        each = [_gaussian_fit(params, kind, exposure).epsilon for kind in (None, stopping)]
+        all_tried = each[1] <= _MORE * each[0]
+    if not all_tried:
+        return STOPPING, stopping
+    # Permute-and-flip needs a quality of low sensitivity: the only cell of a table.
+    return FLIPS if METRICS[params.scorer.name].falls else NOISY_SCORES, None
+
+
+def _gaussian_fit(params: FitRecipe, stopping: RandomStopping | None, exposure: Exposure) -> ApproxDP:
+    """Return the budget of each fit of a candidate, if all are Gaussian-DP."""
+    search, fits = _search_part(params), exposure.trains
+    if stopping is None:
+        fits *= len(params.candidates)
+        whole = gaussian_budget(replace(search, delta=search.delta - fits * FAILURE))
+    else:
+        whole = gaussian_run_budget(stopping, search, fits)
+    return replace(search, epsilon=GAUSSIAN.epsilon_within(whole * _BELOW / fits, search.delta))
+
+
+def _search_part(params: FitRecipe) -> ApproxDP:
+    """Return the budget of the search without the last fit."""
+    return _part(params.cost, 1 - _ON_THE_REFIT) if params.refit else params.cost
+
+
+def _part(budget: ApproxDP, share: Fraction) -> ApproxDP:
+    return replace(budget, epsilon=budget.epsilon * share, delta=budget.delta * share)
+
+
+def _half(scoring: ApproxDP) -> ApproxDP:
+    """Return the budget of permute-and-flip, and that of the table of the selected candidate."""
+    return replace(scoring, epsilon=scoring.epsilon / 2)
+
+
 class SearchFit(FitRecipe):
     """The fit of `PrivateSearchCV`."""
-
-    def table(self, n: int) -> SearchTable:
-        """Return the public values of a table of n records."""
-        splits = splits_by_position(self.cv, n)
-        return SearchTable(n, splits=splits, exposure=Exposure.of(splits, n))
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         rows = read_rows(reader, X, reset=True, sparse=self.sparse)
         table = self.table(rows.shape[0])
-        classes, values = self.task.read(y, table.n_samples, self)
+        classes, values = self.read_targets(y, table.n_samples)
         seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
+        records = LabelledRows(rows, values)
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
-        records = Examples(rows, values)
+        return self.read_by_candidates(public, records), records
+
+    def table(self, n: int) -> SearchTable:
+        """Return the public values of a table of n records."""
+        return SearchTable.of(self.cv, n)
+
+    def read_by_candidates(self, public: SearchTable, records: LabelledRows) -> SearchTable:
+        """Validate the records for each candidate: all as Gaussian, if their fits are, else as any."""
         for gaussian in (True, False):
             public = replace(public, gaussian=gaussian)
             plan = self.plan(public)
-            found = Trial(records, plan).read_all() if plan.gaussian == gaussian else None
-            if found is not None:
-                break
-        assert found is not None  # it is only with gaussian=True
-        return replace(public, guarantees=found[0], notes=found[1]), records
+            if plan.gaussian == gaussian:
+                found = self.summarize(records, plan).read(plan.fit, plan.refit, gaussian=gaussian)
+                if found is not None:
+                    return replace(public, guarantees=found[0], notes=found[1])
+        raise AssertionError  # nothing is found with gaussian=True only
+
+    def read_targets(self, y: Any, n: int) -> tuple[Any, NDArray[Any]]:
+        """Return the public labels, None for regressors, and what each record has."""
+        if self.scorer.regression:
+            return None, read_numbers(y, n)  # each candidate compares them with its own range
+        classes, codes = read_labels(y, n, self.classes)
+        for candidate in self.candidates:
+            last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
+        return classes, classes[codes]
 
     def plan(self, public: Public, *, beta: Any = 0.05) -> SearchPlan:
         assert isinstance(public, SearchTable)
-        steps = steps_assumed(self.candidates, self.stateless)
-        own = [*TABLE, self.task.assumes(self), _SPLITS, _ALONE, *steps]
+        if self.scorer.regression:
+            (targets,) = measure_of(self.scorer, ()).statistic.assumes
+        else:
+            targets = labels_assumed(self.classes)
+        own = [*TABLE, targets, _SPLITS, _ALONE, *steps_assumed(self.candidates, self.stateless)]
         return SearchPlan.of(self, public, assumes=own, beta=beta)
 
-    def summarize(self, rows: Any, plan: SearchPlan) -> "Trial":
-        # An oracle of fits and counts: a replaced record moves a table by at most `exposure.tests` times the
-        # sensitivity of its statistic.
-        return Trial(rows, plan)
+    def summarize(self, rows: Any, plan: Any) -> Trial:
+        # A replaced record moves a table by at most `exposure.tests` times the sensitivity of its statistic.
+        return Trial(rows, self.candidates, plan.public, plan.guarantee.reproducible)
 
-    def run(self, summary: "Trial", plan: SearchPlan, dice: Dice) -> "Choice":
+    def run(self, summary: Trial, plan: SearchPlan, dice: Dice) -> "Choice":
         # The search: fits, counts and the selection. Then the last fit, of the selected candidate.
-        choice = summary.choose(dice)
+        if plan.method == FLIPS:
+            choice = _by_permute_and_flip(summary, plan, dice)
+        elif plan.method == NOISY_SCORES:
+            choice = _by_noisy_scores(summary, plan, dice)
+        else:
+            choice = _by_random_stopping(summary, plan, dice)
         if plan.refit is None:
             return choice
-        return replace(choice, fitted=summary.refit(choice.index, plan.refit, dice))
+        return replace(choice, fitted=summary.fitted(choice.index, plan.refit, dice))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The outcome of a selection."""
+
+    index: int
+    tables: Mapping[int, NoisyTable]  # of the selected candidate and, if all were released, of the others
+    fitted: Any  # on the training records, if there is one split
+
+
+def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
+    found = [_counted(trial, plan, index, dice) for index in range(plan.n_candidates)]
+    index = flipped([counts for counts, _ in found], plan, dice)
+    counts, fitted = found[index]
+    return Choice(index, {index: _noisy(counts, plan, _half(plan.scoring), dice)}, fitted)
+
+
+def flipped(tables: Sequence[Counts], plan: SearchPlan, dice: Dice) -> int:
+    """Return the place of a table with a small first cell, by permute-and-flip.
+
+    The plan has this method only for metrics that fall with their first cell.
+    """
+    qualities = -np.array([counts[0] for counts in tables])
+    most = plan.public.exposure.tests * _known(plan).statistic.first
+    return permute_and_flip(qualities, privacy=_half(plan.scoring), dice=dice, sensitivity=most)
+
+
+def _by_noisy_scores(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
+    """Release the tables of all candidates at once, as one table, and take the greatest score."""
+    found = [_counted(trial, plan, index, dice) for index in range(plan.n_candidates)]
+    counts = np.concatenate([counts for counts, _ in found])
+    whole = _noisy(counts, plan, plan.scoring, dice, tables=len(found))
+    parts = np.split(whole.counts, len(found))
+    tables = {index: replace(whole, counts=counts) for index, counts in enumerate(parts)}
+    index = max(tables, key=lambda each: _rank(tables[each], plan))
+    return Choice(index, tables, found[index][1])
+
+
+def _by_random_stopping(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
+    def run(dice: Dice) -> tuple[Fraction, Choice]:
+        index = dice.below(plan.n_candidates)
+        counts, fitted = _counted(trial, plan, index, dice)
+        table = _noisy(counts, plan, plan.scoring, dice)
+        return _rank(table, plan), Choice(index, {index: table}, fitted)
+
+    assert plan.stopping is not None
+    return best_of_runs(run, stopping=plan.stopping, dice=dice)[1]
+
+
+def _counted(trial: Trial, plan: SearchPlan, index: int, dice: Dice) -> tuple[Counts, Any]:
+    return trial.counted(index, _known(plan).statistic, plan.fit, dice, gaussian=plan.gaussian)
+
+
+def _noisy(counts: Counts, plan: SearchPlan, privacy: ApproxDP, dice: Dice, *, tables: int = 1) -> NoisyTable:
+    """Release the counts of one or several tables; a test record is in each, `exposure.tests` times."""
+    statistic = _known(plan).statistic
+    noise = statistic.noise(privacy, tables=tables, tests=plan.public.exposure.tests)
+    return noisy_table(counts, plan.public.tested, statistic, noise, dice)
+
+
+def _rank(table: NoisyTable, plan: SearchPlan) -> Fraction:
+    """Return the score of a released table, exactly; a score that is not defined is the least."""
+    value = _known(plan).value(table)
+    return Fraction(value) if math.isfinite(value) else _LEAST
+
+
+def _known(plan: SearchPlan) -> Measure:
+    """Return the metric of a plan for a table whose labels are known."""
+    assert plan.measure is not None
+    return plan.measure
 
 
 def _check_searched(name: str, estimator: Any) -> None:
@@ -499,150 +817,6 @@ def _results(params: list[dict[str, Any]], index: int, scores: Mapping[int, floa
     return {**table, "params": params, "mean_test_score": shown, "rank_test_score": ranks}
 
 
-@dataclass(frozen=True)
-class Choice:
-    """The outcome of a selection."""
-
-    index: int
-    tables: Mapping[int, NoisyTable]  # of the selected candidate and, if all were released, of the others
-    fitted: Any  # on the training records, if there is one split
-
-
-@dataclass(frozen=True)
-class Trial:
-    """An oracle of fits and tables of counts: the candidates and the private records."""
-
-    records: Examples
-    plan: SearchPlan
-
-    @property
-    def tested(self) -> int:
-        """Number of test predictions for each candidate, over all splits."""
-        return sum(len(test) for _, test in self.plan.public.splits)
-
-    def read_all(self) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
-        """Validate the records for each candidate, and return all guarantees and distinct warnings.
-
-        Each candidate reads all records, and one training set of each size. Return None if some fit is not
-        Gaussian-DP, as the plan requires, or a candidate refuses its budgets or the records; other candidates
-        are then not read. (A plan without Gaussian fits follows, which raises errors about records again.)
-        """
-        # Some estimators refuse small tables.
-        sizes = {len(train): (train, self.plan.fit) for train, _ in self.plan.public.splits}
-        whole = np.arange(len(self.records)), self.plan.refit or self.plan.fit
-        tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
-        guarantees: list[ApproxDP] = []
-        notes: list[str] = []
-        for candidate in self.plan.params.candidates:
-            for rows, labels, budget in tables:
-                copy = with_budget(candidate, budget, self.plan.public.seed)
-                read = None
-                with suppress(*((TypeError, ValueError) if self.plan.gaussian else ())):
-                    read = read_by_candidate(
-                        copy, rows, labels, reproducible=self.plan.guarantee.reproducible, budget=budget
-                    )
-                if read is None or (self.plan.gaussian and budget is self.plan.fit and not read[2]):
-                    return None
-                guarantees += read[0]
-                notes += read[1]
-        return tuple(guarantees), tuple(dict.fromkeys(notes))
-
-    def _at(self, places: NDArray[np.int64]) -> tuple[Any, NDArray[Any]]:
-        return rows_of(self.records.X, places), self.records.y[places]
-
-    @property
-    def measure(self) -> Measure:
-        """The metric by which candidates are compared."""
-        measure = self.plan.measure
-        assert measure is not None  # the labels are known once the table is read
-        return measure
-
-    def choose(self, dice: Dice) -> Choice:
-        """Select a candidate with a great score and release the table of its score; see `SearchPlan`."""
-        if self.plan.stopping is not None:
-            return self._by_runs(dice)
-        by_tables = self.plan.method == NOISY_SCORES
-        return self._by_tables(dice) if by_tables else self._by_permute_and_flip(dice)
-
-    def refit(self, index: int, budget: ApproxDP, dice: Dice) -> Any:
-        """Return a candidate fitted on all records."""
-        return self._fitted(index, np.arange(len(self.records)), budget, dice, gaussian=False)
-
-    def _by_permute_and_flip(self, dice: Dice) -> Choice:
-        found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
-        # The plan has this method only for metrics that fall with their first cell.
-        qualities = -np.array([counts[0] for counts, _ in found])
-        half = replace(self.plan.scoring, epsilon=self.plan.scoring.epsilon / 2)
-        tests, statistic = self.plan.public.exposure.tests, self.measure.statistic
-        index = permute_and_flip(qualities, privacy=half, dice=dice, sensitivity=tests * statistic.first)
-        own, fitted = found[index]
-        return Choice(index, {index: self._noisy(own, half, dice)}, fitted)
-
-    def _by_tables(self, dice: Dice) -> Choice:
-        """Release the tables of all candidates at once, as one table, and take the greatest score."""
-        found = [self._counted(index, dice) for index in range(len(self.plan.params.candidates))]
-        whole = self._noisy(
-            np.concatenate([counts for counts, _ in found]), self.plan.scoring, dice, tables=len(found)
-        )
-        tables = {
-            index: replace(whole, counts=counts)
-            for index, counts in enumerate(np.split(whole.counts, len(found)))
-        }
-        index = max(tables, key=lambda each: self._rank(tables[each]))
-        return Choice(index, tables, found[index][1])
-
-    def _by_runs(self, dice: Dice) -> Choice:
-        def run(dice: Dice) -> tuple[Fraction, Choice]:
-            index = dice.below(len(self.plan.params.candidates))
-            counts, fitted = self._counted(index, dice)
-            table = self._noisy(counts, self.plan.scoring, dice)
-            return self._rank(table), Choice(index, {index: table}, fitted)
-
-        assert self.plan.stopping is not None
-        return best_of_runs(run, stopping=self.plan.stopping, dice=dice)[1]
-
-    def _rank(self, table: NoisyTable) -> Fraction:
-        """Return the score of a released table, exactly; a score that is not defined is the least."""
-        value = self.measure.value(table)
-        return Fraction(value) if math.isfinite(value) else _LEAST
-
-    def _noisy(
-        self, counts: NDArray[np.int64], privacy: ApproxDP, dice: Dice, *, tables: int = 1
-    ) -> NoisyTable:
-        """Release the counts of one or several tables; a test record is in each, `exposure.tests` times."""
-        statistic, tests = self.measure.statistic, self.plan.public.exposure.tests
-        noise = TableNoise.of(
-            privacy, l1=tables * tests * statistic.l1, squared_l2=tables * tests**2 * statistic.squared_l2
-        )
-        return noisy_table(counts, self.tested, statistic, noise, dice)
-
-    def _counted(self, index: int, dice: Dice) -> tuple[NDArray[np.int64], Any]:
-        """Return the sums of a candidate's tables over all splits, and its fit if there is one split."""
-        statistic, fitted = self.measure.statistic, None
-        counts = np.zeros(statistic.n_cells, dtype=np.int64)
-        for train, test in self.plan.public.splits:
-            fitted = self._fitted(index, train, self.plan.fit, dice, gaussian=self.plan.gaussian)
-            counts = counts + statistic.of(fitted, *self._at(test))
-        assert ((statistic.low * self.tested <= counts) & (counts <= statistic.high * self.tested)).all()
-        return counts, fitted if len(self.plan.public.splits) == 1 else None
-
-    def _fitted(
-        self, index: int, places: NDArray[np.int64], budget: ApproxDP, dice: Dice, *, gaussian: bool
-    ) -> Any:
-        candidate = with_budget(self.plan.params.candidates[index], budget, self.plan.public.seed)
-        rows, labels = self._at(places)
-        fit_candidate(
-            candidate,
-            rows,
-            labels,
-            dice,
-            reproducible=self.plan.guarantee.reproducible,
-            budget=budget,
-            gaussian=gaussian,
-        )
-        return candidate
-
-
 def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> bool:
     """Return whether all fits of candidates are known to be Gaussian-DP, without data."""
     for candidate in plan.params.candidates:
@@ -659,102 +833,43 @@ def all_planned_gaussian(plan: SearchPlan, sizes: Mapping[str, int | None]) -> b
     return True
 
 
-class Task(ABC):
-    """What is predicted: its public values, how it is read, and which metrics suit it."""
+def _scorer(scoring: Any, *, regression: bool) -> PrivateScorer:
+    """Return the metric that a search compares candidates by."""
+    kinds, default = ("regressors", "r2") if regression else ("classifiers", "accuracy")
+    scorer = PrivateScorer.of(default if scoring is None else scoring)
+    if scorer.regression != regression:
+        fitting = [repr(name) for name, each in METRICS.items() if each.regression == regression]
+        raise ValueError(
+            f"scoring must be a metric of {kinds}, which the search compares, got {scorer.name!r};"
+            f" choose one of {', '.join(fitting)}"
+        )
+    return scorer
 
-    kinds: ClassVar[str]  # of estimators, as a plural
-    default: ClassVar[str]  # the metric that `scoring=None` stands for
-    regression: ClassVar[bool]
 
-    def scorer(self, scoring: Any) -> PrivateScorer:
-        """Return the metric that a search compares candidates by."""
-        scorer = PrivateScorer.of(self.default if scoring is None else scoring)
-        if scorer.regression != self.regression:
-            fitting = [repr(name) for name, each in METRICS.items() if each.regression == self.regression]
+def _of_labels(scorer: PrivateScorer, learners: Sequence[Any]) -> Mapping[str, Any]:
+    """Return the values of a search over classifiers: its metric, and the declared labels."""
+    if scorer.labels is not None:
+        raise ValueError(
+            "scoring must have labels=None in a search, where they are the classes of the estimator,"
+            f" got {brief(scorer.labels)}"
+        )
+    given = [declared_classes(each.classes, getattr(each, "domain", None)) for each in learners]
+    if len({None if each is None else tuple(check_classes(each).tolist()) for each in given}) > 1:
+        raise ValueError("param_grid must give all candidates the same classes")
+    return {"scorer": scorer, "classes": given[0]}
+
+
+def _of_targets(scorer: PrivateScorer, learners: Sequence[Any]) -> Mapping[str, Any]:
+    """Return the values of a search over regressors: its metric, and the range on which errors are counted.
+
+    The range is the metric's, or that of the candidates.
+    """
+    if scorer.target_range is None:
+        ranges = [TargetRange.of(each.target_range) for each in learners]
+        if len(set(ranges)) > 1:
             raise ValueError(
-                f"scoring must be a metric of {self.kinds}, which the search compares, got {scorer.name!r};"
-                f" choose one of {', '.join(fitting)}"
+                "param_grid must give all candidates the same target_range, or scoring must have the one"
+                f" on which all are compared: PrivateScorer({scorer.name!r}, target_range=(low, high))"
             )
-        return scorer
-
-    @abstractmethod
-    def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
-        """Return the parameters of a search that depend on the task, after a check of the public values."""
-
-    @abstractmethod
-    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
-        """Return the public labels, None for regressors, and what each record has."""
-
-    @abstractmethod
-    def assumes(self, params: FitRecipe) -> str:
-        """Return the assumption about labels or targets."""
-
-
-class _Labels(Task):
-    """The task of classifiers."""
-
-    kinds = "classifiers"
-    default = "accuracy"
-    regression = False
-
-    def values(self, scorer: PrivateScorer, candidates: Sequence[Any], last: Any) -> Mapping[str, Any]:
-        if scorer.labels is not None:
-            raise ValueError(
-                "scoring must have labels=None in a search, where they are the classes of the estimator,"
-                f" got {brief(scorer.labels)}"
-            )
-        steps = [last_step(candidate) for candidate in candidates]
-        given = [declared_classes(each.classes, getattr(each, "domain", None)) for each in steps]
-        sets = [None if each is None else tuple(check_classes(each).tolist()) for each in given]
-        if len(set(sets)) > 1:
-            raise ValueError("param_grid must give all candidates the same classes")
-        return {"scorer": scorer, "classes": given[0], "restored": {"classes": last.classes}}
-
-    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:
-        classes, codes = read_labels(y, n, params.classes)
-        for candidate in params.candidates:
-            last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
-        return classes, classes[codes]
-
-    def assumes(self, params: FitRecipe) -> str:
-        return labels_assumed(params.classes)
-
-
-class _Targets(Task):
-    """The task of regressors: the range on which errors are counted is the metric's, or the candidates'."""
-
-    kinds = "regressors"
-    default = "r2"
-    regression = True
-
-    def values(
-        self,
-        scorer: PrivateScorer,
-        candidates: Sequence[Any],
-        last: Any,  # noqa: ARG002
-    ) -> Mapping[str, Any]:
-        if scorer.target_range is None:
-            ranges = [TargetRange.of(last_step(each).target_range) for each in candidates]
-            if len(set(ranges)) > 1:
-                raise ValueError(
-                    "param_grid must give all candidates the same target_range, or scoring must have the one"
-                    f" on which all are compared: PrivateScorer({scorer.name!r}, target_range=(low, high))"
-                )
-            scorer = replace(scorer, target_range=(ranges[0].low, ranges[0].high))
-        target = TargetRange.of(scorer.target_range, clip=True)
-        return {"scorer": scorer, "classes": None, "target": target, "restored": {}}
-
-    def read(self, y: Any, n: int, params: FitRecipe) -> tuple[Any, NDArray[Any]]:  # noqa: ARG002
-        return None, read_numbers(y, n)  # each candidate compares them with its own range
-
-    def assumes(self, params: FitRecipe) -> str:
-        (clipped,) = measure_of(params.scorer, ()).statistic.assumes
-        return clipped
-
-
-_TASKS: dict[str | None, Task] = {"classifier": _Labels(), "regressor": _Targets()}
-
-
-def task_of(estimator: Any) -> Task:
-    """Return the task of an estimator that `check_candidate` accepts."""
-    return _TASKS[get_tags(estimator).estimator_type]
+        scorer = replace(scorer, target_range=(ranges[0].low, ranges[0].high))
+    return {"scorer": scorer, "classes": None, "target": TargetRange.of(scorer.target_range, clip=True)}

@@ -1,4 +1,8 @@
-"""A private classifier of two labels whose decision threshold is tuned on held-out records."""
+"""A private classifier of two labels whose decision threshold is tuned on held-out records.
+
+The fit is a search with a single candidate, whose table is that of the area under a curve: numbers of records
+by label and by bin of the probability. The thresholds are the edges of the bins.
+"""
 
 from collections.abc import Callable, Collection
 from dataclasses import KW_ONLY, dataclass, replace
@@ -15,48 +19,36 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
-from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_ratio
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.simplex import nearest_shares
-from dplearn.domains import DomainError
-from dplearn.ensembles.isolation import alone
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
-from dplearn.mechanisms import laplace_counts
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.model_selection.candidates import (
+    SearchTable,
+    Trial,
     check_candidate,
     cost_of,
-    fit_candidate,
     last_step,
-    read_by_candidate,
     steps_assumed,
-    with_budget,
+    with_assumptions,
 )
-from dplearn.model_selection.plan import Exposure, SearchTable, splits_by_position, with_assumptions
+from dplearn.model_selection.metrics import FARTHEST, PrivateScorer
+from dplearn.model_selection.search import SearchFit
+from dplearn.model_selection.tables import BinnedScores, Floats64, NoisyTable, TableNoise, noisy_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.reading import (
-    check_classes,
-    check_two_labels,
-    declared_classes,
-    labels_assumed,
-    read_labels,
-    read_rows,
-)
-from dplearn.records.rows import Examples, rows_of
+from dplearn.table.table import LabelledRows
+from dplearn.table.targets import check_classes, check_two_labels, declared_classes, labels_assumed
 
 _SPLIT = "the split into training and held-out records depends only on the records' positions"
 _ALONE = "the fitted classifier predicts for each record by itself"
-_FARTHEST = 7.0  # the log-odds of the outermost of the thresholds: about 1/1000
 _MOST_THRESHOLDS = 1000
 
-Floats64 = NDArray[np.float64]
 Score = Callable[[Floats64, Floats64, Floats64, Floats64], Floats64]
 
 
@@ -236,7 +228,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             Number of records.
         """
         fit = self._recipe(self.random_state is not None)
-        plan: TunedThresholdPlan = fit.planned(_table(fit, check_count("n_samples", n_samples, low=2)))
+        plan: TunedThresholdPlan = fit.planned(fit.table(check_count("n_samples", n_samples, low=2)))
         return plan
 
     def _recipe(self, reproducible: bool) -> "TunedThresholdFit":
@@ -251,7 +243,8 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         fit = TunedThresholdFit(
             self,
             cost_of([self.estimator], self.epsilon, self.delta, reproducible=reproducible),
-            estimator=clone(self.estimator),
+            scorer=PrivateScorer("roc_auc"),
+            candidates=[clone(self.estimator)],
             classes=classes,
             declared=last.classes,
             scoring=self.scoring,
@@ -265,8 +258,8 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
             _positive(fit, check_classes(classes))
         return fit
 
-    def _publish(self, outcome: tuple[Any, NDArray[Any]], plan: TunedThresholdPlan) -> None:
-        fitted, counts = outcome
+    def _publish(self, outcome: tuple[Any, NoisyTable], plan: TunedThresholdPlan) -> None:
+        fitted, counts = outcome[0], outcome[1].matrix[0]
         scores = _scores(counts, _SCORES[plan.params.scoring])
         best = int(np.argmax(scores))
         self.classes_, self.guarantee_ = plan.public.classes, plan.guarantee
@@ -320,98 +313,56 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         return tags
 
 
-class TunedThresholdFit(FitRecipe):
+class TunedThresholdFit(SearchFit):
     """The fit of `PrivateTunedThresholdClassifier`."""
 
-    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        rows = read_rows(reader, X, reset=True, sparse=self.sparse)
-        table = _table(self, rows.shape[0])
-        classes, codes = read_labels(y, table.n_samples, self.classes)
-        _positive(self, classes)
-        last_step(self.estimator).set_params(classes=list(classes))  # independent of the training labels
-        seed = public_seed(self.random_state, self.name) if self.cost.reproducible else None
-        records = Examples(rows, classes[codes])
-        found = []
-        for places in (table.splits[0][0], np.arange(table.n_samples)):  # held-out records are valid too
-            found.append(
-                read_by_candidate(
-                    with_budget(self.estimator, self.cost, seed),
-                    rows_of(rows, places),
-                    records.y[places],
-                    reproducible=self.cost.reproducible,
-                    budget=self.cost,
-                )
-            )
-        public = replace(
-            table,
-            n_features=rows.shape[1],
-            classes=classes,
-            seed=seed,
-            guarantees=(*found[0][0], *found[1][0]),
-            notes=tuple(found[0][1]),
-        )
-        return public, records
+    def table(self, n: int) -> SearchTable:
+        cv = ShuffleSplit(1, test_size=self.cv, random_state=0) if isinstance(self.cv, float) else self.cv
+        table = SearchTable.of(cv, n)
+        if len(table.splits) != 1 or not table.exposure.apart:
+            raise ValueError(f"cv must give one split, got {len(table.splits)} of {brief(self.cv)}")
+        return table
 
-    def plan(self, public: Public) -> TunedThresholdPlan:
+    def read_targets(self, y: Any, n: int) -> tuple[Any, NDArray[Any]]:
+        classes, labels = super().read_targets(y, n)
+        _positive(self, classes)
+        return classes, labels
+
+    def read_by_candidates(self, public: SearchTable, records: LabelledRows) -> SearchTable:
+        plan = self.plan(public)
+        found = self.summarize(records, plan).read(plan.fit, None)
+        assert found is not None  # only a search over Gaussian fits finds nothing
+        return replace(public, guarantees=found[0], notes=found[1])
+
+    def plan(self, public: Public) -> TunedThresholdPlan:  # type: ignore[override]
         assert isinstance(public, SearchTable)
-        steps = steps_assumed([self.estimator], self.stateless)
-        own = [*TABLE, labels_assumed(self.classes), _SPLIT, _ALONE, *steps]
+        own = [*TABLE, labels_assumed(self.classes), _SPLIT, _ALONE]
         counting = replace(self.cost, delta=Fraction(0))
-        ratio = float(decay_ratio(counting.epsilon / 2))
-        if ratio == 1:
+        if float(decay_ratio(counting.epsilon / 2)) == 1:
             raise ValueError(
                 f"epsilon must be greater: with {float(counting.epsilon):g} the noise is too wide to be drawn"
             )
         return TunedThresholdPlan(
-            with_assumptions(self.cost, public.guarantees, own),
+            with_assumptions(
+                self.cost, public.guarantees, [*own, *steps_assumed(self.candidates, self.stateless)]
+            ),
             n_samples=public.n_samples,
-            n_held_out=len(public.splits[0][1]),
+            n_held_out=public.tested,
             n_thresholds=len(self.thresholds),
             fit=self.cost,
             counting=counting,
-            deviation=(2 * ratio) ** 0.5 / (1 - ratio),
+            deviation=TableNoise.of(counting, l1=2, squared_l2=2).deviation,
             thresholds=self.thresholds,
             params=self,
             public=public,
         )
 
-    def summarize(self, rows: Any, plan: TunedThresholdPlan) -> Examples:  # noqa: ARG002
-        # An oracle of one fit and of the counts of the held-out records.
-        records: Examples = rows
-        return records
-
-    def run(self, summary: Examples, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NDArray[Any]]:
-        train, held = plan.public.splits[0]
-        fitted = with_budget(plan.params.estimator, plan.fit, plan.public.seed)
-        fit_candidate(
-            fitted,
-            rows_of(summary.X, train),
-            summary.y[train],
-            dice,
-            reproducible=plan.guarantee.reproducible,
-            budget=plan.fit,
-        )
-        counts = _counts(fitted, rows_of(summary.X, held), summary.y[held], plan)
-        noisy = laplace_counts(
-            counts.ravel(),
-            privacy=plan.counting,
-            dice=dice,
-            sensitivity=2,  # a replaced record leaves one cell and enters another
-            low=-len(held),  # not 0: sums over many empty cells would be too great
-            high=2 * len(held),
-        )
-        return fitted, noisy.reshape(counts.shape)
-
-
-def _table(params: FitRecipe, n: int) -> SearchTable:
-    cv = params.cv
-    if isinstance(cv, float):
-        cv = ShuffleSplit(1, test_size=cv, random_state=0)
-    splits = splits_by_position(cv, n)
-    exposure = Exposure.of(splits, n)
-    if len(splits) != 1 or not exposure.apart:
-        raise ValueError(f"cv must give one split, got {len(splits)} of {brief(params.cv)}")
-    return SearchTable(n, splits=splits, exposure=exposure)
+    def run(self, summary: Trial, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NoisyTable]:  # type: ignore[override]
+        classes, thresholds = plan.public.classes, tuple(plan.thresholds.tolist())
+        place = _positive(self, classes)
+        statistic = BinnedScores(tuple(classes.tolist()), (place,), thresholds, "predict_proba")
+        counts, fitted = summary.counted(0, statistic, plan.fit, dice)
+        return fitted, noisy_table(counts, plan.n_held_out, statistic, statistic.noise(plan.counting), dice)
 
 
 def _checked_split(cv: Any) -> Any:
@@ -425,7 +376,7 @@ def _checked_thresholds(thresholds: Any) -> Floats64:
     """Return the thresholds, ascending."""
     if isinstance(thresholds, str) or not np.ndim(thresholds):
         count = check_count("thresholds", thresholds, low=1, high=_MOST_THRESHOLDS)
-        return np.asarray(expit(np.linspace(-_FARTHEST, _FARTHEST, count) if count > 1 else np.zeros(1)))
+        return np.asarray(expit(np.linspace(-FARTHEST, FARTHEST, count) if count > 1 else np.zeros(1)))
     listed = list(thresholds)
     if not 0 < len(listed) <= _MOST_THRESHOLDS or np.ndim(thresholds) > 1:
         raise ValueError(
@@ -449,21 +400,6 @@ def _positive(params: FitRecipe, classes: NDArray[Any]) -> int:
     if params.pos_label not in listed:
         raise ValueError(f"pos_label must be None or one of {listed}, got {params.pos_label!r}")
     return listed.index(params.pos_label)
-
-
-def _counts(fitted: Any, rows: Any, labels: NDArray[Any], plan: TunedThresholdPlan) -> NDArray[np.int64]:
-    """Return the numbers of records by label and number of reached thresholds; errors are hidden."""
-    place = _positive(plan.params, plan.public.classes)
-    likely = alone(lambda: np.asarray(fitted.predict_proba(rows), dtype=np.float64)[:, place])
-    if likely is None or likely.shape != labels.shape:
-        raise DomainError(
-            "X holds records for which the classifier does not predict probabilities (its own message is"
-            " hidden because it might quote records); try its predict_proba on made-up records"
-        )
-    reached = np.searchsorted(plan.thresholds, likely, side="right")
-    positive = (labels == plan.public.classes[place]).astype(np.int64)
-    cells = positive * (len(plan.thresholds) + 1) + reached
-    return np.bincount(cells, minlength=2 * (len(plan.thresholds) + 1)).reshape(2, -1)
 
 
 def _scores(counts: NDArray[np.int64], score: Score) -> Floats64:

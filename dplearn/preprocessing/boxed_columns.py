@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import row_blocks, sums_and_squares
-from dplearn.core.unit_rows import norm_powers
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.rows import norm_powers, row_blocks, sums_and_squares
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import Event
@@ -43,11 +42,10 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
-from dplearn.records.part_ranks import ranks_of
-from dplearn.records.reading import as_product
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table, as_table
 from dplearn.releases.quantiles import quantile_warnings, rank_windows, release_quantiles
+from dplearn.table.features import as_product
+from dplearn.table.ranks import ranks_of
+from dplearn.table.table import Columns, Table, as_table
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
 #: added on each side. Chosen on made tables.
@@ -223,11 +221,26 @@ class BoxedColumns(NumberColumns):
     """Base of transformers that learn from noisy sums over records of numbers in a box.
 
     A subclass defines the query whose noise its plan states, the rows that are summed, and the questions.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
+        Laplace noise is smaller.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        The noise is proportional to the width of a column's range: declare bounds where they are known, for
+        example `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two
+        quantiles of the column first, and numbers far beyond them are clipped. Columns of a data frame that a
+        Schema does not name are dropped.
     """
 
     delta: Any
     _finest = _FINEST  # bits of the grid; audits use fewer
-    _coarsest = 1  # the queries of some subclasses need even steps
+    _coarsest = 0  # 1 for queries that need even steps
 
     def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> BoxPlan:
         """Return the guarantee and the noise of a fit, computed without data.
@@ -277,8 +290,11 @@ class BoxedColumnsFit(NumberColumnsFit):
         raise NotImplementedError
 
     def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`."""
-        raise NotImplementedError
+        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`.
+
+        By default rows are measured from the middle of the box, all columns in one unit.
+        """
+        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
         """Return the outcome of a fit from answers to queries about the rows."""
@@ -417,19 +433,6 @@ class Spread:
         """Return a multiple of the root of the total variance, at most `steps`, even and at least 2."""
         size = self.deviations.sum() if order == 1 else np.sqrt((self.deviations**2).sum())
         return max(2, min(steps, 2 * ceil(times * float(size) / 2)))
-
-
-class SpreadColumns(BoxedColumns):
-    """Base of transformers of whole rows, which are measured from the middle of the box, all in one unit."""
-
-    _coarsest = 0
-
-
-class SpreadColumnsFit(BoxedColumnsFit):
-    """The fit of `SpreadColumns`."""
-
-    def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
 
 def reach_of(box: Box, plan: BoxPlan) -> float:

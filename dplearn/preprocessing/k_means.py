@@ -10,23 +10,24 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
-from dplearn.core.row_blocks import float_blocks
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels.rows import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,
+    BoxedColumns,
+    BoxedColumnsFit,
     BoxPlan,
-    SpreadColumns,
-    SpreadColumnsFit,
     order_of,
     reach_of,
     released_spread,
     shortened,
     spread_query,
 )
-from dplearn.preprocessing.number_columns import Numbers
+from dplearn.preprocessing.number_columns import NumberColumns, Numbers
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
@@ -44,8 +45,9 @@ _NO_LABELS = (
 )
 
 
+@documented_by(BoxedColumns, NumberColumns)
 @dataclass(eq=False, repr=False)
-class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
+class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Cluster centres from noisy counts and sums, in few rounds.
 
     A first query releases the means and variances of columns, around which initial centres are placed. In
@@ -57,23 +59,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     ----------
     n_clusters : int, default=8
         The number of centres, from 1 to 65,536.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
-        Laplace noise is smaller.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        The noise is proportional to the width of a column's range: declare bounds where they are known, for
-        example `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two
-        quantiles of the column first, and numbers far beyond them are clipped. Columns of a data frame that a
-        Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -85,12 +70,6 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         Public. The number of rounds.
     noise_ : str
         Public. The noise: "laplace" or "gaussian".
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     Notes
     -----
@@ -202,7 +181,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         return -float(squares.sum() if sample_weight is None else squares @ np.asarray(sample_weight))
 
 
-class KMeansFit(SpreadColumnsFit):
+class KMeansFit(BoxedColumnsFit):
     """The fit of `PrivateKMeans`."""
 
     def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:

@@ -16,15 +16,13 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
-from dplearn.domains.cells import frame_column, is_frame
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers, frame_column, is_frame
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.records.reading import as_product, read_features
-from dplearn.records.rows import Columns
 from dplearn.releases.release import as_number_domain, is_pair
+from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns
 
 Numbers = NDArray[np.float64]
 
@@ -35,7 +33,25 @@ _INSTEAD = "drop missing ones before if their number may be public, or fill in a
 
 
 class NumberColumns(PrivateTransformer):
-    """Base of transformers of columns of numbers, each of a declared domain."""
+    """Base of transformers of columns of numbers, each of a declared domain.
+
+    Parameters
+    ----------
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+    """
 
     epsilon: Any
     reads_parts = True

@@ -9,21 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
-from dplearn.core.row_blocks import float_blocks
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels.rows import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,
+    BoxedColumns,
+    BoxedColumnsFit,
     BoxPlan,
-    SpreadColumns,
-    SpreadColumnsFit,
     reach_of,
     released_spread,
     shortened,
     spread_query,
 )
-from dplearn.preprocessing.number_columns import Numbers, finite
+from dplearn.preprocessing.number_columns import NumberColumns, Numbers, finite
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
@@ -35,8 +36,9 @@ _RADII, _NOISE_PART = (1.25, 3.0), 0.004
 _MOST_COLUMNS = 1 << 11
 
 
+@documented_by(BoxedColumns, NumberColumns)
 @dataclass(eq=False, repr=False)
-class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     """Principal components from the noisy second moments of rows, released once.
 
     The means and variances of columns are released first. Rows are measured from these means, and shortened
@@ -48,23 +50,12 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
     n_components : int or float, optional
         The number of components, at most that of the columns; a float in (0, 1): the least number that
         explains this share of the released variance; None: all.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
-        Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         The noise is proportional to the square of the diagonal of the columns' ranges: declare bounds where
         they are known, for example `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of
         epsilon releases two quantiles of the column first, and numbers far beyond them are clipped. Columns
         of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -90,12 +81,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         Public. The noise: "laplace" or "gaussian".
     n_samples_ : int
         Public. The number of records.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     Notes
     -----
@@ -194,7 +179,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, SpreadColumns):
         return finite(finite((rows / largest) @ self.components_ * largest) + self.mean_)
 
 
-class PCAFit(SpreadColumnsFit):
+class PCAFit(BoxedColumnsFit):
     """The fit of `PrivatePCA`."""
 
     def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
@@ -223,7 +208,7 @@ class PCAFit(SpreadColumnsFit):
             raise ValueError(f"n_components must be at most the number of columns, {d}, got {self.wanted}")
         return super().plan(public, beta=beta)
 
-    def told(self, learner: Any, plan: BoxPlan) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: BoxPlan) -> tuple[str, ...]:
         if learner.n_clear_ >= min(learner.n_components_, 1) or plan.warnings:
             return ()
         return (

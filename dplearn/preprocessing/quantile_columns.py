@@ -8,7 +8,8 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cache, cached_property, lru_cache, partial
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,15 @@ from scipy import special
 from scipy.sparse import csr_matrix, issparse
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.ranks import Ranks, SortedCodes
-from dplearn.domains import NumberDomain, Product
-from dplearn.estimator.public import Public
-from dplearn.fit.relation import TABLE
+from dplearn.domains import Floats, Product
+from dplearn.estimator.recipe import Public
+from dplearn.fit.relation import N_IS_PUBLIC, TABLE
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.ranks import Ranks, SortedCodes
+from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
     NumberColumns,
@@ -34,94 +38,23 @@ from dplearn.preprocessing.number_columns import (
     unscaled,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.reading import as_product
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table, as_table
-from dplearn.releases.extremes import (
-    ExtremesPlan,
-    counts_within,
-    extremes_plan,
-    extremes_warnings,
-    has_candidates,
-    release_extremes,
-)
+from dplearn.privacy.guarantees import epsilon_of
 from dplearn.releases.quantiles import (
-    QuantilesPlan,
     quantile_warnings,
     quantiles_plan,
     rank_windows,
     release_quantiles,
 )
+from dplearn.releases.release import ReleasePlan, few_records_warnings
+from dplearn.table.features import as_product
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.table import Columns, Table, as_table
 
-_METHODS = ("auto", "quantiles", "above_threshold")
+_SEARCH = "above_threshold"
+_METHODS = ("auto", "quantiles", _SEARCH)
+_BITS = 2  # candidates for an end on the way from a power of two to the next: 2**_BITS
 _HALF = Fraction(1, 2)
 _QUIET: Any = {"all": "ignore"}  # Any, because the type stubs do not allow this argument
-
-
-@dataclass(frozen=True)
-class ColumnsPlan(Plan):
-    """The plan of a fit of a transformer that learns quantiles.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    n_samples : int
-        Number of records.
-    columns : dict of str to QuantilesPlan or ExtremesPlan
-        The plan of each column's quantiles, or of a search for its ends, at its share of epsilon: rank
-        errors, and the numbers of records needed. Empty if no quantile is learned.
-    error : int
-        The greatest rank error over all columns. For each column, with probability at least 1 - beta, no
-        quantile has a greater rank error.
-    n_inside : int or None
-        The number of records from which on all quantiles of a column are, with the same probability, between
-        the least and the greatest number of the column. With fewer records they may be any value of the
-        domain. None if 0% or 100% is among the quantiles.
-    n_needed : int
-        The number of records from which on no rank error exceeds the share alpha of the records.
-    """
-
-    guarantee: ApproxDP
-    n_samples: int
-    columns: dict[str, QuantilesPlan | ExtremesPlan]
-    fractions: Any = hidden()
-    product: Any = hidden()
-    share: Any = hidden()
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if the quantiles of the column with the largest domain may be any value of it."""
-        columns, epsilon = len(self.product), self.share.epsilon
-        drawn = [plan.domain.size for plan in self.columns.values() if isinstance(plan, QuantilesPlan)]
-        found: tuple[str, ...] = ()
-        if drawn:
-            found = quantile_warnings(
-                self.n_samples, self.fractions, max(drawn), epsilon=epsilon, columns=columns
-            )
-        searched = [plan for plan in self.columns.values() if isinstance(plan, ExtremesPlan)]
-        if searched:
-            n_inside = max((plan.n_inside or self.n_samples + 1) for plan in searched)
-            found += extremes_warnings(self.n_samples, n_inside, epsilon=epsilon, columns=columns)
-        return found
-
-    @property
-    def error(self) -> int:
-        """The greatest rank error over all columns."""
-        return max((error for plan in self.columns.values() for error in plan.errors), default=0)
-
-    @property
-    def n_inside(self) -> int | None:
-        """The number of records from which on quantiles are within the range of the data, or None."""
-        inside = [plan.n_inside for plan in self.columns.values()]
-        return None if None in inside else max((n for n in inside if n is not None), default=1)
-
-    @property
-    def n_needed(self) -> int:
-        """The number of records from which on no rank error exceeds the share alpha of the records."""
-        return max((plan.n_needed for plan in self.columns.values()), default=1)
 
 
 class QuantilesOfColumns(NamesOfColumns, NumberColumns):
@@ -129,6 +62,15 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
     A subclass chooses the quantiles, and computes its fitted attributes from them. Epsilon is divided evenly
     over the columns, since a record affects every column.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
+        shortest decimal: 0.1 is 1/10.
+    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
     """
 
     @abstractmethod
@@ -144,7 +86,7 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
     def plan(
         self, n_samples: int, *, n_features: int | None = None, alpha: Any = 0.05, beta: Any = 0.05
-    ) -> "ColumnsPlan":
+    ) -> ReleasePlan:
         """Return the guarantee and the accuracy of a fit, computed without data.
 
         Parameters
@@ -160,11 +102,23 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
         Returns
         -------
-        ColumnsPlan
+        ReleasePlan
+            With the guarantee, n_samples, and `columns`: the plan of each column's quantiles by its name, or
+            of a search for its ends, at its share of epsilon; empty if no quantile is learned.
+
+            `error`: the greatest rank error over all columns. For each column, with probability at least
+            1 - beta, no quantile has a greater rank error.
+
+            `n_inside`: the number of records from which on all quantiles of a column are, with the same
+            probability, between the least and the greatest number of the column. With fewer records they may
+            be any value of the domain. None if 0% or 100% is among the quantiles.
+
+            `n_needed`: the number of records from which on no rank error exceeds the share alpha of the
+            records.
         """
         fit = self._recipe(self.random_state is not None)
         public = self._planned(fit, n_samples, n_features)
-        plan: ColumnsPlan = fit.planned(public, alpha=alpha, beta=beta)
+        plan: ReleasePlan = fit.planned(public, alpha=alpha, beta=beta)
         return plan
 
     def _recipe(self, reproducible: bool) -> "QuantilesOfColumnsFit":
@@ -174,7 +128,7 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
         cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
         return QuantilesOfColumnsFit(self, cost, declared=declared, fractions=fractions)
 
-    def _publish(self, outcome: Numbers, plan: "ColumnsPlan") -> None:
+    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:
         self.guarantee_ = plan.guarantee
         self._publish_quantiles(outcome)
 
@@ -182,61 +136,80 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 class QuantilesOfColumnsFit(NumberColumnsFit):
     """The fit of `QuantilesOfColumns`."""
 
-    def column_plan(
-        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
-    ) -> "QuantilesPlan | ExtremesPlan":
+    def column_plan(self, n_samples: int, *, domain: Any, **given: Any) -> ReleasePlan:
         """Return the plan of one column, with the parameters of `quantiles_plan`."""
-        return quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
+        return quantiles_plan(n_samples, self.fractions, domain=domain, **given)
 
-    def plan(self, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> "ColumnsPlan":
+    def plan(self, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
         product = as_product(self.declared, public.n_features, public.names)
         share = ApproxDP(self.cost.epsilon / len(product))
-
-        @cache
-        def of(domain: Any) -> QuantilesPlan | ExtremesPlan:
-            return self.column_plan(
-                public.n_samples,
-                self.fractions,
-                epsilon=share.epsilon,
-                domain=domain,
-                alpha=alpha,
-                beta=beta,
-            )
-
+        given = {"epsilon": share.epsilon, "alpha": alpha, "beta": beta}
+        of = cache(lambda domain: self.column_plan(public.n_samples, domain=domain, **given))
         named = zip(product.names, product.domains, strict=True) if self.fractions else ()
-        return ColumnsPlan(
+        columns = {name: of(domain) for name, domain in named}
+        return ReleasePlan(
             replace(self.cost, assumes=(*TABLE, *product.assumes)),
             public.n_samples,
-            {name: of(domain) for name, domain in named},
-            fractions=self.fractions,
-            product=product,
-            share=share,
+            title="ColumnsPlan",
+            states={"columns": columns},
+            keeps={
+                "fractions": self.fractions,
+                "product": product,
+                "share": share,
+                "error": partial(_greatest, columns, "error", 0),
+                "n_inside": partial(_greatest, columns, "n_inside", 1),
+                "n_needed": partial(_greatest, columns, "n_needed", 1),
+            },
+            warns=_warnings(public.n_samples, self.fractions, columns, share.epsilon),
         )
 
-    def summarize(self, rows: Any, plan: "ColumnsPlan") -> "_SortedColumns":  # noqa: ARG002
+    def summarize(self, rows: Any, plan: ReleasePlan) -> "_SortedColumns":  # noqa: ARG002
         return _SortedColumns(rows.columns)
 
-    def run(self, summary: "_SortedColumns | Table", plan: "ColumnsPlan", dice: Dice) -> Numbers:
+    def run(self, summary: "_SortedColumns | Table", plan: ReleasePlan, dice: Dice) -> Numbers:
         # A replaced record replaces one code of each column; each column spends its share of epsilon.
-        drawn = {place for place, each in enumerate(plan.columns.values()) if isinstance(each, QuantilesPlan)}
-        searched = {
-            place: each for place, each in enumerate(plan.columns.values()) if isinstance(each, ExtremesPlan)
-        }
-        ranks = _ranks_of(summary, plan, drawn) if drawn else ()
+        columns = dict(enumerate(plan.columns.values()))
+        searched = {place: each for place, each in columns.items() if each.method == _SEARCH}
+        ranks = _ranks_of(summary, plan, columns.keys() - searched) if len(searched) < len(columns) else ()
         counts = as_table(summary).sums(partial(_counts_of, searched)) if searched else ()
         counts_of = dict(zip(searched, zip(counts[::2], counts[1::2], strict=True), strict=True))
         released = np.empty((len(plan.fractions), len(plan.product)))
-        for place, domain in enumerate(plan.product.domains):
-            assert isinstance(domain, NumberDomain)  # `declared_numbers` has checked it
+        for place, each in columns.items():
             if place in searched:
-                released[:, place] = release_extremes(
-                    counts_of[place], searched[place], privacy=plan.share, dice=dice
+                found = release_extremes(counts_of[place], each, privacy=plan.share, dice=dice)
+            else:
+                found = release_quantiles(
+                    ranks[place], each.domain, plan.fractions, privacy=plan.share, dice=dice
                 )
-            elif plan.fractions:
-                released[:, place] = release_quantiles(
-                    ranks[place], domain, plan.fractions, privacy=plan.share, dice=dice
-                )
+            released[:, place] = found
         return released
+
+
+def _greatest(columns: Mapping[str, ReleasePlan], name: str, least: int) -> int | None:
+    """Return the greatest number of that name of all columns; None if a column has None."""
+    found = [getattr(plan, name) for plan in columns.values()]
+    return None if None in found else max(found, default=least)
+
+
+def _warnings(
+    n: int, fractions: Sequence[Fraction], columns: Mapping[str, ReleasePlan], epsilon: Fraction
+) -> tuple[str, ...]:
+    """Return a warning if the quantiles of the column with the largest domain may be any value of it."""
+    drawn = [plan.domain.size for plan in columns.values() if plan.method != _SEARCH]
+    searched = [plan.n_inside or n + 1 for plan in columns.values() if plan.method == _SEARCH]
+    found: tuple[str, ...] = ()
+    if drawn:
+        found = quantile_warnings(n, fractions, max(drawn), epsilon=epsilon, columns=len(columns))
+    if not searched:
+        return found
+    return found + few_records_warnings(
+        n,
+        float(max(searched) > n),
+        enough=1,
+        problem=f"with epsilon {float(epsilon):.3g}{' a column' if len(columns) > 1 else ''}, the search for"
+        " the ends of the data may miss most records or end far beyond all of them",
+        remedy=", or take fewer columns" if len(columns) > 1 else "",
+    )
 
 
 class _SortedColumns(Columns):
@@ -247,7 +220,7 @@ class _SortedColumns(Columns):
         return [SortedCodes(codes) for codes in self.columns]
 
 
-def _counts_of(searched: Mapping[int, ExtremesPlan], records: Columns) -> list[NDArray[np.int64]]:
+def _counts_of(searched: Mapping[int, ReleasePlan], records: Columns) -> list[NDArray[np.int64]]:
     """Return two arrays of counts of each column whose ends are searched for."""
     return [
         counts
@@ -256,7 +229,7 @@ def _counts_of(searched: Mapping[int, ExtremesPlan], records: Columns) -> list[N
     ]
 
 
-def _ranks_of(summary: _SortedColumns | Table, plan: ColumnsPlan, drawn: Set[int]) -> Sequence[Ranks]:
+def _ranks_of(summary: _SortedColumns | Table, plan: ReleasePlan, drawn: Set[int]) -> Sequence[Ranks]:
     """Return the ranks of the codes of each column; those of the columns in `drawn` are found in passes."""
     if isinstance(summary, _SortedColumns):  # sorted once for all paths of an audit
         return summary.ranks
@@ -318,6 +291,7 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
     return between
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateMinMaxClipper(QuantilesOfColumns):
     """Clip each column to two private quantiles, and scale it to a range.
@@ -331,34 +305,17 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         The range of transformed columns.
     quantile_range : pair of float, default=(1.0, 99.0)
         The quantiles, in percent.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
     method : {"auto", "quantiles", "above_threshold"}, default="auto"
         "quantiles": both ends are private quantiles, drawn from the whole domain. "above_threshold": each end
         is searched for outwards from 0, among four numbers from each power of two to the next, and is the
         first that has about the wanted share of the records on its side; only in domains of `Floats`. "auto":
         the search, for each column of `Floats` with fewer records than the quantiles need to be between the
         least and the greatest number (`n_inside` of their plan); quantiles for all others.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
     data_low_, data_high_ : ndarray of float64 of shape (n_features,)
         Released. The lower and the upper end of each column. Those of a search are at most and at least 0.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -405,7 +362,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         fit = super()._recipe(reproducible)
         declared = fit.declared
         domains = declared.domains if isinstance(declared, Product) else (declared,)
-        if self.method == "above_threshold" and not all(map(has_candidates, domains)):
+        if self.method == _SEARCH and not all(map(has_candidates, domains)):
             raise ValueError(
                 "method must be 'auto' or 'quantiles' unless the domain of every column is 'float64' or"
                 " Floats, got 'above_threshold'"
@@ -451,18 +408,139 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
 class MinMaxClipperFit(QuantilesOfColumnsFit):
     """The fit of `PrivateMinMaxClipper`."""
 
-    def column_plan(
-        self, n_samples: int, fractions: Sequence[Fraction], *, domain: Any, **accuracy: Any
-    ) -> QuantilesPlan | ExtremesPlan:
-        drawn = quantiles_plan(n_samples, fractions, domain=domain, **accuracy)
+    def column_plan(self, n_samples: int, *, domain: Any, **given: Any) -> ReleasePlan:
+        drawn = super().column_plan(n_samples, domain=domain, **given)
         if self.method == "quantiles" or not has_candidates(domain):
             return drawn
         if self.method == "auto" and drawn.inside:
             return drawn
         larger = drawn if self.method == "auto" and drawn.n_inside is not None else None
-        return extremes_plan(n_samples, fractions, domain=domain, larger=larger, **accuracy)
+        return extremes_plan(n_samples, self.fractions, domain=domain, larger=larger, **given)
 
 
+# A quantile near the end of the data is drawn from the whole domain, and with few records from beyond the
+# data. A search for an end passes candidates outwards from 0, in the order of their magnitude, and stops soon
+# after the last record.
+
+
+def extremes_plan(
+    n_samples: int,
+    q: Sequence[Fraction],
+    *,
+    epsilon: Any,
+    domain: Floats,
+    alpha: Any = 0.05,
+    beta: Any = 0.05,
+    larger: ReleasePlan | None = None,
+) -> ReleasePlan:
+    """Return the plan of a search for two ends, without data.
+
+    `larger`: the plan of quantiles that replace the search from its `n_inside` records on.
+
+    Notes
+    -----
+    **Accuracy.** With probability at least 1 - beta, for both ends together: at most q[0] n + error records
+    are below the lower end, and at most (1 - q[1]) n + error above the upper one. From `n_inside` records on
+    each end is with that probability at most the first candidate that has no record beyond it: at most a
+    quarter greater in magnitude than the furthest record on its side of 0 (of numbers from 2.3e-308 on).
+    """
+    guarantee = ApproxDP(epsilon, assumes=(N_IS_PUBLIC, domain.assumption))
+    alpha, beta, tail = float(alpha), float(beta), min(_tails(q))
+    least, past = _reaches(guarantee.epsilon, beta, len(candidates(domain)))
+    error = min(least, n_samples)
+    return ReleasePlan(
+        guarantee,
+        n_samples,
+        title="ExtremesPlan",
+        states={"q": tuple(map(float, q)), "domain": domain, "alpha": alpha, "beta": beta},
+        later={
+            "errors": (error, error),
+            # A count of n exceeds the threshold by floor(tail n), which must be at least `past`.
+            "n_inside": ceil(past / tail) if tail else None,
+            "n_needed": partial(_needed, ceil(least / Fraction(repr(alpha))), larger),
+        },
+        keeps={"fractions": tuple(q), "method": _SEARCH, "error": error},
+    )
+
+
+def _needed(n: int, larger: ReleasePlan | None) -> int:
+    """Return the number of records from which on no error exceeds alpha n, by the method of so many."""
+    if larger is None or max(n, larger.n_needed) <= larger.n_inside:
+        return n
+    return int(max(larger.n_inside, larger.n_needed))
+
+
+def has_candidates(domain: Any) -> bool:
+    """Return whether the values of a domain have an order of magnitude to search in: floats around 0."""
+    return isinstance(domain, Floats) and not domain.accepts_missing
+
+
+@lru_cache(maxsize=16)
+def candidates(domain: Floats) -> NDArray[np.uint64]:
+    """Return the codes of the candidates for the upper end, ascending from that of 0 to the greatest."""
+    steps = (domain.size - 1) // 2
+    stride = 1 << max(0, domain.significand_bits - _BITS)
+    upto = np.arange(0, steps, stride, dtype=np.uint64)
+    found = np.append(upto, np.uint64(steps)) + np.uint64(steps)
+    found.flags.writeable = False
+    return found
+
+
+def counts_within(codes: NDArray[Any], domain: Floats) -> list[NDArray[np.int64]]:
+    """Return the numbers of records up to each candidate for the upper end and from each for the lower."""
+    ends, codes = candidates(domain), codes.astype(np.uint64, copy=False)
+    mirrored = np.uint64(domain.size - 1) - codes
+    return [_counts_upto(ends, side) for side in (codes, mirrored)]
+
+
+def _counts_upto(ends: NDArray[np.uint64], codes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    places = np.searchsorted(ends, codes, side="left")  # of the first end that is not less
+    return np.cumsum(np.bincount(places, minlength=len(ends)))
+
+
+def release_extremes(
+    counts: Sequence[NDArray[np.int64]], plan: ReleasePlan, *, privacy: ApproxDP, dice: Dice
+) -> NDArray[np.float64]:
+    """Return a private lower and upper end of a column.
+
+    Notes
+    -----
+    A replaced record moves the counts up to some candidates by 1, all in the same direction, and no others:
+    so each search is one of `first_reaching`.
+    """
+    half = ApproxDP(epsilon_of(privacy) / 2)
+    ends = candidates(plan.domain)
+    upper, lower = (
+        int(ends[first_reaching(found, _threshold(tail, plan.n_samples), privacy=half, dice=dice)])
+        for found, tail in zip(counts, reversed(_tails(plan.fractions)), strict=True)
+    )
+    ends = plan.domain.decode(np.array([plan.domain.size - 1 - lower, upper], dtype=np.uint64))
+    return np.asarray(ends)
+
+
+def _tails(q: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+    """Return the shares of the records beyond the lower and the upper end."""
+    return q[0], 1 - q[1]
+
+
+def _threshold(tail: Fraction, n: int) -> int:
+    """Return the number of records that an end should have on its side."""
+    return n - int(tail * n)
+
+
+@lru_cache(maxsize=64)
+def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
+    """Return how far a count may fall short of the threshold, and exceed it in vain.
+
+    Each of four events, two an end, has a probability of at most beta / 4: one of m counts has a noise above
+    the first number; the threshold has a noise above the second.
+    """
+    of_threshold, of_count = reaching_ratios(epsilon / 2)
+    quarter = Fraction(repr(beta)) / 4
+    return power_at_most(of_count, quarter / m) - 1, power_at_most(of_threshold, quarter) - 1
+
+
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateRobustScaler(QuantilesOfColumns):
     """Subtract each column's private median, and divide by the distance between two private quantiles.
@@ -474,17 +552,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
         costs nothing.
     quantile_range : pair of float, default=(25.0, 75.0)
         The quantiles whose distance is the scale, in percent.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -492,12 +559,6 @@ class PrivateRobustScaler(QuantilesOfColumns):
         Released. The medians; None without centering.
     scale_ : ndarray of float64 of shape (n_features,), or None
         Released. The distances between the quantiles, with 1 in place of 0; None without scaling.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -578,6 +639,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
         return unscaled(self._transformed(X, self._n_columns), self.center_, self.scale_)
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False)
 class PrivateKBinsDiscretizer(QuantilesOfColumns):
     """Replace each number with its bin between private quantiles, or between equidistant cuts.
@@ -594,29 +656,12 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         `quantile_range`.
     quantile_range : pair of float, default=(1.0, 99.0)
         The two quantiles for "uniform", in percent.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
     cuts_ : ndarray of float64 of shape (n_bins - 1, n_features)
         Released. The boundaries between bins, ascending; a number at a cut is in the bin above it. A bin
         between equal cuts is empty.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -731,6 +776,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         return np.array([f"{name}_{i}" for name in names for i in range(self.n_bins)], dtype=object)
 
 
+@documented_by(QuantilesOfColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateQuantileTransformer(QuantilesOfColumns):
     """Map each column to a uniform or a normal distribution, by private quantiles.
@@ -743,17 +789,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         have about half the error.
     output_distribution : {"uniform", "normal"}, default="uniform"
         The distribution of the transformed columns.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, divided evenly over the columns; at least 1e-9. A float stands for its
-        shortest decimal: 0.1 is 1/10.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "float64": all finite floats. Columns of a data frame that a Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -761,12 +796,6 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         Released. The quantiles, ascending in each column.
     references_ : ndarray of float64 of shape (n_quantiles,)
         Public. The fractions of the quantiles.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------

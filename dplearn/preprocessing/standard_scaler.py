@@ -8,19 +8,28 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_bool
-from dplearn.core.row_blocks import sums_and_squares
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels.rows import sums_and_squares
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxedColumnsFit, BoxPlan
-from dplearn.preprocessing.number_columns import NamesOfColumns, Numbers, finite, scaled, unscaled
+from dplearn.preprocessing.number_columns import (
+    NamesOfColumns,
+    NumberColumns,
+    Numbers,
+    finite,
+    scaled,
+    unscaled,
+)
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
 _ALL = Fraction(1)
 
 
+@documented_by(BoxedColumns, NumberColumns)
 @dataclass(eq=False, repr=False, kw_only=True)
 class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     """Subtract each column's private mean, and divide by its private standard deviation.
@@ -32,23 +41,6 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     with_mean, with_std : bool, default=True
         Whether the mean is subtracted, and whether columns are divided by the standard deviation. If both are
         False, a fit costs nothing.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
-        Laplace noise is smaller.
-    domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        The noise is proportional to the width of a column's range: declare bounds where they are known, for
-        example `Grid(0, 500, outside="clip")`. "float64", or `Floats()`: a fifth of epsilon releases two
-        quantiles of the column first, and numbers far beyond them are clipped. Columns of a data frame that a
-        Schema does not name are dropped.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -69,10 +61,6 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions; of all calls together, if each has records of
         its own.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
@@ -115,6 +103,8 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
     domain: Any = "float64"
     ledger: PrivacyLedger | None = None
     random_state: Any = None
+
+    _coarsest = 1  # the query of squares needs even steps
 
     def partial_fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Add new records to the fit, and release the means and variances of the records of all calls so far.

@@ -17,14 +17,11 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dplearn._validation import check_number
-from dplearn.core.exact import exp_bounds, log_bounds, root_above
-from dplearn.privacy.base import Guarantee, decimal
+from dplearn.kernels.exact import exp_bounds, log_bounds, root_above
 from dplearn.privacy.conversion import rounded_up
 from dplearn.privacy.events import Event, event_of
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, delta_of_mu
-from dplearn.privacy.guarantees import ApproxDP, ZeroConcentratedDP
-
-__all__ = ["AttackRisk", "attack_risk", "epsilon_for_risk", "percent"]
+from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP, decimal
 
 _ONE = Fraction(1)
 _DELTA = Fraction(1, 10**6)  # of the posteriors, for a zero-concentrated guarantee

@@ -13,13 +13,11 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
+from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Event
 from dplearn.privacy.guarantees import ApproxDP
-from dplearn.privacy.theorems import least_epsilon
-
-__all__ = ["calibrate", "gaussian_sigma2"]
 
 _PRECISION = Fraction(1, 2**30)
 _LARGEST_SIGMA2 = 10.0**10  # the distribution of wider noise has more than a million terms

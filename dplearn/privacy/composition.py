@@ -1,8 +1,15 @@
-"""Composition of privacy events: the least epsilon that any of six theorems proves at a given delta."""
+"""Composition of privacy events: the least epsilon that any of six theorems proves at a given delta.
+
+Each theorem is a function from any event, usually a composition, to a valid epsilon, rounded up to 12 digits,
+or infinity if the theorem does not apply. Float arithmetic chooses orders and trial values; exact enclosures
+then evaluate the bound at the choice. The event's failure probability F is deducted first: a delta of (delta
+- F) / (1 - F) remains for the main part.
+"""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -10,8 +17,16 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.exact import float_above
-from dplearn.privacy.conversion import Floats, float_or_infinity, pure_and_concentrated
+from dplearn.kernels.exact import exp_bounds, float_above, log_bounds, root_above, short_above
+from dplearn.privacy.conversion import (
+    Floats,
+    concentrated_epsilon,
+    epsilon_at,
+    float_or_infinity,
+    log_float,
+    pure_and_concentrated,
+    rounded_up,
+)
 from dplearn.privacy.events import (
     Approximate,
     BoundedRange,
@@ -23,30 +38,10 @@ from dplearn.privacy.events import (
     freeze,
     register,
 )
+from dplearn.privacy.gaussian_dp import FAILURE, least_epsilon_of_mu2, without_failure
 from dplearn.privacy.guarantees import ApproxDP
-from dplearn.privacy.theorems import (
-    THEOREMS,
-    Epsilon,
-    advanced,
-    basic,
-    gaussian,
-    least_epsilon,
-    optimal_homogeneous,
-    renyi,
-    zero_concentrated,
-)
 
-__all__ = [
-    "Composition",
-    "advanced",
-    "basic",
-    "compose",
-    "gaussian",
-    "optimal_homogeneous",
-    "renyi",
-    "zero_concentrated",
-]
-
+Epsilon = Fraction | float  # the only float is infinity
 Events = Mapping[Event, int] | Iterable[Event | tuple[Event, int]]
 
 
@@ -253,3 +248,207 @@ def _sum(costs: Iterable[tuple[Fraction | None, int]]) -> Fraction | None:
             return None
         total += count * cost
     return total
+
+
+_MOST_RELEASES = 10**5  # a sum of this many terms takes some tenths of a second
+_LARGEST_EPSILON = 1000  # of one release: above it no theorem improves on `basic`
+_DIGITS = 60
+_LOST_DIGITS = 10  # 10**5 steps of a few roundings each lose fewer than 7
+_REFINEMENTS = 5
+_TRIALS = 20
+
+
+def basic(event: Event, delta: Fraction) -> Epsilon:
+    """Return the sum of the epsilons; the failure probabilities must add up to at most `delta`."""
+    return math.inf if event.pure is None or _failure(event) > delta else event.pure
+
+
+def advanced(event: Event, delta: Fraction) -> Epsilon:
+    """Return the mean of the privacy loss plus a deviation t from Hoeffding's bound (advanced composition).
+
+    The cost of a composition of epsilon_i private releases is at most that of a composition of randomised
+    responses, whose log-ratios are epsilon_i or -epsilon_i with mean epsilon_i tanh(epsilon_i / 2). Let m be
+    the sum of the means, V the sum of the epsilon_i^2 and L the privacy loss. By Hoeffding's inequality, L
+    exceeds m + s with probability at most exp(-s^2 / 2V). The delta at m + t is the mean of max(0, 1 - exp(m
+    + t - L)), which is the integral over u > 0 of exp(-u) P[L > m + t + u]. This is at most exp(-t^2 / 2V)
+    times the integral of exp(-u (1 + t / V)):
+
+        delta <= exp(-t^2 / 2V) / (1 + t / V).
+
+    Without the denominator, t = sqrt(2 V ln(1 / delta)) suffices; with it, t = sqrt(2 V ln(e + sqrt(V) /
+    delta)) suffices too. These are the two terms of Kairouz, Oh and Viswanath (2017), Theorem 3.5, which
+    improves on Dwork, Rothblum and Vadhan (2010). The t that solves the equation is below both.
+    """
+    parts, rest = event.flat(1), _rest(event, delta)
+    epsilons = [(part.pure, count) for part, count in parts.items() if part.pure is not None]
+    if len(epsilons) < len(parts) or rest <= 0 or any(e > _LARGEST_EPSILON for e, _ in epsilons):
+        return math.inf
+    variance = sum((count * short_above(epsilon**2) for epsilon, count in epsilons), Fraction(0))
+    mean = sum((count * _mean_loss(epsilon) for epsilon, count in epsilons), Fraction(0))
+    return rounded_up(mean + _deviation(variance, rest)) if variance else Fraction(0)
+
+
+def _mean_loss(epsilon: Fraction) -> Fraction:
+    """Return epsilon tanh(epsilon / 2), rounded up; tanh(x) increases with exp(2 x)."""
+    high = exp_bounds(epsilon)[1]
+    return short_above(epsilon * (high - 1) / (high + 1))
+
+
+def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
+    """Return a t close to the least one that satisfies t^2 / 2V + ln(1 + t / V) >= ln(1 / delta)."""
+    needed = -log_bounds(delta)[0]
+    v, wanted = float_above(variance), float_above(needed)
+    enough = root_above(2 * variance * needed)  # t^2 / 2V >= ln(1 / delta)
+    low, high = 0.0, math.sqrt(2 * v * wanted)
+    if high == math.inf:
+        return enough
+    for _ in range(60):
+        middle = (low + high) / 2
+        if middle * middle / (2 * v) + math.log1p(middle / v) < wanted:
+            low = middle
+        else:
+            high = middle
+    t = Fraction(high)
+    for _ in range(_TRIALS):
+        if t * t / (2 * variance) + log_bounds(1 + t / variance)[0] >= needed:
+            return min(t, enough)
+        t *= 1 + Fraction(1, 2**45)
+    return enough
+
+
+def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
+    """Return the optimal epsilon of k releases with epsilon e each, where e is the greatest epsilon of all.
+
+    Consider k randomised responses on two neighbours. The number of false responses is l with probability p_l
+    proportional to C(k, l) exp((k - l) e) on the one, and q_l proportional to C(k, l) exp(l e) on the other.
+    No failure occurs with probability S, the product of the 1 - delta_i. The delta that remains for the main
+    part is s = 1 - (1 - delta) / S, and exp(epsilon) is the maximum over l of ((p_0 + ... + p_l) - s) / (q_0
+    + ... + q_l). Numbers have at least 60 digits; the last 10 are not relied on.
+
+    **Source.** Kairouz, Oh and Viswanath (2017), Theorem 3.3.
+    """
+    parts = event.flat(1)
+    epsilons = [part.pure for part in parts]
+    greatest = max((e for e in epsilons if e is not None), default=Fraction(0))
+    if None in epsilons or greatest > _LARGEST_EPSILON or sum(parts.values()) > _MOST_RELEASES or not delta:
+        return math.inf
+    if any(_failure(part) > delta for part in parts):
+        return math.inf
+    releases = sum(count for part, count in parts.items() if part.pure)
+    digits = _DIGITS + math.ceil(-log_float(delta) / math.log(10))
+    with localcontext(Context(prec=digits, Emin=MIN_EMIN, Emax=MAX_EMAX)):
+        trust = Decimal(10) ** (_LOST_DIGITS - digits)
+        survival = _survival(parts) * (1 - trust)
+        slack = 1 - _decimal(1 - delta) / survival - trust if survival > 0 else Decimal(0)
+        ratio = _worst_ratio(releases, _decimal(greatest), slack, trust) if slack > 0 else None
+        # The logarithm is taken of a Decimal: as a Fraction, exp(100000) would have 43,000 digits.
+        log = ratio.ln().next_plus() if ratio and ratio > 1 else Decimal(0)
+    return math.inf if ratio is None else rounded_up(Fraction(log))
+
+
+def _survival(parts: Mapping[Event, int]) -> Decimal:
+    """Return the probability that no release fails, or 0 if it is not known to be positive.
+
+    Each 1 - failure is computed exactly, without cancellation for a failure probability near 1.
+    """
+    survival = Decimal(1)
+    for part, count in parts.items():
+        survival *= _decimal(max(Fraction(0), 1 - part.failure)) ** count
+    return survival
+
+
+def _worst_ratio(releases: int, epsilon: Decimal, slack: Decimal, trust: Decimal) -> Decimal:
+    """Return the greatest (p_0 + ... + p_l - slack) / (q_0 + ... + q_l), at least 1, rounded up."""
+    growth = epsilon.exp()
+    p, q = (growth / (1 + growth)) ** releases, (1 / (1 + growth)) ** releases
+    worst, mine, theirs = Decimal(1), Decimal(0), Decimal(0)
+    for lies in range(releases + 1):
+        if p <= worst * q:  # then the same holds for all later terms, and no later quotient exceeds `worst`
+            break
+        mine, theirs = mine + p, theirs + q
+        worst = max(worst, (mine * (1 + trust) - slack) / (theirs * (1 - trust)))
+        step = Decimal(releases - lies) / (lies + 1)
+        p, q = p * step / growth, q * step * growth
+    return worst
+
+
+def _decimal(x: Fraction) -> Decimal:
+    return Decimal(x.numerator) / x.denominator
+
+
+def zero_concentrated(event: Event, delta: Fraction) -> Epsilon:
+    """Convert the sum of the rhos into an epsilon at the best order (see `dplearn.privacy.conversion`)."""
+    rest = _rest(event, delta)
+    return math.inf if event.rho is None or rest <= 0 else concentrated_epsilon(event.rho, rest)
+
+
+def renyi(event: Event, delta: Fraction) -> Epsilon:
+    """Convert the sum of the Renyi curves into an epsilon at the best order found.
+
+    The search uses a grid of orders that is refined five times around the best one. The sum at the best
+    order, a float rounded up, is converted exactly.
+    """
+    rest = _rest(event, delta)
+    if rest <= 0:
+        return math.inf
+    orders = np.union1d(1 + np.logspace(-4, 8, 97), [point for point in event.breakpoints if point > 1])
+    best, order, divergence = math.inf, 0.0, math.inf
+    for _ in range(_REFINEMENTS + 1):
+        curve = event.renyi(orders)
+        epsilons = curve + _tail(orders, rest)
+        i = int(np.argmin(epsilons))
+        if epsilons[i] < best:
+            best, order, divergence = epsilons[i], orders[i], curve[i]
+        orders = 1 + np.geomspace(orders[max(i - 1, 0)] - 1, orders[min(i + 1, len(orders) - 1)] - 1, 33)
+    if best == math.inf:
+        return math.inf
+    return epsilon_at(Fraction(order), Fraction(divergence), rest)
+
+
+def _tail(orders: Floats, delta: Fraction) -> Floats:
+    """Return the difference between the epsilon at `delta` and the divergence, for each order."""
+    tail: Floats = (-np.log(orders) - log_float(delta)) / (orders - 1) + np.log1p(-1 / orders)
+    return tail
+
+
+def gaussian(event: Event, delta: Fraction, below: Epsilon = math.inf) -> Epsilon:
+    """Convert the sum of the mu^2 into the exact epsilon of Gaussian-DP (see `dplearn.privacy.gaussian_dp`).
+
+    Infinite if the epsilon is not below `below`, a known one; that is decided faster.
+    """
+    failure = _failure(event) + event.mu2_failure
+    rest = without_failure(delta, failure)
+    if event.mu2 is None or rest < FAILURE:  # no smaller delta occurs, and its computation takes long
+        return math.inf
+    return least_epsilon_of_mu2(event.mu2, rest, below)
+
+
+THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
+    theorem.__name__: theorem
+    for theorem in (basic, advanced, optimal_homogeneous, zero_concentrated, renyi, gaussian)
+}
+
+
+def least_epsilon(event: Event, delta: Fraction, enough: Epsilon = -math.inf) -> Epsilon:
+    """Return the least epsilon that any of the theorems proves; infinity if none applies.
+
+    The first that is at most `enough` is returned: where that alone matters, it is found sooner.
+    """
+    least: Epsilon = math.inf
+    for theorem in (each for each in THEOREMS.values() if each is not gaussian):
+        least = min(least, theorem(event, delta))
+        if least <= enough:
+            return least
+    return min(least, gaussian(event, delta, least))
+
+
+def _rest(event: Event, delta: Fraction) -> Fraction:
+    """Return the delta that remains for the main part; not positive if none remains."""
+    return without_failure(delta, _failure(event))
+
+
+def _failure(event: Event) -> Fraction:
+    """Return the event's failure probability; raise ValueError if it is negative."""
+    if event.failure < 0:
+        raise ValueError(f"an event's failure must be at least 0, got {float(event.failure):g}")
+    return event.failure

@@ -25,20 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.exact import float_above, log_bounds
-
-__all__ = [
-    "Floats",
-    "best_order",
-    "chords",
-    "concentrated_epsilon",
-    "decimal_up",
-    "epsilon_at",
-    "float_or_infinity",
-    "log_float",
-    "pure_and_concentrated",
-    "rounded_up",
-]
+from dplearn.kernels.exact import float_above, log_bounds
 
 _DIGITS = 12
 _LARGEST_EXPONENT = 700.0  # its exponential is within the range of floats
@@ -56,20 +43,14 @@ def rounded_up(x: Fraction, digits: int = _DIGITS) -> Fraction:
 
 
 def epsilon_at(order: Fraction, divergence: Fraction, delta: Fraction) -> Fraction:
-    """Return the epsilon at `delta` implied by the Renyi divergence of one order, rounded up to 12 digits.
-
-    `order`: above 1. `divergence`: at least the Renyi divergence of that order. `delta`: above 0.
-    """
+    """Return the epsilon at `delta` implied by the Renyi divergence of one order, rounded up to 12 digits."""
     tail = -log_bounds(order * delta)[0] / (order - 1)
     return max(Fraction(0), rounded_up(divergence + tail + log_bounds(1 - 1 / order)[1]))
 
 
 @lru_cache(maxsize=1024)
 def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the least epsilon at `delta` implied by zero-concentrated privacy, rounded up to 12 digits.
-
-    `rho`: nonnegative. `delta`: above 0 and below 1.
-    """
+    """Return the least epsilon at `delta` implied by zero-concentrated privacy, rounded up to 12 digits."""
     if not rho:
         return Fraction(0)
     order = best_order(rho, delta)
@@ -107,10 +88,9 @@ _LEAST_EPSILON = 2.0**-400  # smaller ones are rounded up to it, so that no prod
 
 
 def pure_and_concentrated(epsilons: Floats, rhos: Floats, orders: Floats) -> Floats:
-    """Return bounds on the Renyi divergences of releases with a known epsilon, a known rho, or both.
+    """Return bounds on the Renyi divergences of releases with a known epsilon, rho, or both.
 
-    `epsilons`, `rhos` (n,): rounded up; infinite if unknown. `orders` (k,): finite and above 1. Result: the
-    minimum of the two curves; infinite if both numbers are unknown.
+    Others infinite.
     """
     with np.errstate(over="ignore"):
         bounds: Floats = rhos[:, None] * orders * _MARGIN
@@ -145,14 +125,11 @@ def float_or_infinity(x: Fraction | None) -> float:
 
 
 def chords(points: Sequence[Fraction], values: Sequence[Fraction], orders: Floats) -> Floats:
-    """Return the bound of the chords of (a - 1) times the divergence, evaluated at `orders`.
+    """Return the bound of the chords of (a - 1) times the divergence at `orders`.
 
-    A divergence increases with its order: the given orders are therefore rounded down, and each value also
-    bounds the divergences of smaller orders. The chords' heights then increase, so their differences add
-    without cancellation.
-
-    `points`: orders above 1, increasing. `values`: bounds on the divergences of these orders. `orders` (k,):
-    finite and above 1. Result: rounded up; infinite above the last point.
+    Infinite above the last point. A divergence increases with its order: the given orders are therefore
+    rounded down, and each value also bounds the divergences of smaller orders. The chords' heights then
+    increase, so their differences add without cancellation.
     """
     at = np.array([1.0, *(-float_above(-point) for point in points)])
     least = np.minimum.accumulate([float_above(value) for value in values][::-1])[::-1]

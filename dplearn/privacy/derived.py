@@ -8,12 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.core.exact import exp_bounds, log_bounds, short_above
+from dplearn.kernels.exact import exp_bounds, log_bounds, short_above
 from dplearn.privacy.conversion import Floats
 from dplearn.privacy.events import Approximate, Event, PureDP, checked, freeze, register
 from dplearn.privacy.guarantees import ApproxDP
-
-__all__ = ["Parallel", "SampledWithReplacement", "published_subsampled", "subsampled"]
 
 _DIGITS = 60
 _LEAST_EPSILON = Fraction(1, 10**30)  # smaller ones are raised to it: exp(epsilon) - 1 keeps its digits

@@ -15,24 +15,8 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from dplearn.core.exact import decay_bounds, exp_bounds, root_above
+from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
-
-__all__ = [
-    "FAILURE",
-    "LARGEST_EPSILON",
-    "MOST_NUMBERS",
-    "SLACK",
-    "delta_of_mu",
-    "greatest_mu",
-    "least_epsilon_of_mu2",
-    "mu2_of_gaussian",
-    "mu2_of_pure",
-    "pi_bounds",
-    "sums_sigma2",
-    "tail_bounds",
-    "without_failure",
-]
 
 #: The variance of discrete Gaussian noise that pays for its being discrete (docs/theory/gaussian_sums.md).
 SLACK = 4
@@ -51,15 +35,10 @@ _BELOW = 1 - Fraction(1, 1 << 32)
 def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     """Return the variance parameter of discrete Gaussian noise on integers with a budget of mu^2 / 2.
 
-    `squared_l2`: the greatest squared Euclidean distance of the vectors of integers between neighbours, at
-    least 1. `budget`: positive; mu^2 / 2, which is a rho, too. Result: squared_l2 / (2 budget) + SLACK.
-
-    Notes
-    -----
-    **Privacy.** Releases of at most MOST_NUMBERS integers with such noise are mu-Gaussian-DP together, except
-    with probability FAILURE, where mu^2 / 2 is the sum of the budgets; also if sums and budgets are chosen
-    adaptively, as long as the budgets never add up to more. They are zero-concentrated with the same sum as
-    rho, without a failure.
+    **Privacy.** Releases of at most MOST_NUMBERS integers with such noise, for neighbours at a squared
+    Euclidean distance of at most `squared_l2`, are mu-Gaussian-DP together, except with probability FAILURE,
+    where mu^2 / 2 is the sum of the budgets; also if sums and budgets are chosen adaptively, as long as the
+    budgets never add up to more. They are zero-concentrated with the same sum as rho, without a failure.
 
     **Source.** Gaussian-DP is by Dong, Roth and Su (2022). The additional variance and the proof in
     docs/theory/gaussian_sums.md are ours.
@@ -73,11 +52,9 @@ def mu2_of_gaussian(squared_l2: Fraction, sigma2: Fraction) -> Fraction | None:
 
 
 def mu2_of_pure(epsilon: Fraction) -> Fraction:
-    """Return an upper bound on mu^2 of an epsilon private release: pi epsilon^2 / 2.
+    """Return an upper bound on mu^2 of an epsilon private release, pi epsilon^2 / 2.
 
     A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
-
-    `epsilon`: nonnegative.
     """
     return epsilon**2 * pi_bounds(64)[1] / 2
 
@@ -88,11 +65,7 @@ def without_failure(delta: Fraction, failure: Fraction = FAILURE) -> Fraction:
 
 
 def delta_of_mu(mu: Fraction, epsilon: Fraction, bits: int) -> Fraction:
-    """Return an upper bound on the delta of Gaussian-DP.
-
-    `mu`: positive. `epsilon`: nonnegative, at most LARGEST_EPSILON. `bits`: the bound exceeds the delta by
-    less than 2**-bits.
-    """
+    """Return an upper bound on the delta of Gaussian-DP, too great by less than 2**-bits."""
     return _delta_and_tail(mu, epsilon, bits)[0]
 
 
@@ -111,11 +84,9 @@ def _bits_for(delta: Fraction) -> int:
 
 
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the greatest mu found with a delta of at most a given one.
+    """Return the greatest mu found, to one part in 2**29, with a delta of at most a given one.
 
-    `epsilon`, `delta`: epsilon in (0, LARGEST_EPSILON], delta in (0, 1). Result: within one part in 2**29 of
-    the greatest, and so far below it that the epsilon at `delta`, rounded up to 12 digits, is at most
-    `epsilon`.
+    The epsilon at `delta`, rounded up to 12 digits, is still at most `epsilon`.
     """
     bits, log = _bits_for(delta), -log_float(delta)
 
@@ -139,13 +110,8 @@ def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
 def least_epsilon_of_mu2(
     mu2: Fraction, delta: Fraction, below: Fraction | float = math.inf
 ) -> Fraction | float:
-    """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits.
+    """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits; infinity if above `below`.
 
-    `mu2`: nonnegative; mu^2. `delta`: above 0 and below 1. `below`: a known epsilon; a greater one is of no
-    use. Result: infinity if none is found below `below` and LARGEST_EPSILON.
-
-    Notes
-    -----
     ln delta_mu is a concave function of epsilon, since delta_mu is the convolution of two log-concave
     functions: the tail of the normal privacy loss, and exp(-u) for u > 0. Its tangents are therefore above
     it, and Newton's steps from an epsilon that suffices lead to smaller ones that suffice. Zero-concentrated
@@ -179,12 +145,8 @@ _GUARD = 20  # additional bits: the error of pi is below 2**20 units for up to 1
 
 @lru_cache(maxsize=16)
 def pi_bounds(bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above pi, which differ by less than 2**-bits.
+    """Return rationals below and above pi, which differ by less than 2**-bits, for up to 10,000 bits.
 
-    `bits`: the precision, at most 10,000 bits.
-
-    Notes
-    -----
     pi = 16 arctan(1/5) - 4 arctan(1/239) (Machin). Both series alternate with terms that decrease to 0.
     """
     unit = 1 << (bits + _GUARD)
@@ -204,13 +166,8 @@ def _arctan(n: int, unit: int) -> tuple[int, int]:
 
 
 def tail_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above P[Z > x] for a standard normal Z.
+    """Return rationals around P[Z > x] for a standard normal Z, 2**-bits apart for 40 to 2,000 bits.
 
-    `x`: of any sign. `bits`: the precision: the bounds differ by less than 2**-bits for values of `bits` from
-    40 to 2,000.
-
-    Notes
-    -----
     For x > 0, 1/2 - P[Z > x] is the sum of the terms phi(x) x^(2k+1) / (1 3 5 ... (2k+1)), all positive,
     where phi is the density: both sides are 0 at 0, and have the derivative phi(x). Lower bounds on the terms
     are rounded down, upper bounds up.

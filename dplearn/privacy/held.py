@@ -24,8 +24,6 @@ def held_by(value: Any) -> Iterator[Any]:
     (attributes, slots, members of lists and dicts, closures, functions wrapped by `functools`), and also
     members of object arrays, referents of weak references, parameters of estimators, and the global variables
     used by functions of the user.
-
-    `value`: an estimator, or any object that may hold one.
     """
     seen: dict[int, Any] = {}
     left = [value]

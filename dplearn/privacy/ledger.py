@@ -8,8 +8,7 @@ from html import escape
 from typing import Any, Self
 
 from dplearn._validation import check_bool, check_number, shown
-from dplearn.privacy.base import decimals
-from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP, decimals
 from dplearn.privacy.ledger_storage import (
     Account,
     Entry,

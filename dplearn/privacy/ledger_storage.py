@@ -32,11 +32,10 @@ from functools import lru_cache
 from html import escape
 from pathlib import Path
 from types import ModuleType
-from typing import IO, Any, Protocol, TypeVar
+from typing import IO, Any, TypeVar
 
 from dplearn._version import __version__
-from dplearn.privacy.base import amounts, decimals, with_amounts
-from dplearn.privacy.guarantees import Guarantee
+from dplearn.privacy.guarantees import Guarantee, amounts, decimals, with_amounts
 from dplearn.privacy.privacy_filter import LedgerError, PrivacyFilter
 
 _FORMAT = "dplearn.ReleaseRecord"
@@ -235,27 +234,11 @@ _WHY_NOT_REACHED = {
 _VFS = "" if sys.platform == "linux" else "&vfs=unix-none"
 
 
-class Account(Protocol):
-    """A sequence of entries that only grows."""
-
-    def append(self, draft: Draft) -> Entry:
-        """Write the entry that `draft` makes from the last one, as one atomic operation, and return it."""
-
-    def entries(self) -> list[Entry]:
-        """Return all entries, after all checks that the storage allows."""
-
-    def spent(self) -> Guarantee:
-        """Return the total cost of all entries."""
-
-
 @dataclass(frozen=True)
 class MemoryAccount:
-    """A thread-safe account in the memory of the process that opened it.
+    """A thread-safe account in the memory of the process that opened it."""
 
-    `token`: the key of the account in this process.
-    """
-
-    token: str
+    token: str  # the key of the account in this process
 
     @classmethod
     def open(cls, nothing: Guarantee) -> "MemoryAccount":
@@ -296,23 +279,19 @@ class MemoryAccount:
 
 @dataclass(frozen=True)
 class FileAccount:
-    """An account in an existing file, safe for threads, forks and processes.
+    """An account in an existing file, safe for threads, forks and processes."""
 
-    `path`: the absolute path. `identity`: a random number that distinguishes this ledger from another at the
-    same path. `timeout`: seconds to wait for another process.
-    """
-
-    path: str
-    identity: str
-    timeout: float
+    path: str  # absolute
+    identity: str  # a random number that tells this ledger from another at the same path
+    timeout: float  # seconds to wait for another process
 
     def append(self, draft: Draft) -> Entry:
         """Write the entry that `draft` makes to the disk, and return it."""
 
         def work(db: sqlite3.Connection) -> Entry:
-            head = self._head(db)
+            rule, _ = self._head(db)
             db.execute("BEGIN IMMEDIATE")  # no other connection can write until the commit
-            number, spent, digest = self._last(db, head)
+            number, spent, digest = self._last(db, rule)
             entry = draft(spent, number + 1)
             _write(db, number + 1, _text(entry), digest)
             return entry
@@ -326,32 +305,32 @@ class FileAccount:
     def check(self) -> list[str]:
         """Return the texts of all entries, after a check of the digest of every row."""
 
-        def work(db: sqlite3.Connection) -> tuple[_Head, list[Any], Any]:
-            head = self._head(db)
+        def work(db: sqlite3.Connection) -> tuple[str, list[Any], Any]:
+            _, digest = self._head(db)
             db.execute("BEGIN")
-            return head, db.execute(f"{_SELECT} WHERE number > 0 ORDER BY number").fetchall(), _end(db)
+            return digest, db.execute(f"{_SELECT} WHERE number > 0 ORDER BY number").fetchall(), _end(db)
 
-        head, rows, end = _in_session(Path(self.path), self.timeout, work)
-        texts = self._checked(head.digest, rows, first=1)
-        self._check_end(len(rows), rows[-1][2] if rows else head.digest, end)
+        digest, rows, end = _in_session(Path(self.path), self.timeout, work)
+        texts = self._checked(digest, rows, first=1)
+        self._check_end(len(rows), rows[-1][2] if rows else digest, end)
         return texts
 
     def spent(self) -> Guarantee:
         """Return the total cost of all entries."""
-        return _in_session(Path(self.path), self.timeout, lambda db: self._last(db, self._head(db))[1])
+        return _in_session(Path(self.path), self.timeout, lambda db: self._last(db, self._head(db)[0])[1])
 
-    def _head(self, db: sqlite3.Connection) -> "_Head":
-        """Return the content of row 0, if the file is still the same ledger."""
-        head = _head(db, Path(self.path))
-        if head.identity != self.identity:
+    def _head(self, db: sqlite3.Connection) -> tuple[PrivacyFilter, str]:
+        """Return the filter and the digest of row 0, if the file is still the same ledger."""
+        rule, identity, digest = _head(db, Path(self.path))
+        if identity != self.identity:
             raise LedgerError(f"{self.path}: another ledger has taken the place of the one opened")
-        return head
+        return rule, digest
 
-    def _last(self, db: sqlite3.Connection, head: "_Head") -> tuple[int, Guarantee, str]:
+    def _last(self, db: sqlite3.Connection, rule: PrivacyFilter) -> tuple[int, Guarantee, str]:
         """Return the last number, the total cost and the last digest."""
         rows = db.execute(f"{_SELECT} WHERE number >= 0 ORDER BY number DESC LIMIT 2").fetchall()
         number, text, digest = rows[0]
-        spent = head.rule.nothing
+        spent = rule.nothing
         if number:
             before = rows[1][2]
             self._checked(before, [(number, text, digest)], first=number)
@@ -373,14 +352,15 @@ class FileAccount:
         return [text for _, text, _ in rows]
 
 
+Account = MemoryAccount | FileAccount
+
+
 def open_file(
     path: str | os.PathLike[str], rule: PrivacyFilter | None, timeout: float
 ) -> tuple["FileAccount", PrivacyFilter]:
-    """Return the account of a file and its privacy filter.
+    """Return the account of a file and its privacy filter, which is `rule` or, for None, that of the file.
 
-    `path`: the path is resolved now, with its links, so that a later `chdir` has no effect. `rule`: the
-    filter for a new file; an existing file must have the same one. None: the file must exist. `timeout`:
-    seconds to wait for another process.
+    The path is resolved now, with its links, so that a later `chdir` has no effect.
     """
     try:
         file = Path(path).resolve()
@@ -393,15 +373,15 @@ def open_file(
     _check_locks(file)
     if rule is not None and absent:
         _create(file, rule)
-    head = _in_session(file, timeout, lambda db: _head(db, file))
-    if rule is not None and rule != head.rule:
+    kept, identity, _ = _in_session(file, timeout, lambda db: _head(db, file))
+    if rule is not None and rule != kept:
         raise LedgerError(
-            f"{file} was opened for {head.rule.describe()}, and now for {rule.describe()};"
+            f"{file} was opened for {kept.describe()}, and now for {rule.describe()};"
             " PrivacyLedger.open takes what it was opened for"
         )
-    account = FileAccount(str(file), head.identity, timeout)
+    account = FileAccount(str(file), identity, timeout)
     account.check()
-    return account, head.rule
+    return account, kept
 
 
 def process_identity() -> object:
@@ -430,33 +410,20 @@ class _Book:
 _BOOKS: dict[str, _Book] = {}
 
 
-class _Process:
-    """Compared by identity alone."""
-
-
-_this = _Process()
+_this = object()  # compared by identity alone
 
 
 def _renew() -> None:
     global _this
-    _this = _Process()
+    _this = object()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_renew)
 
 
-@dataclass(frozen=True)
-class _Head:
-    """The content of row 0."""
-
-    rule: PrivacyFilter
-    identity: str
-    digest: str
-
-
-def _head(db: sqlite3.Connection, file: Path) -> _Head:
-    """Return the content of row 0, if this release can read the ledger."""
+def _head(db: sqlite3.Connection, file: Path) -> tuple[PrivacyFilter, str, str]:
+    """Return the filter, the identity and the digest of row 0, if this release can read the ledger."""
     found = [db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
     if found[0] != _APPLICATION_ID:
         raise LedgerError(f"{file} is not a ledger")
@@ -466,7 +433,7 @@ def _head(db: sqlite3.Connection, file: Path) -> _Head:
     if row is None or row[2] != _digest("", row[1]):
         raise LedgerError(f"{file} is damaged at its head")
     with _understood(file):
-        return _Head(PrivacyFilter.from_json(row[1]), json.loads(row[1])["identity"], row[2])
+        return PrivacyFilter.from_json(row[1]), json.loads(row[1])["identity"], row[2]
 
 
 def _create(file: Path, rule: PrivacyFilter) -> None:
@@ -575,11 +542,7 @@ class _Busy(Exception):  # noqa: N818 - this module catches it
 
 
 def _in_session(file: Path, timeout: float, work: Callable[[sqlite3.Connection], T]) -> T:
-    """Return the result of `work` on the file, run exclusively and committed as one transaction.
-
-    `file`: an existing file. `timeout`: seconds to wait for other threads and processes. `work`: a function
-    of the connection; it may be called again if another program locked the file.
-    """
+    """Return the result of `work`, run exclusively, possibly again, and committed as one transaction."""
     end = time.monotonic() + timeout
     while True:
         try:

@@ -9,9 +9,7 @@ a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_
 """
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,25 +18,11 @@ from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import float_above, selection_ratio
-from dplearn.core.grouping import near_integers
-from dplearn.privacy.composition import Composition
-from dplearn.privacy.conversion import Floats, epsilon_at, log_float, rounded_up
-from dplearn.privacy.events import BoundedRange, Gaussian
-from dplearn.privacy.theorems import least_epsilon
-
-__all__ = [
-    "EpsilonCandidates",
-    "epsilon_candidates",
-    "likely_outcome_renyi",
-    "log_tails",
-    "publishable_noisy_max_cost",
-    "secret_log_chance_of_another",
-    "secret_noisy_max_epsilon",
-    "secret_noisy_max_renyi",
-    "secret_noisy_max_total",
-]
+from dplearn.kernels.exact import float_above
+from dplearn.kernels.grouping import near_integers
+from dplearn.privacy.composition import Composition, least_epsilon
+from dplearn.privacy.conversion import Floats, epsilon_at, log_float
+from dplearn.privacy.events import Gaussian
 
 _LARGEST_LEAD = 1 << 20  # a larger lead of the winner is reduced to this one
 _MOST_VOTES = (1 << 62) - 1  # for one label
@@ -122,7 +106,7 @@ def secret_noisy_max_epsilon(counts: Any, *, sigma2: Any, delta: Any) -> float:
     >>> round(secret_noisy_max_epsilon(unanimous, sigma2=1600, delta=1e-5), 3)
     0.311
     """
-    variance, counts = _checked_sigma2(sigma2), _checked_counts(counts)
+    variance, counts = _checked_sigma2(sigma2), checked_counts(counts)
     delta = check_number("delta", delta, above=0, below=1)
     if not len(counts):
         return 0.0
@@ -148,7 +132,7 @@ def _best_of(
 
 def secret_noisy_max_total(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
     """Return the sum of `secret_noisy_max_renyi` over all queries, rounded up; it is private too."""
-    counts, total = _checked_counts(counts), np.zeros(np.size(orders))
+    counts, total = checked_counts(counts), np.zeros(np.size(orders))
     for start in range(0, len(counts), _BLOCK):
         total += secret_noisy_max_renyi(counts[start : start + _BLOCK], sigma2=sigma2, orders=orders).sum(0)
     return total * (1 + (len(counts) + 4) * 2.0**-52)
@@ -203,10 +187,6 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     """Return bounds on ln P[the released label is not the winner of the votes]; NEVER show them.
 
-    Result: Private. At most 0, rounded up.
-
-    Notes
-    -----
     The winner w is the first label with the most votes. Let the gap be the difference of the counts of w and
     of another label j. Label j is released only if its noise exceeds that of w by at least the gap (if j
     precedes w) or by more than the gap (if w precedes j), since a tie goes to the first label. The union
@@ -216,7 +196,7 @@ def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     each label. With discrete noise this is too small if a label before w would win a tie: at sigma = 1 and a
     gap of 2 it is .0786, and the true probability is .1393.
     """
-    variance, counts = _checked_sigma2(sigma2), _checked_counts(counts)
+    variance, counts = _checked_sigma2(sigma2), checked_counts(counts)
     if not len(counts):
         return np.zeros(0)
     winner = counts.argmax(axis=1)[:, None]
@@ -235,122 +215,12 @@ def _checked_sigma2(sigma2: Any) -> Fraction:
     return check_number("sigma2", sigma2, low=_FEWEST, high=_MOST)
 
 
-def _checked_counts(counts: Any) -> NDArray[np.int64]:
+def checked_counts(counts: Any) -> NDArray[np.int64]:
+    """Return votes of shape (n_queries, n_labels), clipped; the error shows no count."""
     array = np.asarray(counts)
     if array.ndim != 2 or array.shape[1] < 2 or array.dtype.kind not in "iu":
         raise TypeError("counts must be integers of shape (n_queries, n_labels), with at least two labels")
     return near_integers("counts", array.reshape(-1), 0, _MOST_VOTES).reshape(array.shape)
-
-
-_CANDIDATES = 64
-_LARGEST_GAP = 1 << 16  # a winner who leads by more is treated as if by this much
-_CANDIDATE_ORDERS: Floats = 1 + np.exp(np.linspace(math.log(0.05), math.log(5000.0), 64))
-_BITS, _SUM_BITS = 40, 61  # of a unit's inverse, and of a sum over all queries
-_MARGIN = 2.0**-44
-
-
-@dataclass(frozen=True)
-class EpsilonCandidates:
-    """Public candidates, and tables to test them on given votes; see `epsilon_candidates`.
-
-    `reserve`: a candidate that is too small costs at least one more than this. `values`: the candidates, not
-    falling. The last one is an epsilon on any votes.
-    """
-
-    n_queries: int
-    n_labels: int
-    largest_gap: int
-    sigma2: Fraction
-    delta: Fraction
-    epsilon: Fraction
-    beta: Fraction
-
-    @cached_property
-    def reserve(self) -> int:
-        """The least one for which all candidates that are too small have probability at most beta."""
-        # Some candidate costs 0, so that one of cost k has probability at most ratio**k.
-        share = self.beta / (_CANDIDATES - 1)
-        return max(0, power_at_most(selection_ratio(self.epsilon), share) - 1)
-
-    @cached_property
-    def values(self) -> tuple[Fraction, ...]:
-        """From what the release of a bound costs alone, rising like squares, to what all costs at most."""
-        everything = {Gaussian(self.sigma2, 2): self.n_queries, BoundedRange(self.epsilon): 1}
-        most = Composition(everything).total(self.delta).epsilon
-        least = min(most, Fraction(float(self._overhead.min())))
-        steps = [Fraction(i, _CANDIDATES) ** 2 for i in range(1, _CANDIDATES + 1)]
-        return tuple(rounded_up(least + (most - least) * step, digits=6) for step in steps)
-
-    @cached_property
-    def _overhead(self) -> Floats:
-        """What is added to the sum of divergences at each order to have epsilon, rounded up."""
-        log = -np.log(_CANDIDATE_ORDERS * float(self.delta)) / (_CANDIDATE_ORDERS - 1)
-        own = BoundedRange(self.epsilon).renyi(_CANDIDATE_ORDERS)
-        raised: Floats = log + np.log1p(-1 / _CANDIDATE_ORDERS) + own + _MARGIN * (np.abs(log) + own + 1)
-        return raised
-
-    @cached_property
-    def _scaled(self) -> tuple[float, NDArray[np.int64]]:
-        """The inverse of the unit, and bounds on divergences in units, by gap and order."""
-        tails = log_tails(float(self.sigma2), self.largest_gap + 1)
-        log_q = np.minimum(tails + math.log(self.n_labels - 1) + _MARGIN * (np.abs(tails) + 50), 0.0)
-        curves = likely_outcome_renyi(log_q, float_above(1 / self.sigma2), _CANDIDATE_ORDERS)
-        falling = np.maximum.accumulate(curves[::-1], axis=0)[::-1]
-        # A power of two, so that multiplying by it is exact, and a sum over all queries is of 64 bits.
-        largest = Fraction(float(falling.max())) * max(self.n_queries, 1)
-        scale = 2.0 ** min(_BITS, _SUM_BITS - math.ceil(largest).bit_length())
-        return scale, np.ceil(falling * scale).astype(np.int64)
-
-    @cached_property
-    def divergences(self) -> NDArray[np.int64]:
-        """Bounds on the divergence of one query by gap and order, in units rounded up; falling in the gap."""
-        return self._scaled[1]
-
-    @cached_property
-    def allowed(self) -> NDArray[np.int64]:
-        """By candidate and order, the greatest sum of divergences that gives an epsilon of at most it."""
-        scale, _ = self._scaled
-        values = np.array([float(value) for value in self.values])[:, None]
-        left = values - self._overhead - _MARGIN * values
-        return np.floor(left * scale).clip(-1, 2.0**62).astype(np.int64)
-
-
-def epsilon_candidates(
-    *, n_queries: int, n_labels: int, n_teachers: int, sigma2: Any, delta: Any, epsilon: Fraction, beta: Any
-) -> EpsilonCandidates:
-    """Return candidates for an upper bound on what answers to all queries, and the bound's release, cost.
-
-    `n_queries`, `n_labels`: Public; at least 0 and at least 2. `n_teachers`: at least 1; leads are cut there.
-    `sigma2`: from 1e-100 to 1e100; variance parameter of the noise with which the queries were answered.
-    `delta`: above 0 and below 1. `epsilon`: positive; what the release of the bound is to cost. `beta`: above
-    0 and below 1; the probability that the bound is too small.
-
-    Notes
-    -----
-    A query in which the winner leads by a gap g costs at most h(g), by `likely_outcome_renyi` with q =
-    (n_labels - 1) P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number
-    c, count the teachers whose changed votes would reduce all gaps so far that the answers and the release of
-    the bound cost more than c: this count changes by at most 1 if one teacher changes the votes.
-
-    Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
-    multiples of a public unit, so that all computations on the votes are exact.
-    """
-    asked = EpsilonCandidates(
-        n_queries=check_count("n_queries", n_queries),
-        n_labels=check_count("n_labels", n_labels, low=2),
-        largest_gap=min(check_count("n_teachers", n_teachers, low=1), _LARGEST_GAP),
-        sigma2=check_number("sigma2", sigma2, low=Fraction(1, 10**100), high=Fraction(10**100)),
-        delta=check_number("delta", delta, above=0, below=1),
-        epsilon=check_number("epsilon", epsilon, above=0),
-        beta=check_number("beta", beta, above=0, below=1),
-    )
-    return _cached(asked)
-
-
-@lru_cache(maxsize=4)
-def _cached(asked: EpsilonCandidates) -> EpsilonCandidates:
-    """Return the same candidates, whose tables are there if they were asked for before."""
-    return asked
 
 
 _LEAST_LOG_Q = -1e100  # a smaller q is raised to exp of it: F increases with q
@@ -465,16 +335,10 @@ _UNIT = 2.0**-50
 
 
 def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
-    """Return bounds on ln P[Y - X >= g] for g from 0 to size - 1.
+    """Return upper bounds, decreasing, on ln P[Y - X >= g] for g from 0 to size - 1.
 
-    `sigma2`: from 1e-100 to 1e100; P(k) proportional to exp(-k^2 / (2 sigma2)) for both variables. `size`: at
-    least 1. Result: decreasing, and at least the true values; they exceed these by rounding errors and by the
-    bound on the terms that are not summed.
-
-    Notes
-    -----
-    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since
-    x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
+    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since x^2
+    + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
 
         P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
 

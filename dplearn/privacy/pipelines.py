@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dplearn.privacy.base import PROTECTS
-from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.guarantees import PROTECTS, ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.held import held_by
 
 Kind = TypeVar("Kind", bound=type)
@@ -179,9 +178,7 @@ class _Mark:
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
     """Mark a fitted model: `guarantee` is the guarantee of all its steps together. Return the model.
 
-    `model`: a fitted pipeline, or a single private estimator. The caller must have checked that the
-    pipeline's other steps learn nothing with their current settings. `guarantee`: it is set as the
-    `guarantee_` of each private step.
+    The caller must have checked that the other steps learn nothing with their current settings.
     """
     together = _FittedTogether(guarantee)
     for step in dict(_steps(model)).values() if _parts(model) else [model]:
@@ -232,11 +229,7 @@ def _alike(value: Any, kept: Any) -> bool:
 
 
 def learns_nothing(kind: Kind) -> Kind:
-    """Register a class of this package whose fit stores no value and whose transform treats records
-    independently.
-
-    `kind`: a class with a test of this property.
-    """
+    """Register a class of ours whose fit stores no value and whose transform takes records one by one."""
     _ALONE_BY_PROOF.add(kind)
     return kind
 
@@ -304,9 +297,9 @@ def _ask_instead(other: Any) -> str:
 
 
 def of_meta_estimators(other: Any) -> str:
-    """Return advice for a meta-estimator of scikit-learn: where its cost is documented; else an empty text.
+    """Return advice on where the cost of a meta-estimator of scikit-learn is documented.
 
-    `other`: an object without a known guarantee.
+    Else an empty text.
     """
     if type(other).__module__.partition(".")[0] != "sklearn" or not any(map(other.__dict__.get, _LEARNERS)):
         return ""

@@ -11,10 +11,10 @@ from html import escape
 from typing import Any, ClassVar
 
 from dplearn._writing import cut
-from dplearn.core.exact import float_above
+from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
-from dplearn.privacy.base import Guarantee, in_words
 from dplearn.privacy.events import Event, event_of
+from dplearn.privacy.guarantees import Guarantee, in_words
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 
 _NOTE = "note"
@@ -41,12 +41,10 @@ def hidden(default: Any = None) -> Any:
 
 
 def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[Any], bool]) -> int | None:
-    """Return a number of records for which a plan suffices, at most 1 % more than the least such number.
+    """Return a number of records for which a plan suffices, at most 1 % more than the least, or None.
 
-    `plan_for`: from a number of records to the plan of a fit on them; a ValueError means too few records.
-    None in the plan of a running fit, which needs no such number. `suffices`: whether a plan is good enough;
-    if it is for some number of records, then for all greater ones. Result: None if 10**10 records do not
-    suffice, or without `plan_for`.
+    A ValueError of `plan_for` means too few records; it is None in the plan of a running fit. If some number
+    of records `suffices`, so do all greater ones.
     """
     if plan_for is None:
         return None
@@ -118,17 +116,26 @@ class Plan:
     def __str__(self) -> str:
         rows = list(_rows(self))
         width = max(len(name) for name, _ in rows)
-        return "\n".join([type(self).__name__, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
 
     def _repr_html_(self) -> str:
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _rows(self))
-        return f"<table><caption>{escape(type(self).__name__)}</caption>{cells}</table>"
+        return f"<table><caption>{escape(self._title)}</caption>{cells}</table>"
+
+    @property
+    def _title(self) -> str:
+        return type(self).__name__
+
+    def _shown(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the name of each number that is printed, and its note."""
+        plan: Any = self  # a dataclass
+        yield from ((each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr)
+        yield from ((name, self._notes.get(name)) for name in self._computed)
 
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each number; the names of nested plans' numbers have a prefix."""
-    shown = [(each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr]
-    for name, note in [*shown, *((name, plan._notes.get(name)) for name in plan._computed)]:
+    for name, note in plan._shown():
         for row, value in _row(prefix + name, getattr(plan, name)):
             yield row, f"{value}  ({note})" if note else value
         if name == "guarantee" and not prefix:

@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR
 from fractions import Fraction
 
-from dplearn.privacy.base import PROTECTS, amounts, in_words, with_amounts
-from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
+from dplearn.privacy.guarantees import (
+    PROTECTS,
+    ApproxDP,
+    Guarantee,
+    ZeroConcentratedDP,
+    amounts,
+    in_words,
+    with_amounts,
+)
 from dplearn.privacy.unknown_count import TAKING_ADDED
-
-__all__ = ["PrivacyFilter"]
 
 _KINDS = (ApproxDP, ZeroConcentratedDP)
 _DELTA = 1e-5  # the delta that errors advise: enough for several releases of 1e-6 each
@@ -20,11 +25,6 @@ _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300
 class PrivacyFilter:
     """A privacy filter: adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
 
-    `budget`: the greatest total cost. Its kind decides which numbers add: epsilon and delta, or rho.
-    `allow_reproducible`: whether the filter accepts releases with reproducible noise.
-
-    Notes
-    -----
     **Privacy.** All accepted releases together have the guarantee `budget`, also if an analyst chooses each
     release after seeing the earlier ones and stops at a refusal.
 
@@ -33,8 +33,8 @@ class PrivacyFilter:
     not valid for adaptively chosen costs.
     """
 
-    budget: Guarantee
-    allow_reproducible: bool = False
+    budget: Guarantee  # its kind decides which numbers add: epsilon and delta, or rho
+    allow_reproducible: bool = False  # whether releases with reproducible noise are accepted
 
     def __post_init__(self) -> None:
         if _is_long(self.budget):

@@ -10,12 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.core.exact import log_bounds, root_above
+from dplearn.kernels.exact import log_bounds, root_above
 from dplearn.privacy.gaussian_dp import FAILURE, LARGEST_EPSILON, delta_of_mu
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 from dplearn.privacy.shares import gaussian_budget
-
-__all__ = ["MOST_RUNS", "RandomStopping", "gaussian_run_budget", "gaussian_runs_delta"]
 
 
 @dataclass(frozen=True)
@@ -171,9 +169,8 @@ def gaussian_runs_delta(
 def gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int = 1) -> Fraction:
     """Return the greatest mu^2 / 2 of a run found for which the best run has the guarantee `total`.
 
-    `stopping`: the distribution of the number of runs. `total`: epsilon and delta positive. `fits`: the
-    number of releases of Gaussian sums in a run, which divide its budget. Result: at least the budget of runs
-    of which only epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
+    A run divides it among `fits` releases of Gaussian sums. It is at least the budget of runs of which only
+    epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
     """
     return _gaussian_run_budget(stopping, ApproxDP(epsilon_of(total), delta_of(total)), fits)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from dplearn._validation import check_count
 from dplearn.privacy.calibration import calibrate
-from dplearn.privacy.composition import Composition
+from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import (
     Approximate,
     BoundedRange,
@@ -19,17 +19,6 @@ from dplearn.privacy.events import (
 )
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, greatest_mu, without_failure
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
-from dplearn.privacy.theorems import least_epsilon
-
-__all__ = [
-    "CONCENTRATED",
-    "GAUSSIAN",
-    "Accounting",
-    "concentrated_budget",
-    "equal_epsilon",
-    "equal_shares",
-    "gaussian_budget",
-]
 
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
 _LEAST_EPSILON = Fraction(1, 10**100)  # floats represent what follows from it
@@ -40,9 +29,8 @@ _WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta
 def equal_epsilon(privacy: ApproxDP, count: int, kind: Callable[[Any], Event] = PureDP) -> Fraction:
     """Return the greatest epsilon found for which `count` releases of that epsilon compose to `privacy`.
 
-    `privacy`: epsilon positive. With delta 0 the result is epsilon / count. `count`: at least 1. The epsilon
-    of all releases is fixed in advance; a release may depend on earlier ones. `kind`: the event of a release
-    with a given epsilon, at most as costly as a pure release.
+    The epsilon of all releases is fixed in advance; a release, an event of `kind` at most as costly as a pure
+    one, may depend on earlier ones.
     """
     target = ApproxDP(epsilon_of(privacy), privacy.delta)
     return _equal_epsilon(target, check_count("count", count, low=1), kind)
@@ -62,13 +50,11 @@ def _equal_epsilon(target: ApproxDP, count: int, kind: Callable[[Any], Event]) -
 
 
 def equal_shares(privacy: ApproxDP, count: int) -> tuple[ApproxDP, ...]:
-    """Return the greatest equal shares of a budget that some composition theorem allows for some releases.
+    """Return equal shares of a budget that a composition theorem allows, in decreasing order of epsilon.
 
-    `privacy`: the budget of all releases together. Epsilon positive. `count`: the number of releases, at
-    least 1. Result: shares in decreasing order of epsilon. `count` releases whose guarantees are the last
-    share compose to `privacy`. A greater share suffices only for releases of lower cost: zero-concentrated
-    ones, Gaussian sums, ones of bounded range, or pure ones. The caller composes the events of the releases,
-    and takes the first share for which their cost is at most `privacy`.
+    `count` releases whose guarantees are the last share compose to `privacy`. A greater share suffices only
+    for releases of lower cost: zero-concentrated ones, Gaussian sums, ones of bounded range, or pure ones.
+    The caller composes the events, and takes the first share for which their cost is at most `privacy`.
     """
     count = check_count("count", count, low=1)
     numbers = _equal_shares(ApproxDP(epsilon_of(privacy), privacy.delta), count)
@@ -92,10 +78,7 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
 
 
 def concentrated_budget(privacy: ApproxDP) -> Fraction:
-    """Return the greatest rho found for which zero-concentrated privacy with rho implies `privacy`.
-
-    `privacy`: epsilon and delta positive.
-    """
+    """Return the greatest rho found for which zero-concentrated privacy with rho implies `privacy`."""
     return _concentrated_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
 
 
@@ -114,10 +97,9 @@ def _concentrated_budget(target: ApproxDP) -> Fraction:
 def gaussian_budget(privacy: ApproxDP) -> Fraction:
     """Return the greatest mu^2 / 2 found for which sums with Gaussian noise have the guarantee `privacy`.
 
-    `privacy`: epsilon and delta positive. Result: releases of at most 2**32 integers together, with noise as
-    `dplearn.privacy.gaussian_dp.sums_sigma2` describes and budgets that add up to this one, imply `privacy`;
-    also if they are chosen adaptively. It exceeds `concentrated_budget` by 13 to 18 % at delta 1e-6, and
-    equals it where epsilon is above 64 or below 10**-100, or delta below 2**-70.
+    Releases of at most 2**32 integers together, with noise as of `sums_sigma2` and budgets that add up to
+    this one, imply `privacy`; also if they are chosen adaptively. It exceeds `concentrated_budget` by 13 to
+    18 % at delta 1e-6, and equals it where epsilon is above 64 or below 10**-100, or delta below 2**-70.
     """
     return _gaussian_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
 
@@ -131,20 +113,13 @@ def _gaussian_budget(target: ApproxDP) -> Fraction:
 
 @dataclass(frozen=True)
 class Accounting:
-    """A kind of budget that adds up over releases, and in which a release states its cost.
+    """A kind of budget that adds up over releases, and in which a release states its cost."""
 
-    `budget`: from an ApproxDP with positive epsilon and delta to the greatest budget that implies it.
-    `event`: from a budget to the event of a release with it. Its rho is at most the budget.
-    """
-
-    budget: Callable[[ApproxDP], Fraction]
-    event: Callable[[Fraction], Event]
+    budget: Callable[[ApproxDP], Fraction]  # the greatest that implies a guarantee
+    event: Callable[[Fraction], Event]  # of a release with a budget, and a rho of at most it
 
     def epsilon_within(self, budget: Fraction, delta: Fraction) -> Fraction:
-        """Return an epsilon whose budget at a delta is at most a given one, and nearly as great.
-
-        `budget`: nonnegative. `delta`: above 0 and below 1.
-        """
+        """Return an epsilon whose budget at a delta is at most a given one, and nearly as great."""
         epsilon = Fraction(least_epsilon(self.event(budget), delta)) * _BELOW
         while epsilon and self.budget(ApproxDP(epsilon, delta)) > budget:
             epsilon *= _BELOW

@@ -14,15 +14,12 @@ from functools import lru_cache
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import decay_bounds, decay_ratio, exp_bounds, log_bounds
-from dplearn.privacy.composition import Composition
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import decay_bounds, decay_ratio, exp_bounds, log_bounds
+from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Approximate
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
-from dplearn.privacy.theorems import least_epsilon
-
-__all__ = ["StableAnswersNoise", "stable_answers_noise"]
 
 _LEAST = Fraction(1, 10**12)  # smaller epsilons need thresholds beyond the range of the sparse vector
 _LARGEST = Fraction(700)  # greater epsilons are replaced by it in float computations

@@ -8,7 +8,7 @@ of a single record, and `Guarantee.for_group` and the ledger's conversion hold a
 
 from fractions import Fraction
 
-from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.guarantees import NEIGHBORS
 
 #: The assumption of a guarantee for one added or removed record, in place of that the number is public.
 AT_LEAST_ONE = "the table has at least one record"
@@ -27,8 +27,5 @@ TAKING_ADDED = (
 
 
 def moved_counts(neighbors: str) -> int:
-    """Return how many counts of a histogram differ between neighbours, by 1 each.
-
-    `neighbors`: a replaced record leaves one cell and enters another.
-    """
+    """Return how many counts differ by 1: a replaced record leaves one cell and enters another."""
     return 1 if neighbors == ADDED else 2

@@ -25,11 +25,7 @@ class Unrepeatable:
 
 
 class UnrepeatablePickles:
-    """Base class of all objects that make releases: their pickles all differ.
-
-    Each pickle contains random bytes, which unpickling discards; they do not affect equality, copies or
-    parameters.
-    """
+    """Base of all objects that make releases: their pickles differ by random bytes that nothing reads."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, with a mark that differs between pickles."""
@@ -48,10 +44,7 @@ class UnrepeatablePickles:
 
 
 def without_mark(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a pickled state without its mark.
-
-    `state`: the state; it is not modified.
-    """
+    """Return a copy of a pickled state without its mark."""
     return {name: value for name, value in state.items() if name != MARK}
 
 
@@ -60,8 +53,6 @@ def refuse_cache(name: str) -> None:
 
     The arguments of a function such as `quantiles` belong to the caller, so a cache would recognise a
     repeated call. A call of this package from within a cached function of the caller cannot be detected.
-
-    `name`: the name of the release, for the message.
     """
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:

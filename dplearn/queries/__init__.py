@@ -1,9 +1,16 @@
 """Statistical queries for means of private records, and the oracles that answer them."""
 
-from dplearn.queries.factories import central, local, population
-from dplearn.queries.oracle import Answer, Oracle, Round
-from dplearn.queries.population_oracle import PopulationOracle
-from dplearn.queries.private_oracles import CentralOracle, LocalOracle
+from dplearn.queries.answer import Answer
+from dplearn.queries.oracle import (
+    CentralOracle,
+    LocalOracle,
+    Oracle,
+    PopulationOracle,
+    Round,
+    central,
+    local,
+    population,
+)
 from dplearn.queries.query import HistogramQuery, MeanQuery, StatisticalQuery, VectorQuery, on_grid
 from dplearn.queries.randomizers import (
     BitRandomizer,
@@ -12,16 +19,15 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.queries.simulation import Request, run_locally, simulate_by_queries, simulate_locally
-from dplearn.records.rows import Examples, Records
+from dplearn.table.table import LabelledRows, Records
 
 __all__ = [
     "Answer",
     "BitRandomizer",
     "CategoryRandomizer",
     "CentralOracle",
-    "Examples",
     "HistogramQuery",
+    "LabelledRows",
     "LaplaceRandomizer",
     "LocalOracle",
     "LocalRandomizer",
@@ -29,7 +35,6 @@ __all__ = [
     "Oracle",
     "PopulationOracle",
     "Records",
-    "Request",
     "Round",
     "StatisticalQuery",
     "VectorQuery",
@@ -38,7 +43,4 @@ __all__ = [
     "local",
     "on_grid",
     "population",
-    "run_locally",
-    "simulate_by_queries",
-    "simulate_locally",
 ]

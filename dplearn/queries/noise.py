@@ -6,23 +6,12 @@ two before noise is added. The multiple is a function of public numbers, and the
 of the sums is then negligible. Sums whose noise is wider than the sampler permits are divided by a power of
 two and rounded; rounding moves each of them by less than 1, which is added to their distance.
 
->>> noise = SumNoise.of(2, Fraction(1, 50), most=1000)
->>> noise.bits, noise.sigma2  # in units of the sums 50 + 4/256
-(4, Fraction(12804, 1))
 >>> heads = MeanQuery(len, low=0, high=1)
 >>> round(noise_of("laplace", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 5)  # half of the budget
 0.00283
->>> round(noise_of("local", ApproxDP(1), 1000).deviation(heads, Fraction(1, 2)), 3)
-0.048
->>> noise = share_noise(4, n_queries=10, n=1000, epsilon=1)
->>> round(1000 * noise.deviation), round(1000 * noise.bound.at(0.05))  # as numbers of records
-(28, 102)
->>> round(1000 * share_noise(4, n_queries=10, n=1000, epsilon=1, noise="local").deviation)
-126
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -33,17 +22,15 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import decay_rate, decay_ratio
+from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, GaussianSums
-from dplearn.privacy.base import NEIGHBORS
 from dplearn.privacy.gaussian_dp import MOST_NUMBERS, SLACK, sums_sigma2
-from dplearn.privacy.guarantees import epsilon_of
+from dplearn.privacy.guarantees import NEIGHBORS, epsilon_of
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.queries.bounds import TailBound, sampling_bound
-from dplearn.queries.oracle import Answer
+from dplearn.queries.answer import Answer, TailBound, sampling_bound
 from dplearn.queries.query import MeanQuery, StatisticalQuery
 from dplearn.queries.randomizers import LocalRandomizer
 
@@ -103,7 +90,6 @@ def _root_above(number: int) -> int:
 
 
 Bounds = tuple[TailBound, TailBound]  # error bounds of an answer: from noise and from sampling
-
 _FAR_DEVIATION = 1 << 500  # above every useful standard deviation, and within the range of floats
 _RARE = Fraction(1, 1 << 40)
 _NUMBER = MeanQuery(None, low=0, high=1)  # type: ignore[arg-type] # of records; its total is counted
@@ -113,37 +99,15 @@ _TOO_MUCH = (
 )
 
 
-class Noise(ABC):
-    """What a budget buys: the noise of an answer to a query, for a part of the budget."""
-
-    @abstractmethod
-    def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:
-        """Refuse queries that cannot be answered with this share each, after so many numbers."""
-
-    @abstractmethod
-    def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
-        """Return the standard deviation of the noise in each mean, in units of the query's numbers."""
-
-    @abstractmethod
-    def bounds(self, query: StatisticalQuery, share: Fraction) -> Bounds:
-        """Return the error bounds of the answer, from noise and from sampling."""
-
-    @abstractmethod
-    def answer(
-        self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
-    ) -> Answer:
-        """Return the answer, made of private totals, or of the rows of the records that report."""
-
-
 @dataclass(frozen=True)
-class CentralNoise(Noise):
-    """Noise in the totals of all records."""
+class CentralNoise:
+    """What a budget buys: noise in the totals of all records; an answer uses a `share` of the budget."""
 
     budget: Fraction  # of all queries together: mu^2 / 2 if the noise is Gaussian, else epsilon
     gaussian: bool
     n: Any  # of records; where it is private, a guess or an estimate, None before the estimate
     each: int = 1  # the rows of a record that take part
-    added: bool = False  # whether a neighbour has one record more or less
+    n_differs: bool = False  # whether a neighbour has one record more or less
     most_records: int = MOST_RECORDS  # where n is private, totals are clipped to those of so many
     count_budget: Fraction = Fraction(0)  # of an estimate of n, in units of `budget`; 0: it is not estimated
 
@@ -157,8 +121,8 @@ class CentralNoise(Noise):
         """
         gaussian = kind == "gaussian"
         budget = gaussian_budget(privacy) if gaussian else epsilon_of(privacy)
-        noise = cls(budget, gaussian, n, added=privacy.neighbors == ADDED, **more)
-        if not (noise.added and count_share):
+        noise = cls(budget, gaussian, n, n_differs=privacy.neighbors == ADDED, **more)
+        if not (noise.n_differs and count_share):
             return noise
         left = 1 - count_share
         return replace(noise, budget=budget * left, n=None, count_budget=count_share / left)
@@ -167,26 +131,27 @@ class CentralNoise(Noise):
 
     def l1(self, query: StatisticalQuery) -> int:
         """Return the greatest distance of the totals between neighbours, in the L1 norm."""
-        return query.added_l1 if self.added else query.l1 * self.each
+        return query.added_l1 if self.n_differs else query.l1 * self.each
 
     def squared_l2(self, query: StatisticalQuery) -> int:
         """Return the greatest squared Euclidean distance of the totals between neighbours."""
-        return query.added_squared_l2 if self.added else query.squared_l2 * self.each**2
+        return query.added_squared_l2 if self.n_differs else query.squared_l2 * self.each**2
 
     def ends(self, query: StatisticalQuery) -> tuple[int, int]:
         """Return public ends of a total, which none is beyond."""
-        if self.added:
+        if self.n_differs:
             return -self.most(query), self.most(query)
         return self.n * self.each * query.low, self.n * self.each * query.high
 
     def most(self, query: StatisticalQuery) -> int:
         """Return the greatest magnitude of a total."""
-        n = self.most_records if self.added else self.n * self.each
+        n = self.most_records if self.n_differs else self.n * self.each
         return int(n * max(abs(query.low), abs(query.high)))
 
     def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:
+        """Refuse queries that cannot be answered with this share each, after so many numbers."""
         if any(self.most(query) >= _FAR for query in asked):
-            n = self.most_records if self.added else self.n
+            n = self.most_records if self.n_differs else self.n
             raise ValueError(f"queries must have bounds below 2**62 / n for {n} records")
         if self.gaussian and numbers + sum(query.size for query in asked) > MOST_NUMBERS:
             raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
@@ -194,11 +159,13 @@ class CentralNoise(Noise):
             raise ValueError(_TOO_MUCH)
 
     def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
+        """Return the standard deviation of the noise in each mean, in units of the query's numbers."""
         return self._of_totals(query, share) * float(query.unit) / int(self.n)
 
     def bounds(self, query: StatisticalQuery, share: Fraction) -> Bounds:
+        """Return the error bounds of the answer, from noise and from sampling."""
         noise, unit = self._bound(query, share), float(query.unit)
-        if not self.added:
+        if not self.n_differs:
             sampling = sampling_bound(query.high - query.low, self.n, query.size)
             return noise.times(unit / (self.n * self.each)), sampling.times(unit)
         if not self.count_budget:
@@ -217,6 +184,7 @@ class CentralNoise(Noise):
     def answer(
         self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
     ) -> Answer:
+        """Return the answer, made of private totals."""
         unit, n = float(query.unit), self.n * self.each
         sums, bits = self._added_to(private, query, share, dice)
         means = sums * unit / (n * 2.0**bits)
@@ -225,7 +193,7 @@ class CentralNoise(Noise):
         means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
         return Answer(means, self.n, *bounds, self._bound(query, share).times(unit / n))
 
-    def counted(self, n: int, dice: Dice) -> "CentralNoise":
+    def with_noisy_count(self, n: int, dice: Dice) -> "CentralNoise":
         """Return the noise where a private number of records, `n`, has been estimated from its share."""
         if not self._can_be_drawn(_NUMBER, self.count_budget):
             raise ValueError(_TOO_MUCH)
@@ -277,7 +245,7 @@ class CentralNoise(Noise):
 
 
 @dataclass(frozen=True)
-class LocalNoise(Noise):
+class LocalNoise:
     """The noise of reports, of which each record makes one; a part of the budget is a part of these."""
 
     epsilon: Fraction  # the cost of a report
@@ -312,10 +280,14 @@ class LocalNoise(Noise):
     def answer(
         self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
     ) -> Answer:
+        """Return the answer, made of the rows of the records that report."""
         count = self.count(share)
         randomizer = self.randomizer(query, count)
         reports = randomizer.draw(query.inputs(private), dice)
         return Answer(randomizer.estimate(reports) * float(query.unit), count, *bounds)
+
+
+Noise = CentralNoise | LocalNoise
 
 
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
@@ -396,3 +368,7 @@ def central_noise(n_queries: int, *, epsilon: Any, delta: Any, neighbors: str = 
         return share_noise(2, n_queries=n_queries, n=1, **how).deviation
 
     return min(kinds, key=deviation)
+
+
+#: The trust models: a trusted curator holds all records, or each record is randomised locally.
+QUERY_MODELS = ("central", "local")

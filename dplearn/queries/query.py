@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import as_fraction, check_choice, check_count
-from dplearn.core.float_errors import IgnoresFloatErrors, ignores_float_errors
-from dplearn.core.grouping import near_integers
-from dplearn.core.unit_rows import kept_short
 from dplearn.domains.cells import is_frame
+from dplearn.kernels.float_errors import IgnoresFloatErrors, ignores_float_errors
+from dplearn.kernels.grouping import near_integers
+from dplearn.kernels.rows import kept_short
 from dplearn.queries.randomizers import (
     BitRandomizer,
     CategoryRandomizer,
@@ -27,7 +27,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.records.rows import count_of
+from dplearn.table.table import count_of
 
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,
@@ -269,9 +269,9 @@ class VectorQuery(StatisticalQuery):
         self.norm = check_count("norm", norm, low=1, high=1 << 30)
         self.unit = _positive_unit(unit)
         # Two rows are at most 2 norm apart, and a vector's l1 norm is at most sqrt(size) times its length.
-        apart = (2 * self.norm) ** 2
-        self.squared_l2 = apart if squared_l2 is None else check_count("squared_l2", squared_l2, low=1)
-        self.l1 = _ceil_root(self.size * apart) if l1 is None else check_count("l1", l1, low=1)
+        distance = (2 * self.norm) ** 2
+        self.squared_l2 = distance if squared_l2 is None else check_count("squared_l2", squared_l2, low=1)
+        self.l1 = _ceil_root(self.size * distance) if l1 is None else check_count("l1", l1, low=1)
         # One row is short, whatever the distance of two is: `norm` is enforced.
         self.added_squared_l2 = self.norm**2
         least = _ceil_root(self.size * self.added_squared_l2)

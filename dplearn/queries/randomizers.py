@@ -2,7 +2,7 @@
 
 `probability(value, report)` is exact, so a test can check that no report is more than exp(epsilon) times as
 probable for one value as for another, and statistical queries can simulate reports
-(`dplearn.queries.simulation`).
+(`dplearn.theory.simulation`).
 """
 
 import math
@@ -17,14 +17,15 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice, one_moved_into
-from dplearn.core.distributions import laplace_tail
-from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.core.float_errors import IgnoresFloatErrors
-from dplearn.core.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
+from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels.exact import decay_rate, decay_ratio
+from dplearn.kernels.float_errors import IgnoresFloatErrors
+from dplearn.kernels.grouping import near_integers
+from dplearn.kernels.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.randomized_response import randomized_response, truth_probability
 from dplearn.privacy import ApproxDP
-from dplearn.queries.bounds import TailBound, estimated_frequencies, sampling_bound
+from dplearn.queries.answer import TailBound, sampling_bound
 
 _RARE = 100  # under random signs at most 1 / _RARE of the transformed coordinates exceed the least bound
 _FAR = (1 << 62) - 1  # the difference of two such numbers fits 64 bits
@@ -183,19 +184,6 @@ class LaplaceRandomizer(LocalRandomizer):
     unless 64 bits limit the ends.
 
     **Source.** Kasiviswanathan et al. (2011), Section 5.1.1; here the noise is discrete.
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import LaplaceRandomizer
-    >>> randomizer = LaplaceRandomizer(0, 10, Fraction(1))
-    >>> reports = randomizer.draw(np.full(10_000, 7), SeededDice(0))
-    >>> round(float(randomizer.estimate(reports)[0]))
-    7
     """
 
     low: int
@@ -304,19 +292,6 @@ class CategoryRandomizer(LocalRandomizer):
     **Privacy.** epsilon, for the one record: see `randomized_response`.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016).
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import CategoryRandomizer
-    >>> randomizer = CategoryRandomizer(3, Fraction(1))
-    >>> reports = randomizer.draw(np.array([0] * 9000 + [2] * 1000), SeededDice(0))
-    >>> randomizer.estimate(reports).round(1).tolist()
-    [0.9, -0.0, 0.1]
     """
 
     size: int
@@ -393,19 +368,6 @@ class VectorRandomizer(LocalRandomizer):
 
     **Source.** Duchi, Jordan and Wainwright (2013) for one coordinate; Bassily and Smith (2015) for the
     transform.
-
-    Examples
-    --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
-    >>> from fractions import Fraction
-    >>> import numpy as np
-    >>> from dplearn.chance import SeededDice
-    >>> from dplearn.queries import VectorRandomizer
-    >>> randomizer = VectorRandomizer(2, 5, Fraction(2))
-    >>> reports = randomizer.draw(np.tile([3, 4], (20_000, 1)), SeededDice(0))
-    >>> randomizer.estimate(reports).round().tolist()
-    [3.0, 4.0]
     """
 
     size: int
@@ -481,3 +443,53 @@ def _check_range(randomizer: BitRandomizer | LaplaceRandomizer) -> None:
 def _check_epsilon(randomizer: LocalRandomizer) -> None:
     """Validate epsilon, and replace it with an exact fraction."""
     object.__setattr__(randomizer, "epsilon", check_number("epsilon", randomizer.epsilon, above=0))
+
+
+def estimated_frequencies(reports: Any, n_values: int, *, epsilon: Any) -> NDArray[np.float64]:
+    """Return unbiased estimates of the frequencies of values before randomised response, at no privacy cost.
+
+    Parameters
+    ----------
+    reports : array-like of int of shape (n,)
+        The output of `randomized_response`.
+    n_values : int
+        As for `randomized_response`.
+    epsilon : number
+        As for `randomized_response`.
+
+    Returns
+    -------
+    ndarray of float64 of shape (n_values,)
+        Sums to 1; some may be below 0 or above 1, as unbiased estimates must.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `reports` are not such numbers, or none.
+
+    Examples
+    --------
+    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
+
+    >>> import numpy as np
+    >>> from dplearn.chance import SeededDice
+    >>> from dplearn.mechanisms import randomized_response
+    >>> from dplearn.privacy import ApproxDP
+    >>> from dplearn.theory import estimated_frequencies
+    >>> truth = np.repeat([0, 1, 2], [600, 300, 100])
+    >>> reports = randomized_response(truth, 3, privacy=ApproxDP(2), dice=SeededDice(0))
+    >>> estimated_frequencies(reports, 3, epsilon=2).round(2).tolist()
+    [0.62, 0.3, 0.08]
+    >>> estimated_frequencies([0, 0, 0, 1], 2, epsilon=3).round(3).tolist()
+    [0.776, 0.224]
+    """
+    n_values = check_count("n_values", n_values, low=2, high=1 << 31)
+    p = truth_probability(n_values, epsilon)
+    q = (1 - p) / (n_values - 1)
+    codes = near_integers("reports", reports, -1, n_values)
+    if not codes.size or codes.min() < 0 or codes.max() >= n_values:
+        raise ValueError(
+            f"reports must hold at least one number, all from 0 to n_values - 1 = {n_values - 1}"
+        )
+    counts = np.bincount(codes, minlength=n_values)
+    return np.asarray((counts / counts.sum() - float(q)) / float(p - q), dtype=np.float64)

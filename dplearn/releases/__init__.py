@@ -4,11 +4,10 @@ A release is a function `x` of private values that returns a frozen result. Each
 `x_plan` that returns the plan of the release from public parameters.
 """
 
-from dplearn.releases.cdf import CDFPlan, CDFRelease, ConfidenceBand, cdf, cdf_plan
-from dplearn.releases.grouped import Grouped, GroupedPlan, grouped, grouped_plan
+from dplearn.releases.cdf import CDFRelease, ConfidenceBand, cdf, cdf_plan
+from dplearn.releases.grouped import Grouped, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
-    InteriorPointPlan,
     interior_point,
     interior_point_plan,
 )
@@ -18,10 +17,9 @@ from dplearn.releases.learned_schema import (
     learned_schema,
     learned_schema_plan,
 )
-from dplearn.releases.mean import Mean, MeanPlan, mean, mean_plan
+from dplearn.releases.mean import Mean, mean, mean_plan
 from dplearn.releases.quantiles import (
     Quantiles,
-    QuantilesPlan,
     median,
     median_plan,
     quantiles,
@@ -36,32 +34,27 @@ from dplearn.releases.reductions import (
     threshold_from_corner_learner,
     threshold_from_interior_point,
 )
+from dplearn.releases.release import ReleasePlan
 from dplearn.releases.stable_counts import (
     StableCounts,
-    StableCountsPlan,
     stable_counts,
     stable_counts_plan,
 )
 from dplearn.releases.synthetic_table import SyntheticTable
-from dplearn.releases.table_plan import SyntheticTablePlan
+from dplearn.releases.table_network import SyntheticTablePlan
 
 __all__ = [
-    "CDFPlan",
     "CDFRelease",
     "ConfidenceBand",
     "Grouped",
-    "GroupedPlan",
     "InteriorPoint",
-    "InteriorPointPlan",
     "LearnedDistribution",
     "LearnedSchema",
     "LearnedSchemaPlan",
     "Mean",
-    "MeanPlan",
     "Quantiles",
-    "QuantilesPlan",
+    "ReleasePlan",
     "StableCounts",
-    "StableCountsPlan",
     "SyntheticTable",
     "SyntheticTablePlan",
     "cdf",

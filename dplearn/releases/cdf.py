@@ -5,28 +5,26 @@ A recipe releases noisy counts of a tree of intervals, or points of blocks of th
 confidence bands, are post-processing and cost no privacy.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, prefix_counts, sorted_codes
 from dplearn.domains import NumberDomain
-from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.intervals import Level, prefix_counts, sorted_codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import hidden
-from dplearn.records.part_ranks import PartedTreeRecords, gathered_codes
-from dplearn.records.table import Table
 from dplearn.releases.cdf_errors import (
     BlockPlan,
     TreePlan,
@@ -43,88 +41,15 @@ from dplearn.releases.release import (
     ReleasePlan,
     as_number_domain,
     few_records_warnings,
-    read_codes,
     written,
 )
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes
+from dplearn.table.table import Table
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number
 _METHODS = ("tree", "blocks")
 _BETA = 0.05  # probability of failure of the error bound that a warning is about
-
-
-@dataclass(frozen=True)
-class CDFPlan(ReleasePlan):
-    """The plan of `cdf`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int
-        Number of records.
-    method : {"tree", "blocks"}
-        The method.
-    domain : NumberDomain
-        The possible values.
-    mechanism_plan : TreePlan or BlockPlan
-        The plan of the mechanism: noise, sizes and thresholds.
-    alpha, beta : float
-        Target error and probability of failure, as given; 0.05 each in the plan of a release.
-    error : float
-        With probability at least 1 - beta, the greatest difference between the released function and that of
-        the records is at most this; at most 1.
-    n_needed : int or None
-        Number of records from which on the error is at most alpha. None if no number is enough: "blocks" may
-        fail with probability 1/1000 for every number of records.
-    """
-
-    _computed: ClassVar[tuple[str, ...]] = ("error", "n_needed")
-
-    method: str
-    domain: NumberDomain
-    mechanism_plan: TreePlan | BlockPlan
-    alpha: float = 0.05
-    beta: float = 0.05
-    most: Any = hidden()  # the budget
-
-    @property
-    def error(self) -> float:
-        """Bound on the greatest error, as a fraction of the records."""
-        return self.mechanism_plan.error(self.n_samples, self.beta)
-
-    @property
-    def n_needed(self) -> int | None:
-        """Number of records from which on the error is at most alpha, or None."""
-        if isinstance(self.mechanism_plan, TreePlan):
-            return self.mechanism_plan.sample_size(self.alpha, self.beta)
-        return block_sample_size(self.domain.size, self.most, self.alpha, self.beta)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if the error bound gives no guarantee for the median ("tree" only).
-
-        With `TreePlan.n_inside` records or more, the median lies between the least and the greatest record
-        with probability .95. The error bound of the whole distribution function falls below one half only at
-        several times that number.
-        """
-        plan = self.mechanism_plan
-        if isinstance(plan, BlockPlan):
-            return ()
-        error, half = plan.error(self.n_samples, _BETA), 0.5
-        if error < half:
-            return ()
-        problem = (
-            f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-            f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the"
-            f" median; {plan.sample_size(half, _BETA)} records would be enough, see cdf_plan(...,"
-            " alpha=0.5).n_needed"
-        )
-        coarser = ", or use a coarser domain of floats, Floats(significand_bits=...)"
-        remedy = coarser if plan.size >= WRITTEN_OUT else ""
-        return few_records_warnings(
-            self.n_samples, error, enough=half, problem=problem, size=plan.size, remedy=remedy
-        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,8 +69,8 @@ class CDFRelease(Released):
     levels : ndarray of int64 of shape (k,)
         Released. Determines the margin for noise, by `radius` of the mechanism's plan: for "tree" the depth
         at which the knot was created, for "blocks" 1; 0 for knots whose fraction is known.
-    plan : CDFPlan
-        Public. The plan of the release.
+    plan : ReleasePlan
+        Public. The plan of the release, as `cdf_plan` describes it.
     guarantee : ApproxDP
         Public. The guarantee of the release.
 
@@ -169,17 +94,19 @@ class CDFRelease(Released):
     least: NDArray[np.float64]
     most: NDArray[np.float64]
     levels: NDArray[np.int64]
-    plan: CDFPlan
+    plan: ReleasePlan
 
     @property
     def domain(self) -> NumberDomain:
         """Public. The possible values."""
-        return self.plan.domain
+        found: NumberDomain = self.plan.domain
+        return found
 
     @property
     def n_samples(self) -> int:
         """Public. Number of records."""
-        return self.plan.n_samples
+        found: int = self.plan.n_samples
+        return found
 
     def __repr__(self) -> str:
         return (
@@ -406,7 +333,7 @@ class ConfidenceBand:
         return f"{type(self).__name__}(knots={self.lower.size})"
 
 
-def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
+def distribution_of(levels: list[Level], plan: ReleasePlan) -> CDFRelease:
     """Return the distribution function estimated from a tree of noisy counts.
 
     Notes
@@ -426,7 +353,7 @@ def distribution_of(levels: list[Level], plan: CDFPlan) -> CDFRelease:
     return CDFRelease(knots, rising, estimates, estimates, np.append(leaves.levels, 0), plan)
 
 
-def distribution_of_points(points: list[int], plan: CDFPlan) -> CDFRelease:
+def distribution_of_points(points: list[int], plan: ReleasePlan) -> CDFRelease:
     """Return the distribution function estimated from the points of blocks of the sorted records.
 
     Notes
@@ -474,6 +401,7 @@ def _shaped(values: NDArray[np.float64], x: Any) -> Any:
     return values if np.ndim(x) else values[()]
 
 
+@documented_by(ColumnRelease)
 def cdf(
     values: Any,
     *,
@@ -489,10 +417,6 @@ def cdf(
 
     Parameters
     ----------
-    values : array-like of shape (n,), or parts of one
-        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
-    epsilon : float, default=1.0
-        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only if it reduces
         the error: on Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks").
@@ -503,15 +427,6 @@ def cdf(
         needs some thousands of records, and its error hardly grows with the size of the domain.
     domain : "float64" or NumberDomain, default="float64"
         Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
-    groups : array-like of shape (n,), or parts like those of `values`, optional
-        Private. The group of each value, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all values of a group together. One value of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
@@ -520,13 +435,9 @@ def cdf(
 
     Raises
     ------
-    DomainError
-        If a value is outside the domain; nothing is spent, and the message shows no value.
     TypeError, ValueError
         If a parameter is not as described, `values` has another shape, or there are too few records for
-        "blocks".
-    BudgetExceededError
-        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
+        "blocks"; nothing is spent.
 
     Warns
     -----
@@ -563,6 +474,7 @@ def cdf(
     return _CDF(epsilon, delta, method, domain, random_state).run_on(values, None, ledger, groups)
 
 
+@documented_by(cdf, ColumnRelease)
 def cdf_plan(
     n_samples: int,
     *,
@@ -572,33 +484,16 @@ def cdf_plan(
     domain: str | NumberDomain = "float64",
     alpha: Any = 0.05,
     beta: Any = 0.05,
-) -> CDFPlan:
+) -> ReleasePlan:
     """Return the plan of `cdf`, with its error bound, without data.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records, at least 1.
-    epsilon : float, default=1.0
-        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1). A positive delta is spent only if it reduces
-        the error: on Gaussian noise ("tree"), or on points in domains of many hundred bits ("blocks").
-        Otherwise the guarantee has delta 0.
-    method : {"tree", "blocks"}, default="tree"
-        "tree": noisy counts of nested intervals, finer where there are many records. "blocks": an interior
-        point of each of many blocks of the sorted records; the lengths of the blocks are noisy. "blocks"
-        needs some thousands of records, and its error hardly grows with the size of the domain.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. The possible values; "float64": all finite floats. Smaller domains need less noise.
-    alpha : float, default=0.05
-        Target error for `n_needed`, as a fraction of the records, in (0, 1).
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
-    CDFPlan
+    ReleasePlan
+        With the guarantee, n_samples, method, domain, alpha and beta; `mechanism_plan`, a TreePlan or a
+        BlockPlan; `error`, at most 1: with probability at least 1 - beta, the greatest difference between the
+        released function and that of the records; and `n_needed`, the number of records from which on that is
+        at most alpha, or None: "blocks" may fail with probability 1/1000 for every number.
 
     Raises
     ------
@@ -627,44 +522,39 @@ class _CDF(ColumnRelease[CDFRelease]):
         if self.domain.accepts_missing:
             raise ValueError(f"domain must not accept missing values, got {self.domain!r}")
         self.most = ApproxDP(epsilon, delta)
-        kept = self._guaranteed()
-        guarantee = ApproxDP(
-            kept.epsilon,
-            kept.delta,
-            assumes=(N_IS_PUBLIC, self.domain.assumption),
-            reproducible=random_state is not None,
+        tree, size = self.method == "tree", self.domain.size
+        kept = tree_plan(size, self.most).guarantee if tree else block_guarantee(size, self.most)
+        cost = replace(kept, assumes=(N_IS_PUBLIC, self.domain.assumption))
+        super().__init__("cdf", cost, (method, repr(self.domain), repr(kept)), random_state)
+
+    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
+        n, size, tree = self.count(facts), self.domain.size, self.method == "tree"
+        mechanism = tree_plan(size, self.most) if tree else block_plan(size, self.most, n)
+        alpha, beta = (
+            float(check_number(name, each, above=0, below=1))
+            for name, each in (("alpha", alpha), ("beta", beta))
         )
-        super().__init__("cdf", guarantee, (method, repr(self.domain), repr(kept)), random_state)
-
-    def _guaranteed(self) -> ApproxDP:
-        """Return the guarantee of the method, for every number of records."""
-        if self.method == "tree":
-            return tree_plan(self.domain.size, self.most).guarantee
-        return block_guarantee(self.domain.size, self.most)
-
-    def read(self, X: Any, y: Any) -> tuple[Facts, Codes]:  # noqa: ARG002 - there is none
-        codes = read_codes(X, self.domain, takes_missing=False)
-        return Facts(len(codes)), codes
-
-    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> CDFPlan:
-        n = check_count("n_samples", facts.n_samples, low=1)
-        mechanism: TreePlan | BlockPlan
-        if self.method == "tree":
-            mechanism = tree_plan(self.domain.size, self.most)
-        else:
-            mechanism = block_plan(self.domain.size, self.most, n)
-        return CDFPlan(
-            self.guarantee,
+        return ReleasePlan(
+            self.cost,
             n,
-            self.method,
-            self.domain,
-            mechanism,
-            float(check_number("alpha", alpha, above=0, below=1)),
-            float(check_number("beta", beta, above=0, below=1)),
-            most=self.most,
+            title="CDFPlan",
+            states={
+                "method": self.method,
+                "domain": self.domain,
+                "mechanism_plan": mechanism,
+                "alpha": alpha,
+                "beta": beta,
+            },
+            later={
+                "error": partial(mechanism.error, n, beta),
+                "n_needed": partial(mechanism.sample_size, alpha, beta)
+                if isinstance(mechanism, TreePlan)
+                else partial(block_sample_size, size, self.most, alpha, beta),
+            },
+            warns=_tree_warnings(mechanism, n) if isinstance(mechanism, TreePlan) else (),
         )
 
-    def run(self, table: Table, plan: CDFPlan, dice: Dice) -> CDFRelease:
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> CDFRelease:
         mechanism = plan.mechanism_plan
         if isinstance(mechanism, BlockPlan):
             points = block_points(gathered_codes(table), mechanism, privacy=mechanism.guarantee, dice=dice)
@@ -678,3 +568,24 @@ class _CDF(ColumnRelease[CDFRelease]):
             dice=dice,
         )
         return distribution_of(levels, plan)
+
+
+def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
+    """Return a warning if the error bound gives no guarantee for the median.
+
+    With `TreePlan.n_inside` records or more, the median lies between the least and the greatest record with
+    probability .95. The error bound of the whole distribution function falls below one half only at several
+    times that number.
+    """
+    error, half = plan.error(n, _BETA), 0.5
+    if error < half:
+        return ()
+    problem = (
+        f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
+        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the"
+        f" median; {plan.sample_size(half, _BETA)} records would be enough, see cdf_plan(...,"
+        " alpha=0.5).n_needed"
+    )
+    coarser = ", or use a coarser domain of floats, Floats(significand_bits=...)"
+    remedy = coarser if plan.size >= WRITTEN_OUT else ""
+    return few_records_warnings(n, error, enough=half, problem=problem, size=plan.size, remedy=remedy)

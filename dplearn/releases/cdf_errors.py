@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
-from dplearn.core.distributions import laplace_quantile, partial_sum_bound
-from dplearn.core.exact import decay_rate, decay_ratio
-from dplearn.core.intervals import depth_of
-from dplearn.core.search import first, least, lowest
+from dplearn.kernels.distributions import laplace_quantile, partial_sum_bound
+from dplearn.kernels.exact import decay_rate, decay_ratio
+from dplearn.kernels.intervals import depth_of
+from dplearn.kernels.search import first, least, lowest
 from dplearn.mechanisms.block_points import block_cost, deltas_of_points
 from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.privacy import ApproxDP, ZeroConcentrated, ZeroConcentratedDP, calibrate
@@ -423,13 +424,12 @@ class BlockPlan(Plan):
         return min(1.0, (n - (self.left + self.right - 1.5) * self.spacing + off) / n)
 
 
+@documented_by(tree_plan)
 def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     """Return the plan of blocks with about the least error bound for `n_samples` records.
 
     Parameters
     ----------
-    size : int
-        Number of codes in the domain.
     privacy : ApproxDP
         Budget; epsilon positive. Delta is spent only if the recursive method needs fewer records for a point.
     n_samples : int
@@ -484,15 +484,9 @@ def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> in
     return least(suffices, 1)
 
 
+@documented_by(block_plan)
 def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:
     """Return the guarantee of a plan of blocks, for every number of records.
-
-    Parameters
-    ----------
-    size : int
-        Number of codes in the domain.
-    privacy : ApproxDP
-        Budget; epsilon positive. Delta is spent only if the recursive method needs fewer records for a point.
 
     Returns
     -------

@@ -2,24 +2,24 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
-from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
-from dplearn.domains.keys import read_keys, spelled
+from dplearn.domains.keys import KeyCounts, read_keys, spelled
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
@@ -27,14 +27,8 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, ResultTable, hidden, noted
+from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
-from dplearn.records.groups import MOST_ROWS
-from dplearn.records.part import column_of
-from dplearn.records.part_sources import column_in_parts, in_parts, parts_read
-from dplearn.records.passes import DaskParts, InTurn, is_dask, partitions
-from dplearn.records.rows import Columns, check_index
-from dplearn.records.table import Table
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -44,6 +38,19 @@ from dplearn.releases.release import (
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.passes import InTurn
+from dplearn.table.sources import (
+    DaskParts,
+    check_index,
+    column_in_parts,
+    column_of,
+    in_parts,
+    is_dask,
+    partitions,
+    parts_read,
+)
+from dplearn.table.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums
@@ -51,62 +58,6 @@ _FLOATS = Floats()
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
 _KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 _VALUES = "values are finite numbers; they are clipped to the bounds"
-
-
-@dataclass(frozen=True)
-class GroupedPlan(ReleasePlan):
-    """The plan of `grouped`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int or None
-        Number of records, or of groups; None if it is private.
-    threshold : int or None
-        The least noisy count of a learned category that is released; None for declared categories.
-    count_error : int
-        With probability at least 1 - beta / 2, the noise of the counts of `n_keys` categories is at most
-        this.
-    mean_error : float or None
-        With the same probability, the noise of the sum of values of each of these categories, measured from
-        the middle of the bounds, is at most this; in units of the width of the bounds. None without values.
-    n_needed : int
-        A number of records of a category for which, with probability at least 1 - beta, it is released, and
-        its mean has an error of at most .05 of the width of the bounds; without values, its count of at most
-        .05.
-    beta : float
-        Probability of failure, as given; 0.05 in the plan of a release.
-    n_keys : int
-        Number of categories for which the bounds hold together.
-    """
-
-    n_samples: Any
-    threshold: int | None
-    count_error: int
-    mean_error: float | None = field(metadata=noted("of a sum, in widths of the bounds"))
-    n_needed: int = field(metadata=noted("records of a category"))
-    beta: float
-    n_keys: int
-    moved: Any = hidden()  # the greatest change of the sum of all counts' magnitudes between neighbours
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if no learned category can be released, or noise may exceed the number of records."""
-        if self.n_samples is None:
-            return ()
-        most = self.n_samples * self.moved // 2  # records that take part
-        if self.threshold is None and most <= self.count_error:
-            return (
-                f"n_samples is {self.n_samples}: the noise of a count may be {self.count_error}; use more"
-                " records or spend more epsilon",
-            )
-        if self.threshold is None or most >= self.threshold:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: no category can be released, because released counts are at"
-            f" least {self.threshold}; declare categories=, or spend more epsilon or delta",
-        )
 
 
 @dataclass(frozen=True)
@@ -121,8 +72,8 @@ class Grouped(Released, ResultTable):
         Released. Map each category to the noisy sum and mean of its clipped values; None without values.
     bounds : tuple of float or None
         Public. The bounds on values.
-    plan : GroupedPlan
-        Public. The plan of the release.
+    plan : ReleasePlan
+        Public. The plan of the release, as `grouped_plan` describes it.
     guarantee : ApproxDP
         Public. The guarantee of the release.
     """
@@ -131,7 +82,7 @@ class Grouped(Released, ResultTable):
     sums: dict[Hashable, float] | None
     means: dict[Hashable, float] | None
     bounds: tuple[float, float] | None
-    plan: GroupedPlan
+    plan: ReleasePlan
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         columns = {"count": self.counts, "sum": self.sums, "mean": self.means}
@@ -171,6 +122,7 @@ class Grouped(Released, ResultTable):
         return found
 
 
+@documented_by(ColumnRelease)
 def grouped(
     keys: Any,
     values: Any = None,
@@ -217,11 +169,6 @@ def grouped(
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, the number of
         records is private, and all noise is half as wide.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
@@ -233,10 +180,6 @@ def grouped(
     DomainError
         If a key is none of those that `stable_counts` takes, such as a number that is not whole, or a value
         is no finite number; the message shows neither, and nothing is spent.
-    TypeError, ValueError
-        If a parameter is not as described; nothing is spent.
-    BudgetExceededError
-        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
@@ -291,6 +234,7 @@ def grouped(
     return _Grouped(*given, None if groups is None else most).run_on(keys, values, ledger, groups)
 
 
+@documented_by(grouped, ColumnRelease)
 def grouped_plan(
     n_samples: int | None,
     *,
@@ -302,46 +246,36 @@ def grouped_plan(
     neighbors: str = "replace_one",
     beta: float = 0.05,
     n_keys: int = 1,
-) -> GroupedPlan:
-    """Return the plan of `grouped`, without data.
+) -> ReleasePlan:
+    """Return the plan of `grouped`, without data: without bounds, that of counts alone.
 
     Parameters
     ----------
     n_samples : int or None
         Number of records, at least 1. None, for "add_remove": unknown.
-    bounds : pair of numbers, optional
-        Public bounds (low, high) on the values, known without looking at the data. None: the plan of counts
-        alone. The noise is proportional to the width.
-    categories : sequence of keys, optional
-        Public. The categories, known without looking at the data; all of them are released, and records of no
-        category are left out. Keys of different types differ: the category "1" has no record with the key 1.
-        None: the categories are learned as in `stable_counts`, which spends delta; categories of few records
-        are not released.
     max_rows_per_group : int, optional
         Public. With groups, whose number `n_samples` then is: the most records of a group that take part, at
         most 1000. The noise is proportional to it. None: without groups.
-    epsilon : float, default=1.0
-        Privacy budget of the release; positive. With values, one half is for the counts and one half for the
-        sums. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent on
-        learned categories only, which need it.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
-        records is private, and all noise is half as wide.
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
     n_keys : int, default=1
         Number of categories, chosen independently of the release, for which the errors hold together.
 
     Returns
     -------
-    GroupedPlan
+    ReleasePlan
+        With the guarantee, n_samples (of records, or of groups; None if it is private), beta, n_keys and
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
+        `threshold`: the least noisy count of a learned category that is released; None for declared ones.
+
+        `count_error`: with probability at least 1 - beta / 2, the noise of the counts of n_keys categories is
+        at most this.
+
+        `mean_error`: with the same probability, the noise of the sum of values of each of these, measured
+        from the middle of the bounds, is at most this; in units of the width of the bounds. None without
+        values.
+
+        `n_needed`: a number of records of a category for which, with probability at least 1 - beta, it is
+        released, and its mean has an error of at most .05 of the width of the bounds; without values, its
+        count of at most .05.
 
     Examples
     --------
@@ -436,18 +370,18 @@ class _Grouped(ColumnRelease[Grouped]):
         )
         unknown = neighbors == ADDED
         assumes = (N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ()))
-        guarantee = ApproxDP(
+        cost = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             given if self.categories is None else 0,
             neighbors,
             assumes=without_count(assumes) if unknown else assumes,
-            reproducible=random_state is not None,
         )
-        parameters = repr(self.bounds), repr(self.categories), str(guarantee.epsilon), str(guarantee.delta)
+        parameters = repr(self.bounds), repr(self.categories), str(cost.epsilon), str(cost.delta)
         context = (*parameters, *([neighbors] if unknown else []))
-        super().__init__("grouped", guarantee, context, random_state)
+        super().__init__("grouped", cost, context, random_state)
+        #: The counts, and the sums by their greatest value, that differ between neighbours.
         self.moved = moved_counts(neighbors) * self.group_rows
-        self.shares = _shares(guarantee.epsilon, values=with_values)
+        self.shares = _shares(cost.epsilon, values=with_values)
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
         keys, numbers = X, y
@@ -477,7 +411,7 @@ class _Grouped(ColumnRelease[Grouped]):
             raise ValueError(_UNEQUAL.format(len(keys), len(codes)))
         return Facts(len(keys)), _Keyed.of(keys, codes)
 
-    def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> GroupedPlan:
+    def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> ReleasePlan:
         failure = check_number("beta", beta, above=0, below=1)
         together = check_count("n_keys", n_keys, low=1)
         for_counts, for_sums = self.shares
@@ -492,29 +426,50 @@ class _Grouped(ColumnRelease[Grouped]):
             privacy = self._learning(for_counts)
             threshold = stable_histogram_threshold(privacy)
             needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
-        return GroupedPlan(
-            self.guarantee,
-            self.checked_count(facts),
-            threshold,
-            count_error,
-            None if sum_error is None else sum_error / 2,
-            needed,
-            float(failure),
-            together,
-            moved=self.moved,
+        n = self.count(facts)
+        return ReleasePlan(
+            self.cost,
+            n,
+            title="GroupedPlan",
+            states={
+                "threshold": threshold,
+                "count_error": count_error,
+                "mean_error": None if sum_error is None else sum_error / 2,
+                "n_needed": needed,
+                "beta": float(failure),
+                "n_keys": together,
+            },
+            keeps={"moved": self.moved},
+            notes={"mean_error": "of a sum, in widths of the bounds", "n_needed": "records of a category"},
+            warns=() if n is None else self._few(n, threshold, count_error),
+        )
+
+    def _few(self, n: int, threshold: int | None, count_error: int) -> tuple[str, ...]:
+        """Return a warning if no learned category can be released, or noise may exceed the records."""
+        most = n * self.moved // 2  # records that take part
+        if threshold is None and most <= count_error:
+            return (
+                f"n_samples is {n}: the noise of a count may be {count_error}; use more records or spend more"
+                " epsilon",
+            )
+        if threshold is None or most >= threshold:
+            return ()
+        return (
+            f"n_samples is {n}: no category can be released, because released counts are at least"
+            f" {threshold}; declare categories=, or spend more epsilon or delta",
         )
 
     def _learning(self, epsilon: Fraction) -> ApproxDP:
         """Return the privacy of `stable_histogram` with which the learned categories cost epsilon."""
-        m, delta = self.group_rows, self.guarantee.delta
+        m, delta = self.group_rows, self.cost.delta
         if m == 1:
-            return ApproxDP(epsilon, delta, self.guarantee.neighbors)
+            return ApproxDP(epsilon, delta, self.cost.neighbors)
         least = min(Fraction(1, m), decay_ratio(epsilon / (2 * m)) ** (m - 1))
         return ApproxDP(epsilon / (2 * m), delta / 2 * least, ADDED)
 
-    def run(self, table: Table, plan: GroupedPlan, dice: Dice) -> Grouped:
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Grouped:
         for_counts, for_sums = self.shares
-        n = self.most_records if self.guarantee.neighbors == ADDED else plan.n_samples * self.group_rows
+        n = self.most_records if self.cost.neighbors == ADDED else plan.n_samples * self.group_rows
         if self.categories is None:
             [keys] = table.sums(_key_counts)
             counts = stable_histogram(keys, privacy=self._learning(for_counts), dice=dice, most_records=n)
@@ -548,7 +503,7 @@ class _Grouped(ColumnRelease[Grouped]):
 
 
 def _with_values(
-    counts: dict[Hashable, int], totals: NDArray[np.float64], bounds: tuple[float, float], plan: GroupedPlan
+    counts: dict[Hashable, int], totals: NDArray[np.float64], bounds: tuple[float, float], plan: ReleasePlan
 ) -> Grouped:
     """Return the result from noisy sums of values, measured from the middle in halves of the width."""
     low, high = bounds

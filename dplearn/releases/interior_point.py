@@ -11,15 +11,14 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile, power_at_most
-from dplearn.core.exact import decay_ratio, log_bounds, selection_ratio
-from dplearn.core.search import first
-from dplearn.domains import NumberDomain
-from dplearn.domains.base import Codes
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import laplace_quantile, power_at_most
+from dplearn.kernels.exact import decay_ratio, log_bounds, selection_ratio
+from dplearn.kernels.search import first
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import (
     PrefixLevel,
@@ -30,16 +29,9 @@ from dplearn.mechanisms.interior_point import (
 )
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
-from dplearn.privacy.plan import hidden
-from dplearn.records.part_ranks import gathered_codes
-from dplearn.records.table import Table
-from dplearn.releases.release import (
-    ColumnRelease,
-    Released,
-    ReleasePlan,
-    as_number_domain,
-    read_codes,
-)
+from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, as_number_domain
+from dplearn.table.ranks import gathered_codes
+from dplearn.table.table import Table
 
 _METHODS = ("exponential", "recursive")
 _CONSTANTS = ("tight", "paper")
@@ -124,23 +116,11 @@ def interior_point_sample_size(
     return _records_for_exponential(size, spent, failure)
 
 
+@documented_by(interior_point_sample_size)
 def interior_point_method(
     domain_size: int, *, epsilon: Any, delta: Any = 0, beta: Any = 0.05, constants: str = "tight"
 ) -> str:
     """Return the method that needs fewer records; "exponential" if both need equally many or delta is 0.
-
-    Parameters
-    ----------
-    domain_size : int
-        Number of codes in the domain; an integer of any size.
-    epsilon : number
-        Positive, at least 1e-9.
-    delta : number, default=0
-        Used by "recursive", where it must be positive.
-    beta : number, default=0.05
-        Probability of failure, in (0, 1).
-    constants : {"tight", "paper"}, default="tight"
-        "tight": the constants proved here. "paper": the published constants.
 
     Returns
     -------
@@ -164,6 +144,7 @@ def interior_point_method(
     )
 
 
+@documented_by(interior_point_sample_size)
 def recursive_sizes(
     domain_size: int, *, epsilon: Any, delta: Any, beta: Any = 0.05, constants: str = "tight"
 ) -> RecursiveSizes:
@@ -171,12 +152,8 @@ def recursive_sizes(
 
     Parameters
     ----------
-    domain_size : int
-        Number of codes in the domain; an integer of any size.
     epsilon, delta : number
         Budget of all calls together; positive.
-    beta : number, default=0.05
-        Probability of failure, in (0, 1).
     constants : {"tight", "paper"}, default="tight"
         "tight": thresholds from exact tails, and the division of epsilon and the depth that need the fewest
         records. "paper": k = floor((386 / e) ln(4 / (b e d))), 2 k unpaired records, threshold 3 k / 2, and
@@ -362,44 +339,6 @@ def _published_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fracti
 
 
 @dataclass(frozen=True)
-class InteriorPointPlan(ReleasePlan):
-    """The plan of `interior_point`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int
-        Number of records.
-    method : {"exponential", "recursive"}
-        The method; for "auto", the one that it chose.
-    domain : NumberDomain
-        The possible values.
-    n_needed : int
-        Number of records from which on the released value is an interior point with probability at least
-        1 - beta.
-    beta : float
-        Probability of failure.
-    """
-
-    method: str
-    domain: NumberDomain
-    n_needed: int
-    beta: float
-    sizes: Any = hidden()  # RecursiveSizes for "recursive", else None
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if there are fewer records than `n_needed`."""
-        if self.n_samples >= self.n_needed:
-            return ()
-        return (
-            f"{self.n_samples} records are fewer than the {self.n_needed} that the {self.method} method needs"
-            f" to find an interior point with probability {1 - self.beta:g}",
-        )
-
-
-@dataclass(frozen=True)
 class InteriorPoint(Released):
     """The result of `interior_point`.
 
@@ -408,16 +347,17 @@ class InteriorPoint(Released):
     value : number or None
         Released. A number of the domain; None (abstention) if "recursive" found no prefix that enough records
         share.
-    plan : InteriorPointPlan
-        Public. The plan of the release.
+    plan : ReleasePlan
+        Public. The plan of the release, as `interior_point_plan` describes it.
     guarantee : ApproxDP
         Public. The guarantee of the release.
     """
 
     value: Any
-    plan: InteriorPointPlan
+    plan: ReleasePlan
 
 
+@documented_by(ColumnRelease)
 def interior_point(
     values: Any,
     *,
@@ -435,16 +375,10 @@ def interior_point(
 
     Parameters
     ----------
-    values : array-like of shape (n,), or parts of one
-        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. "float64": all finite floats.
     method : {"auto", "exponential", "recursive"}, default="auto"
         "exponential": the number of records needed grows with the logarithm of the domain's size.
         "recursive": it hardly grows with the domain's size; needs a positive delta. "auto": the method that
         needs fewer records.
-    epsilon : float, default=1.0
-        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent by
         "recursive" only, which needs it.
@@ -452,29 +386,11 @@ def interior_point(
         Probability of failure, in (0, 1), for the plan's `n_needed` and the sizes of "recursive".
     constants : {"tight", "paper"}, default="tight"
         The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
-    groups : array-like of shape (n,), or parts like those of `values`, optional
-        Private. The group of each value, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all values of a group together. One value of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
     InteriorPoint
         The number, its plan and its guarantee.
-
-    Raises
-    ------
-    DomainError
-        If a value is outside the domain; nothing is spent.
-    TypeError, ValueError
-        If a parameter is not as described.
-    BudgetExceededError
-        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
@@ -508,6 +424,7 @@ def interior_point(
     )
 
 
+@documented_by(interior_point, ColumnRelease)
 def interior_point_plan(
     n_samples: int,
     *,
@@ -517,37 +434,15 @@ def interior_point_plan(
     delta: Any = 0.0,
     beta: Any = 0.05,
     constants: str = "tight",
-) -> InteriorPointPlan:
+) -> ReleasePlan:
     """Return the plan of `interior_point`, without data.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records, at least 1.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. "float64": all finite floats.
-    method : {"auto", "exponential", "recursive"}, default="auto"
-        "exponential": the number of records needed grows with the logarithm of the domain's size.
-        "recursive": it hardly grows with the domain's size; needs a positive delta. "auto": the method that
-        needs fewer records.
-    epsilon : float, default=1.0
-        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent by
-        "recursive" only, which needs it.
-    beta : float, default=0.05
-        Probability of failure, in (0, 1), for the plan's `n_needed` and the sizes of "recursive".
-    constants : {"tight", "paper"}, default="tight"
-        The constants for `n_needed` and the sizes of "recursive"; see `interior_point_sample_size`.
 
     Returns
     -------
-    InteriorPointPlan
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
+    ReleasePlan
+        With the guarantee, n_samples, domain and beta; `method`: for "auto", the one that it chose; and
+        `n_needed`: the number of records from which on the released value is an interior point with
+        probability at least 1 - beta.
 
     Examples
     --------
@@ -560,6 +455,8 @@ def interior_point_plan(
 
 class _InteriorPoint(ColumnRelease[InteriorPoint]):
     """The recipe of `interior_point`; the method that "auto" chooses depends on public numbers only."""
+
+    takes_missing = True
 
     def __init__(
         self,
@@ -586,23 +483,27 @@ class _InteriorPoint(ColumnRelease[InteriorPoint]):
         guarantee = replace(cost, assumes=(N_IS_PUBLIC, self.domain.assumption))
         super().__init__("interior_point", guarantee, context, random_state)
 
-    def read(self, X: Any, y: Any) -> tuple[Facts, Codes]:  # noqa: ARG002 - there is none
-        codes = read_codes(X, self.domain)
-        return Facts(len(codes)), codes
-
-    def plan(self, facts: Facts) -> InteriorPointPlan:
-        recursive = self.method == "recursive"
-        return InteriorPointPlan(
-            self.guarantee,
-            check_count("n_samples", facts.n_samples, low=1),
-            self.method,
-            self.domain,
-            self.n_needed,
-            self.beta,
-            sizes=recursive_sizes(self.domain.size, **self._asked) if recursive else None,
+    def plan(self, facts: Facts) -> ReleasePlan:
+        recursive, n = self.method == "recursive", self.count(facts)
+        few = (
+            f"{n} records are fewer than the {self.n_needed} that the {self.method} method needs to find an"
+            f" interior point with probability {1 - self.beta:g}"
+        )
+        return ReleasePlan(
+            self.cost,
+            n,
+            title="InteriorPointPlan",
+            states={
+                "method": self.method,
+                "domain": self.domain,
+                "n_needed": self.n_needed,
+                "beta": self.beta,
+            },
+            keeps={"sizes": recursive_sizes(self.domain.size, **self._asked) if recursive else None},
+            warns=(few,) if n < self.n_needed else (),
         )
 
-    def run(self, table: Table, plan: InteriorPointPlan, dice: Dice) -> InteriorPoint:
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> InteriorPoint:
         size, privacy = plan.domain.size, plan.guarantee
         codes: list[int] = gathered_codes(table).tolist()
         if plan.sizes is None:

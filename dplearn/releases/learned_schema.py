@@ -16,17 +16,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import log_bounds
-from dplearn.core.keys import KeyCounts
-from dplearn.core.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
-from dplearn.domains.keys import read_keys
+from dplearn.domains.keys import KeyCounts, read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.ranks import Cell, Ranks, UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
@@ -34,10 +34,9 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
-from dplearn.releases.release import Release, Released, ReleasePlan
+from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.table import Columns, Table
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.
@@ -207,6 +206,7 @@ def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
     )
 
 
+@documented_by(ColumnRelease)
 def learned_schema(
     X: Any,
     columns: Any = None,
@@ -238,11 +238,6 @@ def learned_schema(
         guarantee then protects all rows of a group together. One row of each group takes part, which is
         chosen by public chance, and the set of groups is public. Of a table in parts: the name of the column
         that holds them.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
@@ -296,6 +291,7 @@ def learned_schema(
     return SchemaRelease.of(columns, epsilon, delta, random_state).run_on(X, None, ledger, groups)
 
 
+@documented_by(learned_schema, ColumnRelease)
 def learned_schema_plan(
     n_samples: int, columns: Any = None, *, epsilon: Any = 1.0, delta: Any = 1e-6, beta: Any = 0.05
 ) -> LearnedSchemaPlan:
@@ -303,26 +299,12 @@ def learned_schema_plan(
 
     Parameters
     ----------
-    n_samples : int
-        Number of records, at least 1.
     columns : mapping of str to str, or sequence of str
         The kind of each column; required, since there is no table.
-    epsilon : float, default=1.0
-        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        categories are hashed, not listed.
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
 
     Returns
     -------
     LearnedSchemaPlan
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Examples
     --------
@@ -370,7 +352,6 @@ class SchemaRelease(Release[LearnedSchema]):
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
             check_number("delta", delta, low=0, below=1),
             assumes=(N_IS_PUBLIC, _TYPES_ARE_PUBLIC),
-            reproducible=random_state is not None,
         )
         return cls(columns, guarantee, random_state=random_state)
 
@@ -399,25 +380,19 @@ class SchemaRelease(Release[LearnedSchema]):
         declared: Any = declared_kinds(self.columns)
         kinds: ColumnKinds = getattr(facts, "kinds", declared)
         d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
-        uses = list(
-            product((d_numbers, 0), (d_lists, 0)) if self.guarantee.delta else [(d_numbers, 0), (0, 0)]
-        )
+        uses = list(product((d_numbers, 0), (d_lists, 0)) if self.cost.delta else [(d_numbers, 0), (0, 0)])
         if not self.curated:
             uses = uses[-1:]
-        every = _Parts.of(
-            self.guarantee, self.concentrated, d_numbers, d_lists if self.guarantee.delta else 0
-        )
+        every = _Parts.of(self.cost, self.concentrated, d_numbers, d_lists if self.cost.delta else 0)
         parts = next(
             found
             for use in uses
-            if (found := _Parts.of(self.guarantee, self.concentrated, *use)).n_needed(
-                self.numbers.size, failure
-            )
+            if (found := _Parts.of(self.cost, self.concentrated, *use)).n_needed(self.numbers.size, failure)
             <= n
         )
         error = parts.error(self.numbers.size, failure)
         return LearnedSchemaPlan(
-            self.guarantee,
+            self.cost,
             n,
             tail=None if error is None else float(_tail(error, n)),
             error=error,

@@ -4,14 +4,6 @@ There are two methods: halving, and windows for many quantiles that are far apar
 public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, for any terms of windows, in
 `dplearn.mechanisms.quantile_windows`. Floats decide which terms are better, and never what they cost.
 
->>> quantile_errors([Fraction(1, 2)], 2**64, 10_000, epsilon=1)
-array([95])
->>> quantile_errors([Fraction(i, 4) for i in (1, 2, 3)], 2**64, 10_000, epsilon=1)
-array([351, 234, 351])
->>> quantile_sample_size([Fraction(1, 2)], 2**64, epsilon=1, alpha=0.01)
-9500
->>> quantile_range_sample_size([Fraction(1, 2)], 2**64, epsilon=1)
-191
 >>> twentieths = tuple(Fraction(i, 20) for i in range(1, 20))
 >>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
 499
@@ -24,34 +16,32 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise, product
 from math import ceil, inf, log, log1p, log2, sqrt
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import power_at_most
-from dplearn.core.exact import selection_ratio
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
-from dplearn.core.search import first
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
+from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.plan import ResultTable, hidden
-from dplearn.records.part_ranks import parted_ranks
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
+from dplearn.privacy.plan import ResultTable
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
@@ -61,6 +51,8 @@ from dplearn.releases.release import (
     read_column,
     written,
 )
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.table import Columns, Table
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 _INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
@@ -75,104 +67,6 @@ _NOISE = tuple(Fraction(i, 20) for i in range(4, 17))  # possible shares of epsi
 _RAMPS = Fraction(1, 20), Fraction(1, 10), Fraction(1, 5)  # and for windows that lose strength
 
 
-@dataclass(frozen=True)
-class QuantilesPlan(ReleasePlan):
-    """The plan of `quantiles` and `median`; as text, a summary of its error bounds.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int
-        Number of records, n.
-    q : tuple of float
-        The quantiles.
-    domain : NumberDomain
-        The possible values.
-    alpha, beta : float
-        Target error and probability of failure, as given; 0.05 each in the plan of a release.
-    errors : tuple of int
-        Rank errors: with probability at least 1 - beta, for all quantiles together, at most q n + error of
-        the data are less than the released value, and at least q n - error are at most the released value.
-    error : int
-        The greatest of these.
-    n_inside : int or None
-        Number of records from which on all values lie between the least and the greatest of the data with
-        probability at least 1 - beta. With fewer records a released value may be any value of the domain, and
-        so very large: half of all floats exceed 1 in magnitude, up to 1.8e308. None if 0 or 1 is among q:
-        then no number of records is enough.
-    n_needed : int
-        Number of records from which on no error exceeds alpha n.
-    """
-
-    _computed: ClassVar[tuple[str, ...]] = ("errors", "n_inside", "n_needed")
-
-    q: tuple[float, ...]
-    domain: NumberDomain
-    alpha: float = 0.05
-    beta: float = 0.05
-    fractions: Any = hidden()
-
-    @property
-    def errors(self) -> tuple[int, ...]:
-        """Bound on the rank error of each quantile."""
-        return _errors(self.fractions, self.domain.size, self.n_samples, self.guarantee.epsilon, self.beta)
-
-    @property
-    def error(self) -> int:
-        """The greatest rank error."""
-        return max(self.errors)
-
-    @property
-    def n_inside(self) -> int | None:
-        """Number of records from which on all values lie within the data, or None."""
-        return _n_inside(self.fractions, self.domain.size, self.guarantee.epsilon, self.beta)
-
-    @property
-    def n_needed(self) -> int:
-        """Number of records from which on no error exceeds alpha n."""
-        return _n_needed(self.fractions, self.domain.size, self.guarantee.epsilon, self.alpha, self.beta)
-
-    @property
-    def method(self) -> str:
-        """The method: "windows" for many quantiles that are far apart, else "halving"; see `windows_for`."""
-        size, epsilon = self.domain.size, self.guarantee.epsilon
-        terms = windows_for(self.fractions, size, self.n_samples, epsilon=epsilon)
-        return "halving" if terms is None else "windows"
-
-    @property
-    def inside(self) -> bool:
-        """Whether all values lie within the data with probability at least 1 - beta."""
-        return self.n_inside is not None and self.n_samples >= self.n_inside
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings if a released value may be any value of the domain."""
-        size, epsilon = self.domain.size, self.guarantee.epsilon
-        return quantile_warnings(self.n_samples, self.fractions, size, epsilon=epsilon)
-
-    def __str__(self) -> str:
-        several = len(self.q) > 1
-        lines = [
-            f"{len(self.q)} quantile{'s' * several} of {self.n_samples} records,"
-            f" epsilon {float(self.guarantee.epsilon):g}.",
-            f"With probability {1 - self.beta:g} {'each' if several else 'its'} error is at most"
-            f" {self.error} ranks.",
-            f"An error of at most {self.alpha:g} of the records needs {self.n_needed} records.",
-        ]
-        if self.n_inside is None:
-            lines.append(
-                "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
-                " quantiles instead."
-            )
-        elif not self.inside:
-            lines.append(
-                f"{self.n_samples} records are fewer than {self.n_inside}: the released value{'s' * several}"
-                " may lie outside the data, anywhere in the domain."
-            )
-        return "\n".join(lines)
-
-
 @dataclass(frozen=True, eq=False)
 class Quantiles(Released, ResultTable):
     """The result of `quantiles` and `median`.
@@ -181,19 +75,20 @@ class Quantiles(Released, ResultTable):
     ----------
     values : ndarray of shape (k,)
         Released. The quantiles: numbers of the domain, in nondecreasing order.
-    plan : QuantilesPlan
-        Public. The plan of the release.
+    plan : ReleasePlan
+        Public. The plan of the release, as `quantiles_plan` describes it.
     guarantee : ApproxDP
         Public. The guarantee of the release.
     """
 
     values: NDArray[Any]
-    plan: QuantilesPlan
+    plan: ReleasePlan
 
     @property
     def q(self) -> tuple[float, ...]:
         """Public. The k fractions, from 0 to 1."""
-        return self.plan.q
+        found: tuple[float, ...] = self.plan.q
+        return found
 
     @property
     def value(self) -> Any:
@@ -210,6 +105,7 @@ class Quantiles(Released, ResultTable):
         return float(self.value)
 
 
+@documented_by(ColumnRelease)
 def quantiles(
     values: Any,
     q: Any,
@@ -224,38 +120,16 @@ def quantiles(
 
     Parameters
     ----------
-    values : array-like of shape (n,), or parts of one
-        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
     q : float or sequence of float of length k
         Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
     epsilon : float, default=1.0
         Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
         is 1/10.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
-    groups : array-like of shape (n,), or parts like those of `values`, optional
-        Private. The group of each value, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all values of a group together. One value of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
     Quantiles
         The values, the plan and the guarantee.
-
-    Raises
-    ------
-    DomainError
-        If a value is outside the domain; nothing is spent.
-    TypeError, ValueError
-        If a parameter is not as described.
-    BudgetExceededError
-        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
@@ -290,6 +164,7 @@ def quantiles(
     return _Quantiles("quantiles", q, epsilon, domain, random_state).run_on(values, None, ledger, groups)
 
 
+@documented_by(quantiles, ColumnRelease)
 def quantiles_plan(
     n_samples: int,
     q: Any,
@@ -298,33 +173,26 @@ def quantiles_plan(
     domain: Any = "float64",
     alpha: Any = 0.05,
     beta: Any = 0.05,
-) -> QuantilesPlan:
-    """Return the plan of `quantiles`, with bounds on the rank errors, without data.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records, at least 1.
-    q : float or sequence of float of length k
-        Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
-    epsilon : float, default=1.0
-        Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
-        is 1/10.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
-    alpha : float, default=0.05
-        Target error for `n_needed`, as a fraction of the records, in (0, 1).
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
+) -> ReleasePlan:
+    """Return the plan of `quantiles`, with bounds on the rank errors, without data; as text, a summary.
 
     Returns
     -------
-    QuantilesPlan
+    ReleasePlan
+        With the guarantee, n_samples, q, domain, alpha and beta, and these numbers:
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
+        `errors`: with probability at least 1 - beta, for all quantiles together, at most q n + error of the
+        data are less than the released value, and at least q n - error are at most the released value.
+        `error`: the greatest of these.
+
+        `n_inside`: the number of records from which on all values lie between the least and the greatest of
+        the data with probability at least 1 - beta. With fewer records a released value may be any value of
+        the domain, and so very large: half of all floats exceed 1 in magnitude, up to 1.8e308. None if 0 or 1
+        is among q: then no number of records is enough. `inside`: whether n_samples is.
+
+        `n_needed`: the number of records from which on no error exceeds alpha n.
+
+        `method`: "windows" for many quantiles that are far apart, else "halving".
 
     See Also
     --------
@@ -340,6 +208,7 @@ def quantiles_plan(
     return _Quantiles("quantiles", q, epsilon, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
+@documented_by(ColumnRelease)
 def median(
     values: Any,
     *,
@@ -350,24 +219,6 @@ def median(
     random_state: Any = None,
 ) -> Quantiles:
     """Release the median of private numbers; `median(...).value` is the number.
-
-    Parameters
-    ----------
-    values : array-like of shape (n,), or parts of one
-        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
-    epsilon : float, default=1.0
-        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
-    groups : array-like of shape (n,), or parts like those of `values`, optional
-        Private. The group of each value, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all values of a group together. One value of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
@@ -386,6 +237,7 @@ def median(
     return _Quantiles("median", 0.5, epsilon, domain, random_state).run_on(values, None, ledger, groups)
 
 
+@documented_by(ColumnRelease)
 def median_plan(
     n_samples: int,
     *,
@@ -393,25 +245,8 @@ def median_plan(
     domain: Any = "float64",
     alpha: Any = 0.05,
     beta: Any = 0.05,
-) -> QuantilesPlan:
-    """Return the plan of `median`, with a bound on the rank error, without data.
-
-    Parameters
-    ----------
-    n_samples : int
-        Number of records, at least 1.
-    epsilon : float, default=1.0
-        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    domain : "float64" or NumberDomain, default="float64"
-        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
-    alpha : float, default=0.05
-        Target error for `n_needed`, as a fraction of the records, in (0, 1).
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
-
-    Returns
-    -------
-    QuantilesPlan
+) -> ReleasePlan:
+    """Return the plan of `median`, with a bound on the rank error, without data; see `quantiles_plan`.
 
     Examples
     --------
@@ -431,13 +266,12 @@ class _Quantiles(ColumnRelease[Quantiles]):
     def __init__(self, name: str, q: Any, epsilon: Any, domain: Any, random_state: Any = None):
         self.domain = as_number_domain(domain)
         self.fractions = tuple(check_fractions("q", np.atleast_1d(q).tolist()))
-        guarantee = ApproxDP(
+        cost = ApproxDP(
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
             assumes=(N_IS_PUBLIC, self.domain.assumption),
-            reproducible=random_state is not None,
         )
-        context = repr(self.domain), repr(list(self.fractions)), str(guarantee.epsilon)
-        super().__init__(name, guarantee, context, random_state)
+        context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon)
+        super().__init__(name, cost, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Ranks]:  # noqa: ARG002 - there is none
         ranks = _ranks(X, self.domain, self.fractions)
@@ -447,18 +281,10 @@ class _Quantiles(ColumnRelease[Quantiles]):
         codes = self.domain.encode(read_column(X))
         return Facts(len(codes)), Columns([codes])
 
-    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> QuantilesPlan:
-        return QuantilesPlan(
-            self.guarantee,
-            check_count("n_samples", facts.n_samples, low=1),
-            tuple(map(float, self.fractions)),
-            self.domain,
-            float(check_number("alpha", alpha, above=0, below=1)),
-            float(check_number("beta", beta, above=0, below=1)),
-            fractions=self.fractions,
-        )
+    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
+        return plan_of_fractions(self.cost, self.count(facts), self.fractions, self.domain, alpha, beta)
 
-    def run(self, table: Table, plan: QuantilesPlan, dice: Dice) -> Quantiles:
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Quantiles:
         size = plan.domain.size
         ranks: Ranks | None = table.at_once(lambda ranks: ranks)
         if ranks is None:
@@ -468,6 +294,68 @@ class _Quantiles(ColumnRelease[Quantiles]):
         return Quantiles(values, plan)
 
 
+def plan_of_fractions(
+    guarantee: ApproxDP,
+    n: int,
+    fractions: tuple[Fraction, ...],
+    domain: NumberDomain,
+    alpha: Any = 0.05,
+    beta: Any = 0.05,
+) -> ReleasePlan:
+    """Return the plan of quantiles, which `quantiles_plan` describes."""
+    size, epsilon = domain.size, epsilon_of(guarantee)
+    alpha, beta = (
+        float(check_number(name, each, above=0, below=1)) for name, each in (("alpha", alpha), ("beta", beta))
+    )
+    terms = windows_for(fractions, size, n, epsilon=epsilon)
+    return ReleasePlan(
+        guarantee,
+        n,
+        title="QuantilesPlan",
+        states={
+            "q": tuple(map(float, fractions)),
+            "domain": domain,
+            "alpha": alpha,
+            "beta": beta,
+        },
+        later={
+            "errors": partial(_errors, fractions, size, n, epsilon, beta),
+            "n_inside": partial(_n_inside, fractions, size, epsilon, beta),
+            "n_needed": partial(_n_needed, fractions, size, epsilon, alpha, beta),
+        },
+        keeps={
+            "fractions": fractions,
+            "error": partial(_greatest_error, fractions, size, n, epsilon, beta),
+            "method": "halving" if terms is None else "windows",
+            "inside": partial(_inside, fractions, size, epsilon, beta, n),
+        },
+        warns=quantile_warnings(n, fractions, size, epsilon=epsilon),
+        text=_summary,
+    )
+
+
+def _summary(plan: ReleasePlan) -> str:
+    several = len(plan.q) > 1
+    lines = [
+        f"{len(plan.q)} quantile{'s' * several} of {plan.n_samples} records,"
+        f" epsilon {float(plan.guarantee.epsilon):g}.",
+        f"With probability {1 - plan.beta:g} {'each' if several else 'its'} error is at most"
+        f" {plan.error} ranks.",
+        f"An error of at most {plan.alpha:g} of the records needs {plan.n_needed} records.",
+    ]
+    if plan.n_inside is None:
+        lines.append(
+            "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
+            " quantiles instead."
+        )
+    elif not plan.inside:
+        lines.append(
+            f"{plan.n_samples} records are fewer than {plan.n_inside}: the released value{'s' * several}"
+            " may lie outside the data, anywhere in the domain."
+        )
+    return "\n".join(lines)
+
+
 @lru_cache(maxsize=64)
 def _errors(
     q: tuple[Fraction, ...], size: int, n_samples: int, epsilon: Fraction, beta: float
@@ -475,9 +363,18 @@ def _errors(
     return tuple(quantile_errors(q, size, n_samples, epsilon=epsilon, beta=beta).tolist())
 
 
+def _greatest_error(*given: Any) -> int:
+    return max(_errors(*given))
+
+
 @lru_cache(maxsize=64)
 def _n_inside(q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float) -> int | None:
     return quantile_range_sample_size(q, size, epsilon=epsilon, beta=beta)
+
+
+def _inside(q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float, n_samples: int) -> bool:
+    needed = _n_inside(q, size, epsilon, beta)
+    return needed is not None and n_samples >= needed
 
 
 @lru_cache(maxsize=64)
@@ -674,21 +571,14 @@ def _halving_errors(
     return np.array([min(n, ceil(errors[place])) for place in range(len(wanted))], dtype=np.int64)
 
 
+@documented_by(quantile_errors)
 def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: Any, beta: Any = 0.05) -> int:
     """Return the number of records from which on all rank errors are at most a fraction alpha of the records.
 
     Parameters
     ----------
-    q : sequence of float of length k
-        Strictly increasing, from 0 to 1.
-    size : int
-        Number of values in the domain; an integer of any size.
-    epsilon : float
-        Privacy budget of all quantiles together.
     alpha : float
         Target error, as a fraction of the records, in (0, 1).
-    beta : float, default=0.05
-        Probability of failure, in (0, 1).
 
     Returns
     -------
@@ -711,19 +601,9 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
     return _from(lambda n: quantile_errors(q, size, n, epsilon=epsilon, beta=beta).max() <= share * n)
 
 
+@documented_by(quantile_errors)
 def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, beta: Any = 0.05) -> int | None:
     """Return the number of records from which on all quantiles lie in the range of the data.
-
-    Parameters
-    ----------
-    q : sequence of float of length k
-        Strictly increasing, from 0 to 1.
-    size : int
-        Number of values in the domain; an integer of any size.
-    epsilon : float
-        Privacy budget of all quantiles together.
-    beta : float, default=0.05
-        Probability of failure, in (0, 1).
 
     Returns
     -------

@@ -5,16 +5,15 @@ data, such as `quantiles_plan`. Both make the same recipe, of checked parameters
 Errors of reading show no private value. Warnings are functions of public numbers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field, replace
 from math import log2
 from typing import Any, Generic, TypeVar
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import dice_for
-from dplearn.core.float_errors import ignores_float_errors
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, DomainError
 from dplearn.domains.cells import (
@@ -27,12 +26,12 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 from dplearn.fit.execute import Facts, Recipe, execute
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan
+from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.records.part import column_of, is_arrow
-from dplearn.records.part_sources import column_in_parts
-from dplearn.records.table import Table
+from dplearn.table.sources import column_in_parts, column_of, is_arrow
+from dplearn.table.table import Table
 
 _ALL_FLOATS = Floats()
 _LARGEST = 1e300
@@ -42,12 +41,61 @@ _FEW = 1001  # values: of so many at most, the example would be no smaller domai
 _SMALLER = f"a smaller domain=, such as Grid(0, 100, {_FEW})"
 
 
-@dataclass(frozen=True)
+def _values(*, compare: bool = False) -> Any:
+    return field(default_factory=dict, repr=False, compare=compare)
+
+
+@dataclass(frozen=True, repr=False)
 class ReleasePlan(Plan):
-    """Base of the plans of releases, which are made from public values only."""
+    """The plan of a release, made from public values only; what it states are its attributes.
+
+    A plan of quantiles has `errors`, `n_inside` and so on: the function that returns it describes them.
+    """
 
     guarantee: ApproxDP
-    n_samples: int
+    n_samples: Any  # the number of records; None if it is private
+    _: KW_ONLY
+    title: str | None = hidden()  # the first line of its text; None: the name of the class
+    states: Mapping[str, Any] = _values(compare=True)  # printed, and compared
+    later: Mapping[str, Any] = _values()  # printed after these; functions are called when first asked for
+    keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions likewise
+    notes: Mapping[str, str] = _values()  # printed after the numbers of these names
+    warns: tuple[str, ...] = hidden(())
+    text: Callable[[Any], str] | None = hidden()  # of the plan, in place of the table
+
+    def __post_init__(self) -> None:
+        told = {**self.keeps, **self.later, **self.states}
+        vars(self).update({name: value for name, value in told.items() if not callable(value)})
+
+    def __getattr__(self, name: str) -> Any:
+        known = vars(self)  # empty for copies, at first
+        for values in ("later", "keeps"):
+            if name in known.get(values, ()):
+                return known.setdefault(name, known[values][name]())
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.states, *self.later, *self.keeps})
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of the release, which depend on public values only."""
+        return self.warns
+
+    @property
+    def _title(self) -> str:
+        return self.title or super()._title
+
+    def _shown(self) -> Iterator[tuple[str, str | None]]:
+        yield from super()._shown()
+        yield from ((name, self.notes.get(name)) for name in (*self.states, *self.later))
+
+    def __str__(self) -> str:
+        return self.text(self) if self.text else super().__str__()
+
+    def __repr__(self) -> str:
+        told = {name: getattr(self, name) for name, _ in self._shown() if name not in self.later}
+        return f"{self._title}({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
 
 class Released:
@@ -73,16 +121,11 @@ Result = TypeVar("Result", bound=Released)
 class Release(Recipe, Generic[Result]):
     """The recipe of a release."""
 
-    #: Stacklevel of warnings: the caller of the release function, which calls `run_on`.
-    stacklevel = 4
+    stacklevel = 4  # of warnings: the caller of the release function, which calls `run_on`
 
-    def __init__(self, name: str, guarantee: ApproxDP, context: tuple[str, ...], random_state: Any):
-        self.name, self.cost, self.context, self.random_state = name, guarantee, context, random_state
-
-    @property
-    def guarantee(self) -> ApproxDP:
-        """The guarantee for one replaced or added record."""
-        return self.cost
+    def __init__(self, name: str, cost: ApproxDP, context: tuple[str, ...], random_state: Any):
+        self.name, self.context, self.random_state = name, context, random_state
+        self.cost = cost if random_state is None else replace(cost, reproducible=True)
 
     def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
         """Carry out the release on private values and return the result."""
@@ -95,9 +138,9 @@ class Release(Recipe, Generic[Result]):
         """Return rows in memory as `read` encodes them."""
         return self.read(X, None)[1]
 
-    def checked_count(self, facts: Facts) -> int | None:
-        """Return a number of records, at least 1, or None if it may be private."""
-        if facts.n_samples is None and self.guarantee.neighbors == ADDED:
+    def count(self, facts: Facts) -> Any:
+        """Return the checked number of records, or None if it may be private."""
+        if facts.n_samples is None and self.cost.neighbors == ADDED:
             return None
         return check_count("n_samples", facts.n_samples, low=1)
 
@@ -106,16 +149,59 @@ class Release(Recipe, Generic[Result]):
 
 
 class ColumnRelease(Release[Result]):
-    """The recipe of a release of one column."""
+    """The recipe of a release of one column, by default of numbers of its `domain`.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records, at least 1.
+    values : array-like of shape (n,), or parts of one
+        Private. Numbers of the domain. Parts: a Dask series, or a function that returns series or arrays.
+    domain : "float64" or NumberDomain, default="float64"
+        Public. The possible values; "float64": all finite floats, for which no bounds are needed.
+    epsilon : float, default=1.0
+        Privacy budget of the release; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    groups : array-like of shape (n,), or parts like those of the column, optional
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together. One value of each group takes part, which is
+        chosen by public chance, and the set of groups is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
+        records is private, and the noise is half as wide.
+    ledger : PrivacyLedger, optional
+        The ledger that the release is charged to, before any draw.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
+        the guarantee states this.
+    alpha : float, default=0.05
+        Target error for `n_needed`, as a fraction of the records, in (0, 1).
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
+
+    Raises
+    ------
+    DomainError
+        If a value is outside the domain; nothing is spent, and the message shows no value.
+    TypeError, ValueError
+        If a parameter is not as described; nothing is spent.
+    BudgetExceededError
+        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
+    """
 
     takes = "values"
     named = False
+    domain: NumberDomain
+    takes_missing = False
 
     def parts_of(self, X: Any, y: Any) -> Table | None:  # noqa: ARG002 - there is none
         return column_in_parts(X, self.takes)
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
         return in_memory(X), y
+
+    def read(self, X: Any, y: Any) -> tuple[Facts, Any]:  # noqa: ARG002 - there is none
+        codes = read_codes(X, self.domain, takes_missing=self.takes_missing)
+        return Facts(len(codes)), codes
 
 
 def in_memory(values: Any) -> Any:

@@ -23,12 +23,11 @@ from typing import Any
 
 from dplearn.fit.execute import Recipe
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.composition import Composition
+from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import Event, ZeroConcentrated
 from dplearn.privacy.gaussian_dp import FAILURE, MOST_NUMBERS
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, gaussian_budget
-from dplearn.privacy.theorems import least_epsilon
 from dplearn.releases.learned_schema import ConcentratedPart, LearnedSchemaPlan, SchemaRelease
 
 #: The error of a fit whose inner release would spend more than the division of the budget assumes.

@@ -3,76 +3,35 @@ keys.
 """
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.keys import KeyCounts
 from dplearn.domains import DomainError
 from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
-from dplearn.domains.keys import read_keys
+from dplearn.domains.keys import KeyCounts, read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.kernels.distributions import laplace_quantile
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
     stable_histogram_threshold,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ResultTable, noted
+from dplearn.privacy.plan import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.records.table import Table
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan
+from dplearn.table.table import Table
 
 _ASSUMES = (
     N_IS_PUBLIC,
     "each record has one key: missing, text, bytes, a whole number, or a tuple of these",
 )
-
-
-@dataclass(frozen=True)
-class StableCountsPlan(ReleasePlan):
-    """The plan of `stable_counts`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the release.
-    n_samples : int or None
-        Number of records; None if it is private.
-    threshold : int
-        The least noisy count that is released.
-    error : int
-        With probability at least 1 - beta, the noise of `n_keys` counts is at most this in magnitude.
-    n_needed : int
-        `n_keys` keys with at least this many records each are all released with probability at least
-        1 - beta.
-    beta : float
-        Probability of failure, as given; 0.05 in the plan of a release.
-    n_keys : int
-        Number of keys for which the bounds hold together, as given; 1 in the plan of a release.
-    """
-
-    n_samples: Any
-    threshold: int
-    error: int = field(metadata=noted("of a count"))
-    n_needed: int = field(metadata=noted("records of a key, for its release"))
-    beta: float
-    n_keys: int
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if no noisy count can reach the threshold."""
-        if self.n_samples is None or self.n_samples >= self.threshold:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: no key can be released, because released counts are at least"
-            f" {self.threshold}; spend more epsilon or delta",
-        )
 
 
 @dataclass(frozen=True)
@@ -84,14 +43,15 @@ class StableCounts(Released, ResultTable):
     counts : dict
         Released. Maps keys to noisy counts, greatest count first; keys of equal count in sorted order. The
         key None is a missing value.
-    plan : StableCountsPlan
-        Public. The plan of the release; no noisy count below its `threshold` is released.
+    plan : ReleasePlan
+        Public. The plan, as `stable_counts_plan` describes it; no noisy count below its `threshold` is
+        released.
     guarantee : ApproxDP
         Public. The guarantee of the release.
     """
 
     counts: dict[Hashable, int]
-    plan: StableCountsPlan
+    plan: ReleasePlan
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         return ("key", "count"), self.most_common()
@@ -131,6 +91,7 @@ class StableCounts(Released, ResultTable):
         return _error(self.guarantee, beta, n_keys)
 
 
+@documented_by(ColumnRelease)
 def stable_counts(
     keys: Any,
     *,
@@ -154,18 +115,6 @@ def stable_counts(
     delta : float
         Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples. A key of
         a single record is released with probability at most delta.
-    groups : array-like of shape (n,), or parts like those of `keys`, optional
-        Private. The group of each key, such as the person that it belongs to: texts or integers. The
-        guarantee then protects all keys of a group together. One key of each group takes part, which is
-        chosen by public chance, and the set of groups is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
-        records is private, and the noise is half as wide.
-    ledger : PrivacyLedger, optional
-        The ledger that the release is charged to, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the release reproducible, for tests only;
-        the guarantee states this.
 
     Returns
     -------
@@ -176,8 +125,6 @@ def stable_counts(
     ------
     DomainError
         If a key is of another type; the message shows no key, and nothing is spent.
-    BudgetExceededError
-        If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
     Warns
     -----
@@ -212,6 +159,7 @@ def stable_counts(
     return _StableCounts(epsilon, delta, random_state, neighbors).run_on(keys, None, ledger, groups)
 
 
+@documented_by(stable_counts, ColumnRelease)
 def stable_counts_plan(
     n_samples: int | None,
     *,
@@ -220,34 +168,23 @@ def stable_counts_plan(
     neighbors: str = "replace_one",
     beta: float = 0.05,
     n_keys: int = 1,
-) -> StableCountsPlan:
+) -> ReleasePlan:
     """Return the plan of `stable_counts`: the threshold and bounds on the noise, without data.
 
     Parameters
     ----------
     n_samples : int or None
         Number of records, at least 1. None, for "add_remove": unknown.
-    epsilon : float, default=1.0
-        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float
-        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples. A key of
-        a single record is released with probability at most delta.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, the number of
-        records is private, and the noise is half as wide.
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
     n_keys : int, default=1
         Number of keys, chosen independently of the release, for which `error` and `n_needed` hold together.
 
     Returns
     -------
-    StableCountsPlan
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
+    ReleasePlan
+        With the guarantee, n_samples (None if it is private), beta and n_keys; `threshold`, the least noisy
+        count that is released; `error`, which with probability at least 1 - beta the noise of n_keys counts
+        does not exceed in magnitude; and `n_needed`: n_keys keys with at least this many records each are all
+        released with probability at least 1 - beta.
 
     Examples
     --------
@@ -274,36 +211,44 @@ class _StableCounts(ColumnRelease[StableCounts]):
 
     def __init__(self, epsilon: Any, delta: Any, random_state: Any = None, neighbors: str = "replace_one"):
         unknown = neighbors == ADDED
-        guarantee = ApproxDP(
+        cost = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             check_number("delta", delta, above=0, below=1),
             neighbors,
             assumes=without_count(_ASSUMES) if unknown else _ASSUMES,
-            reproducible=random_state is not None,
         )
-        context = str(guarantee.epsilon), str(guarantee.delta), *([neighbors] if unknown else [])
-        super().__init__("stable_counts", guarantee, context, random_state)
+        context = str(cost.epsilon), str(cost.delta), *([neighbors] if unknown else [])
+        super().__init__("stable_counts", cost, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[Facts, list[Hashable]]:  # noqa: ARG002 - there is none
         keys = read_column_of_keys(X)
         return Facts(len(keys)), keys
 
-    def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> StableCountsPlan:
+    def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> ReleasePlan:
         failure, together = check_number("beta", beta, above=0, below=1), check_count("n_keys", n_keys, low=1)
-        threshold = stable_histogram_threshold(self.guarantee)
+        n, threshold = self.count(facts), stable_histogram_threshold(self.cost)
         # A key of count c is not released if its noise is below threshold - c: P[Z >= c - threshold + 1].
-        enough = threshold - 1 + laplace_quantile(stable_histogram_ratio(self.guarantee), failure / together)
-        return StableCountsPlan(
-            self.guarantee,
-            self.checked_count(facts),
-            threshold,
-            _error(self.guarantee, failure, together),
-            enough,
-            float(failure),
-            together,
+        enough = threshold - 1 + laplace_quantile(stable_histogram_ratio(self.cost), failure / together)
+        none = (
+            f"n_samples is {n}: no key can be released, because released counts are at least {threshold};"
+            " spend more epsilon or delta"
+        )
+        return ReleasePlan(
+            self.cost,
+            n,
+            title="StableCountsPlan",
+            states={
+                "threshold": threshold,
+                "error": _error(self.cost, failure, together),
+                "n_needed": enough,
+                "beta": float(failure),
+                "n_keys": together,
+            },
+            notes={"error": "of a count", "n_needed": "records of a key, for its release"},
+            warns=(none,) if n is not None and n < threshold else (),
         )
 
-    def run(self, table: Table, plan: StableCountsPlan, dice: Dice) -> StableCounts:
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> StableCounts:
         [counts] = table.sums(_key_counts)
         found = stable_histogram(counts, privacy=plan.guarantee, dice=dice, most_records=self.most_records)
         falling = sorted(found.items(), key=lambda item: -item[1])  # stable: equal counts stay sorted by key

@@ -21,7 +21,6 @@ from dplearn._validation import check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
@@ -29,13 +28,11 @@ from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
+from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.base import Guarantee
+from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
-from dplearn.records.part_sources import table_in_memory
-from dplearn.records.rows import Columns
-from dplearn.records.table import Table
 from dplearn.releases.learned_schema import (
     NUMBERS,
     ConcentratedPart,
@@ -45,25 +42,30 @@ from dplearn.releases.learned_schema import (
 )
 from dplearn.releases.release import Release, Released
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
-from dplearn.releases.table_network import NetworkStep, ReleasedTables, released_tables
-from dplearn.releases.table_plan import (
-    GREATEST_EPSILON,
-    LEAST_EPSILON,
+from dplearn.releases.table_columns import (
     MOST_BINS,
-    SyntheticTablePlan,
-    TableBudget,
     TableColumn,
-    TableLayout,
-    TableNoise,
     TableTypes,
     as_table,
-    checked_layout,
+    cells_in,
     columns_of_one_value,
-    synthetic_table_plan,
     table_column,
     table_columns,
     values_of,
 )
+from dplearn.releases.table_network import (
+    NetworkStep,
+    SyntheticTablePlan,
+    TableBudget,
+    TableLayout,
+    TableModel,
+    TableNoise,
+    checked_layout,
+    released_tables,
+    synthetic_table_plan,
+)
+from dplearn.table.sources import table_in_memory
+from dplearn.table.table import Columns, Table
 
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from
@@ -319,7 +321,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         m = check_count("m", m, low=1)
         stream = PublicStream.of(random_state, type(self).__name__, "sample")
         columns = released.plan.layout.columns
-        values = values_of(columns, released.tables.model.draw(m, stream), stream)
+        values = values_of(columns, released.tables.draw(m, stream), stream)
         return as_table(columns, values, released.types)
 
     def to_json(self) -> str:
@@ -414,15 +416,16 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         ]
         base = [np.array(table, dtype=np.int64) for table in record["base"]]
         types = TableTypes.from_dict(record)
-        return cls.of(ReleasedTables(plan, base, steps), plan, types=types, n_bins=record["n_bins"])
+        model = TableModel(layout, plan.budget, plan.n_samples, base, steps)
+        return cls.of(model, plan, types=types, n_bins=record["n_bins"])
 
     @classmethod
-    def of(cls, tables: ReleasedTables, plan: SyntheticTablePlan, *, types: TableTypes, n_bins: int) -> Self:
+    def of(cls, tables: TableModel, plan: SyntheticTablePlan, *, types: TableTypes, n_bins: int) -> Self:
         """Return a fitted table, given its released numbers; learners on synthetic records call this.
 
         Parameters
         ----------
-        tables : ReleasedTables
+        tables : TableModel
             Released. All numbers.
         plan : SyntheticTablePlan
             Public. The plan of the release.
@@ -446,24 +449,15 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
 
     def _recipe(self) -> "TableRelease | LearnedTableRelease":
         """Return the recipe of a fit, after all parameters have been checked."""
-        privacy = ApproxDP(
-            check_number("epsilon", self.epsilon, low=LEAST_EPSILON, high=GREATEST_EPSILON),
-            check_number("delta", self.delta, low=0, below=1),
-            reproducible=self.random_state is not None,
-        )
-        choices = TableChoices(
-            self.target,
-            check_count("degree", self.degree, low=1),
-            check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
-            check_count("max_cells", self.max_cells, low=4),
-        )
+        privacy = checked_cost(self, reproducible=self.random_state is not None)
+        choices = TableChoices.of(self, self.target)
         if (learn := as_learn(self.domain)) is not None:
             return LearnedTableRelease(learn, choices, privacy, random_state=self.random_state)
         domain = _checked_domain(self.domain)
         return TableRelease(domain, choices.layout(domain), privacy, random_state=self.random_state)
 
     def _publish(self, released: "ReleasedTable") -> None:
-        layout, model = released.plan.layout, released.tables.model
+        layout, model = released.plan.layout, released.tables
         names = [column.name for column in layout.columns]
         self.network_ = {
             names[place]: tuple(names[each] for each in parents)
@@ -533,9 +527,18 @@ def _noise_of(record: dict[str, Any]) -> TableNoise:
 class ReleasedTable(Released):
     """The result of a release: all released numbers, and the types of the table that was read."""
 
-    tables: ReleasedTables
+    tables: TableModel
     plan: SyntheticTablePlan
     types: TableTypes
+
+
+def checked_cost(shell: Any, *, reproducible: bool) -> ApproxDP:
+    """Return the cost of a fit; beyond the ends of epsilon noise cannot be drawn, or there is none."""
+    return ApproxDP(
+        check_number("epsilon", shell.epsilon, low=Fraction(1, 10**9), high=10**9),
+        check_number("delta", shell.delta, low=0, below=1),
+        reproducible=reproducible,
+    )
 
 
 @dataclass(frozen=True)
@@ -546,6 +549,16 @@ class TableChoices:
     degree: int
     n_bins: int
     max_cells: int
+
+    @classmethod
+    def of(cls, shell: Any, target: str | None = None) -> Self:
+        """Return the checked parameters of a synthetic table, or of a learner on synthetic records."""
+        return cls(
+            target,
+            check_count("degree", shell.degree, low=1),
+            check_count("n_bins", shell.n_bins, low=2, high=MOST_BINS),
+            check_count("max_cells", shell.max_cells, low=4),
+        )
 
     def layout(self, domain: Product) -> TableLayout:
         """Return the layout of a table with a domain."""
@@ -620,7 +633,7 @@ class TableRelease(Release[ReleasedTable]):
 
     def plan(self, facts: Facts) -> SyntheticTablePlan:
         n = check_count("n_samples", facts.n_samples, low=1)
-        return synthetic_table_plan(self.guarantee, n, self.layout, reach=self.reach)
+        return synthetic_table_plan(self.cost, n, self.layout, reach=self.reach)
 
     def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
         return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
@@ -674,7 +687,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         assert kinds is not None
         inner = partial(self.inner, types=facts.types)
         fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
-        return schema_fit_plan(fit, self.guarantee, self.learn.share, lambda *_: _ASSUMES)
+        return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: _ASSUMES)
 
     def release(
         self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
@@ -725,14 +738,6 @@ class LearnedTableRelease(Release[ReleasedTable]):
 
 def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
-
-
-def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:
-    """Return the cells of encoded records, of shape (n, d) and column by column in memory."""
-    cells = np.empty((len(rows), len(columns)), dtype=np.int16, order="F")
-    for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
-        cells[:, place] = column.of(codes)
-    return cells
 
 
 def _table_of(values: Any) -> tuple[Any, str]:

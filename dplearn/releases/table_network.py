@@ -1,6 +1,7 @@
-"""The network of a synthetic table: its noisy measurements, and the distribution made from them alone.
+"""The network of a synthetic table: its plan, its noisy measurements, and the distribution made from them.
 
-A network has its columns in an order. Each column depends on some earlier ones, its parents. In each round
+The plan says which tables are measured, with what noise, from public values alone. A network has its columns
+in an order. Each column depends on some earlier ones, its parents. In each round
 one column is added. A candidate is a column and the columns that it may depend on. Its quality is the number
 of records that the present model puts into other cells than the true table has, less the public expected
 error of the noise of the candidate's own table: a large table must be worth its noise. The quality of no
@@ -9,10 +10,12 @@ right sum, then consistent with the tables of their parents and with the base ta
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache, partial, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache, cached_property, partial, reduce
 from itertools import combinations
+from math import comb, isqrt
 from typing import Any
 
 import numpy as np
@@ -20,12 +23,25 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.simplex import nearest_shares
+from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
 from dplearn.mechanisms.selection import exponential_mechanism
-from dplearn.privacy import ApproxDP
-from dplearn.records.table import as_table
-from dplearn.releases.table_plan import SyntheticTablePlan, TableBudget, TableLayout
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy.plan import ALPHA, hidden, noted
+from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
+from dplearn.releases.release import ReleasePlan
+from dplearn.releases.table_columns import TableColumn
+from dplearn.table.table import as_table
 
+# Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
+# than those of the benchmark.
+_BASE, _SELECTIONS, _NETWORK = 42, 6, 52
+_BITS = 100  # of the square root of a budget
+_MOST_TABLES = 10_660  # that all rounds together count: those of 40 columns and two parents
+_MOST_COLUMNS = 400
+_MOST_IN_COLUMN = (1 << 15) - 1  # a cell is held in 16 bits
+_WIDEST = 1 << 55  # variance of Gaussian noise
 _RAKINGS = 20
 _LEAST = 1e-300
 Floats64 = NDArray[np.float64]
@@ -37,6 +53,318 @@ _TINY = 1e-9
 _NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
 _AT_ONCE = 1 << 22  # cells of tables that are counted in one pass
 Candidate = tuple[int, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class TableNoise:
+    """The noise of one table of counts.
+
+    A replaced record moves one count down and another up. A table of two cells is one count, since the number
+    of records is public, and moves by 1; a larger one moves by 2, and its square by 2.
+    """
+
+    epsilon: Fraction | None = None  # the cost with Laplace noise
+    rho: Fraction | None = None  # the cost with Gaussian noise; one of both is None
+    reach: int | None = None  # Laplace: counts of n are clipped to -reach..n + reach; None: to -n..2 n
+
+    @classmethod
+    def gaussian(cls, rho: Any) -> "TableNoise":
+        """Return Gaussian noise of a given cost."""
+        return cls(rho=Fraction(rho))
+
+    @classmethod
+    def laplace(cls, epsilon: Any, reach: int | None = None) -> "TableNoise":
+        """Return Laplace noise of a given cost."""
+        return cls(epsilon=Fraction(epsilon), reach=reach)
+
+    def noisy(self, counts: NDArray[np.int64], n: int, dice: Dice) -> NDArray[np.int64]:
+        """Return the counts of all cells with noise."""
+        if len(counts) == 1:
+            return np.array([n])
+        moved = _moved(len(counts))
+        asked = counts[:1] if len(counts) == 2 else counts
+        if self.rho is not None:
+            privacy = ZeroConcentratedDP(self.rho)
+            found = gaussian_counts(asked, privacy=privacy, dice=dice, squared_sensitivity=moved)
+        else:
+            reach = n if self.reach is None else self.reach
+            found = laplace_counts(
+                asked,
+                privacy=ApproxDP(self.epsilon),
+                dice=dice,
+                sensitivity=moved,
+                low=-reach,
+                high=n + reach,
+            )
+        return np.append(found, n - found) if len(counts) == 2 else np.asarray(found)
+
+    def deviation(self, size: int) -> float:
+        """Return the standard deviation of the noise of a cell of a table of `size` cells."""
+        if size == 1:
+            return 0.0
+        if self.rho is not None:
+            return math.sqrt(_moved(size) / (2 * self.rho))
+        ratio = self._ratio(size)
+        return math.sqrt(2 * ratio) / (1 - ratio)
+
+    def expected_error(self, size: int) -> float:
+        """Return the mean of half of the sum of the noise's magnitudes, over all cells of a table."""
+        if size == 1:
+            return 0.0
+        mean = self.deviation(size) * math.sqrt(2 / math.pi)
+        if self.rho is None:
+            ratio = self._ratio(size)
+            mean = 2 * ratio / (1 - ratio**2)
+        return mean if size == 2 else size * mean / 2
+
+    def _ratio(self, size: int) -> float:
+        assert self.epsilon is not None
+        return float(decay_ratio(self.epsilon / _moved(size)))
+
+
+def _moved(size: int) -> int:
+    """Return the sum of the magnitudes, and of the squares, by which a record moves the asked counts."""
+    return 1 if size == 2 else 2
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """What is public about a synthetic table before its release."""
+
+    columns: tuple[TableColumn, ...]
+    target: int | None  # the column that all others depend on
+    degree: int  # the most columns that one depends on, the target included
+    max_cells: int  # of a table
+    most_error: float = 0.5  # a network's table is no candidate if this share of the records is expected
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of cells of each column."""
+        return tuple(column.size for column in self.columns)
+
+    @cached_property
+    def base(self) -> tuple[tuple[int, ...], ...]:
+        """The columns of each base table: one column, or the target and one column."""
+        places = range(len(self.columns))
+        if self.target is None:
+            return tuple((place,) for place in places)
+        return tuple((self.target, place) for place in places if place != self.target)
+
+    @property
+    def first(self) -> tuple[int, ...]:
+        """The columns that are placed without a selection: the target, if any, and the first other."""
+        return self.base[0]
+
+    @property
+    def rounds(self) -> int:
+        """The number of selections."""
+        return len(self.columns) - len(self.first) if self.others else 0
+
+    @property
+    def others(self) -> int:
+        """The most columns, besides the target, that one column depends on."""
+        return self.degree - (self.target is not None)
+
+    def size_of(self, places: Sequence[int]) -> int:
+        """Return the number of cells of the table of some columns."""
+        return math.prod(self.sizes[place] for place in places)
+
+    def name_of(self, places: Sequence[int]) -> str:
+        """Return the name of a table: the names of its columns."""
+        return " x ".join(self.columns[place].name for place in places)
+
+
+@dataclass(frozen=True)
+class TableBudget:
+    """The cost of each step of a release."""
+
+    base: TableNoise  # of each base table
+    selection: Fraction  # epsilon of each; 0 if there are none
+    network: TableNoise  # of each table of the network
+
+    @classmethod
+    def of(cls, privacy: ApproxDP, n_base: int, rounds: int, reach: int | None = None) -> "TableBudget":
+        """Return the division of a budget among so many base tables and rounds.
+
+        Without delta, the epsilons of all steps add up to that of `privacy`. With delta, their rhos add up to
+        at most its `concentrated_budget`; that of a selection is epsilon^2 / 8.
+        """
+        shares = [Fraction(each, 100) for each in (_BASE, _SELECTIONS, _NETWORK)]
+        whole = concentrated_budget(privacy) if privacy.delta else privacy.epsilon
+        base, selections, network = (share * whole for share in (shares if rounds else (1, 0, 0)))
+        each = max(rounds, 1)
+        if not privacy.delta:
+            return cls(
+                TableNoise.laplace(base / n_base, reach),
+                selections / each,
+                TableNoise.laplace(network / each, reach),
+            )
+        return cls(
+            TableNoise.gaussian(base / n_base),
+            _root(8 * selections / each),
+            TableNoise.gaussian(network / each),
+        )
+
+
+@dataclass(frozen=True)
+class SyntheticTablePlan(ReleasePlan):
+    """The plan of a `SyntheticTable`, or of a learner on synthetic records: that of its synthetic table.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the release.
+    n_samples : int
+        Number of records.
+    noise : str
+        "gaussian", or "laplace" without delta.
+    rounds : int
+        The number of selections, after each of which one table of the network is measured.
+    degree : int
+        The most columns that one column depends on, the target or label included: as given, or lowered.
+    selection_epsilon : float
+        The epsilon of each selection.
+    base_deviation, network_deviation : float
+        The standard deviations of the noise of a cell of a base table, and of a table of the network, with
+        more than two cells.
+    expected_tv : mapping of str to float
+        For each base table, a bound on the expected total variation distance between its noisy shares and
+        the true ones, by noise alone: at most 1. Of a table of the network of k cells it is `network_tv(k)`.
+    n_needed : int
+        The number of records from which on all these are at most .05.
+    """
+
+    noise: str
+    rounds: int
+    degree: int
+    selection_epsilon: float
+    base_deviation: float = field(metadata=noted("of a cell's noise"))
+    network_deviation: float = field(metadata=noted("of a cell's noise"))
+    expected_tv: Mapping[str, float]
+    n_needed: int = field(metadata=noted("for base tables within .05"))
+    layout: Any = hidden()
+    budget: Any = hidden()
+    domain: Any = hidden()  # this and the others: of the fit of a learner on synthetic records
+    public: Any = hidden()
+    n_rows: Any = hidden()
+    fills_gaps: bool = hidden(False)
+
+    _accounting = CONCENTRATED
+
+    def network_tv(self, n_cells: int) -> float:
+        """Return a bound on the expected total variation of the noise of a network's table.
+
+        Parameters
+        ----------
+        n_cells : int
+            The number of cells, at least 1.
+        """
+        return min(1.0, self.network_error(n_cells))
+
+    def network_error(self, n_cells: int) -> float:
+        """Return the expected error of a network's table, as a share of the records; it may be above 1.
+
+        It is infinite if no table of a network is measured.
+
+        Parameters
+        ----------
+        n_cells : int
+            The number of cells, at least 1.
+        """
+        budget: TableBudget = self.budget
+        if not self.rounds:
+            return math.inf
+        return budget.network.expected_error(n_cells) / float(self.n_samples)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if the noise of some base table is greater than its mean count."""
+        layout: TableLayout = self.layout
+        budget: TableBudget = self.budget
+        noisy = [
+            layout.name_of(places)
+            for places in layout.base
+            if budget.base.deviation(size := layout.size_of(places)) * size > self.n_samples
+        ]
+        if not noisy:
+            return ()
+        more = f" and of {len(noisy) - 1} more tables" if len(noisy) > 1 else ""
+        return (
+            f"n_samples is {self.n_samples}: the noise of a count of {noisy[0]}{more} is greater than the"
+            " mean count; declare fewer categories, take fewer bins, or spend more epsilon",
+        )
+
+
+def synthetic_table_plan(
+    guarantee: ApproxDP,
+    n_samples: int,
+    layout: TableLayout,
+    *,
+    reach: int | None = None,
+    budget: TableBudget | None = None,
+) -> SyntheticTablePlan:
+    """Return the plan of a synthetic table."""
+    budget = budget or TableBudget.of(guarantee, len(layout.base), layout.rounds, reach)
+    if any(noise.rho and 1 / noise.rho >= _WIDEST for noise in (budget.base, budget.network)):
+        raise ValueError(
+            f"epsilon must be greater for so many tables: with {float(guarantee.epsilon):g} their noise is"
+            " too wide to be drawn"
+        )
+    errors = {
+        layout.name_of(places): budget.base.expected_error(layout.size_of(places)) for places in layout.base
+    }
+    return SyntheticTablePlan(
+        guarantee,
+        n_samples,
+        "gaussian" if guarantee.delta else "laplace",
+        layout.rounds,
+        layout.degree,
+        float(budget.selection),
+        budget.base.deviation(3),
+        budget.network.deviation(3) if layout.rounds else 0.0,
+        {name: min(1.0, error / n_samples) for name, error in errors.items()},
+        max(1, math.ceil(max(errors.values()) / ALPHA)),
+        layout=layout,
+        budget=budget,
+    )
+
+
+def checked_layout(
+    columns: Sequence[TableColumn], target: int | None, degree: int, max_cells: int
+) -> TableLayout:
+    """Return the layout of a table if it can be released, with a lower degree if it has very many tables."""
+    if not 2 <= len(columns) <= _MOST_COLUMNS:
+        raise ValueError(f"the table must have 2 to {_MOST_COLUMNS} columns, got {len(columns)}")
+    layout = TableLayout(tuple(columns), target, min(degree, len(columns)), max_cells)
+    for column, size in zip(columns, layout.sizes, strict=True):
+        if size > _MOST_IN_COLUMN:
+            raise ValueError(
+                f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got {size}"
+            )
+    for places in layout.base:
+        if layout.size_of(places) > max_cells:
+            raise ValueError(
+                f"the table of {layout.name_of(places)} must have at most max_cells={max_cells} cells, got"
+                f" {layout.size_of(places)}: declare fewer categories, or take fewer bins"
+            )
+    while layout.others > 1 and _n_tables(layout) > _MOST_TABLES:
+        layout = replace(layout, degree=layout.degree - 1)
+    return layout
+
+
+def _n_tables(layout: TableLayout) -> int:
+    """Return a bound on the number of tables of a column and the columns that it may depend on.
+
+    Each is counted once, in the first round in which it is a candidate, and its last column is the only one
+    that is not in the network: so any columns have at most one table.
+    """
+    d = len(layout.base)
+    return sum(comb(d, size + 1) for size in range(1, layout.others + 1))
+
+
+def _root(square: Fraction) -> Fraction:
+    """Return the square root of a rational number, rounded down."""
+    return Fraction(isqrt(int(square * (1 << 2 * _BITS))), 1 << _BITS)
 
 
 def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) -> NDArray[np.int64]:
@@ -84,12 +412,21 @@ class NetworkStep:
 
 
 class TableModel:
-    """A distribution of records, in cells, that grows by one column after another."""
+    """All released numbers of a table, and the distribution of records, in cells, made from them alone.
+
+    It grows by one column after another.
+    """
 
     def __init__(
-        self, layout: TableLayout, budget: TableBudget, n_samples: int, base: Sequence[NDArray[np.int64]]
+        self,
+        layout: TableLayout,
+        budget: TableBudget,
+        n_samples: int,
+        base: Sequence[NDArray[np.int64]],
+        steps: Iterable[NetworkStep] = (),
     ):
         self.layout, self.budget, self.n_samples = layout, budget, n_samples
+        self.base, self.steps = list(base), list[NetworkStep]()
         self._kept = [self._kept_cells(place, base) for place in range(len(layout.columns))]
         shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
         self._tables: dict[tuple[int, ...], Floats64] = {}
@@ -105,6 +442,8 @@ class TableModel:
         self._joints: dict[tuple[int, ...], Floats64] = {}  # until the next column
         for place in layout.first:
             self.conditionals[place] = self._without_parents(place)
+        for step in steps:
+            self.grow(step)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state to pickle, without the rows, which can be drawn again."""
@@ -124,6 +463,7 @@ class TableModel:
 
     def grow(self, step: NetworkStep) -> None:
         """Add a column."""
+        self.steps.append(step)
         self._grow(step)
         self._joints = {}
 
@@ -288,28 +628,7 @@ def _filled(share: Floats64, labels: Floats64) -> Floats64:
     return labels[:, None] * _given(share, share.sum(axis=0))
 
 
-class ReleasedTables:
-    """All released numbers of a synthetic table."""
-
-    def __init__(
-        self,
-        plan: SyntheticTablePlan,
-        base: Sequence[NDArray[np.int64]],
-        steps: Sequence[NetworkStep] = (),
-    ):
-        self.plan, self.base = plan, list(base)
-        self.model = TableModel(plan.layout, plan.budget, plan.n_samples, self.base)
-        self.steps: list[NetworkStep] = []
-        for step in steps:
-            self.grow(step)
-
-    def grow(self, step: NetworkStep) -> None:
-        """Add a column to the network."""
-        self.steps.append(step)
-        self.model.grow(step)
-
-
-def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTables:
+def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> TableModel:
     """Release the tables of a network.
 
     Notes
@@ -332,26 +651,27 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Relea
     layout: TableLayout = plan.layout
     n, sizes = plan.n_samples, layout.sizes
     counts = _tables(records, layout.base, sizes)
-    released = ReleasedTables(plan, [plan.budget.base.noisy(each, n, dice) for each in counts])
+    base = [plan.budget.base.noisy(each, n, dice) for each in counts]
+    model = TableModel(layout, plan.budget, n, base)
     qualities: dict[Candidate, int] = {}
     placed = [place for place in layout.first if place != layout.target]
     unplaced = [place for place in range(len(sizes)) if place not in layout.first]
     for _ in range(layout.rounds):
         candidates = list(candidates_of(plan, placed, unplaced))
-        _add_qualities(qualities, candidates, records, plan, released.model)
+        _add_qualities(qualities, candidates, records, plan, model)
         chosen = exponential_mechanism(
             np.array([qualities[each] for each in candidates]),
             privacy=ApproxDP(plan.budget.selection),
             dice=dice,
         )
         column, parents = candidates[chosen]
-        [table] = _tables(records, [released.model.places_of(column, parents)], sizes)
-        released.grow(NetworkStep(column, parents, plan.budget.network.noisy(table, n, dice)))
+        [table] = _tables(records, [model.places_of(column, parents)], sizes)
+        model.grow(NetworkStep(column, parents, plan.budget.network.noisy(table, n, dice)))
         placed.append(column)
         unplaced.remove(column)
     for column in unplaced:  # no selections: all depend on the target alone
-        released.grow(NetworkStep(column, (), None))
-    return released
+        model.grow(NetworkStep(column, (), None))
+    return model
 
 
 def candidates_of(

@@ -4,28 +4,29 @@ No code that runs on private data imports this package. Calculators that a mecha
 defined in its module, and exported here too.
 """
 
-from dplearn.learners.conjunction import conjunction_error, conjunction_query_sample_size
-from dplearn.learners.generic import generic_failure_bound, generic_sample_size
-from dplearn.learners.line_sizes import (
-    line_failure,
-    line_sample_size,
-    published_line_sample_size,
-    pure_line_failure,
-    pure_line_lower_bound,
-    pure_line_sample_size,
-)
-from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
-from dplearn.learners.multi_label_limit import multi_label_lower_bound
-from dplearn.learners.parity_sizes import (
+from dplearn.learners.counts.conjunction import conjunction_error, conjunction_query_sample_size
+from dplearn.learners.limits import multi_label_lower_bound
+from dplearn.learners.parity.masked import masked_parity_sample_size
+from dplearn.learners.parity.sizes import (
     EliminationSizes,
+    StableSizes,
     agnostic_failure,
     elimination_failure,
     elimination_sizes,
     elimination_split,
-    nonprivate_parity_sample_size,
-    parity_sample_size,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
 )
-from dplearn.learners.point_sizes import (
+from dplearn.learners.rules.generic import representation_failure, representation_sample_size
+from dplearn.learners.rules.line import (
+    line_failure,
+    line_sample_size,
+    pure_line_failure,
+    pure_line_lower_bound,
+    pure_line_sample_size,
+)
+from dplearn.learners.rules.point_sizes import (
     HashedPointSizes,
     hashed_class_size,
     hashed_point_failure,
@@ -34,21 +35,7 @@ from dplearn.learners.point_sizes import (
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.learners.representation_sizes import (
-    dichotomy_sample_size,
-    public_cut_sample_size,
-    representation_failure,
-    representation_sample_size,
-    sauer_bound,
-)
-from dplearn.learners.stable_parity_sizes import (
-    StableSizes,
-    full_rank_probability,
-    stable_parity_failure,
-    stable_parity_sizes,
-    stable_parity_split,
-)
-from dplearn.learners.threshold_sizes import (
+from dplearn.learners.rules.threshold import (
     interior_point_examples,
     threshold_excess_errors,
     threshold_sample_size,
@@ -60,7 +47,8 @@ from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.mechanisms.stability import release_probabilities
 from dplearn.mechanisms.stable_histogram import frequent_keys_threshold, stable_histogram_threshold
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
-from dplearn.queries.bounds import TailBound, estimated_frequencies, query_sample_size, sampling_bound
+from dplearn.queries.answer import TailBound, sampling_bound
+from dplearn.queries.randomizers import estimated_frequencies
 from dplearn.releases.cdf_errors import BlockPlan, TreePlan, block_guarantee, block_plan, dkw_bound, tree_plan
 from dplearn.releases.interior_point import (
     interior_point_method,
@@ -88,19 +76,38 @@ from dplearn.theory.littlestone import (
     mistake_tree,
     pure_private_lower_bound,
 )
-from dplearn.theory.lower_bounds import empirical_lower_bound, interior_point_lower_bound
 from dplearn.theory.representations import (
     ProvedValue,
     deterministic_representation,
     one_way_error,
     representation_value,
 )
+from dplearn.theory.rules import (
+    dichotomy_sample_size,
+    full_rank_probability,
+    generic_failure_bound,
+    generic_sample_size,
+    nonprivate_parity_sample_size,
+    parity_sample_size,
+    public_cut_sample_size,
+    published_line_sample_size,
+    sauer_bound,
+)
 from dplearn.theory.sample_sizes import (
     SmallDatabaseSizes,
+    empirical_lower_bound,
     generalisation_failure,
     generalisation_sample_size,
+    interior_point_lower_bound,
     noisy_counts_sample_size,
     small_database_sizes,
+)
+from dplearn.theory.simulation import (
+    Request,
+    query_sample_size,
+    run_locally,
+    simulate_by_queries,
+    simulate_locally,
 )
 from dplearn.theory.soft_labels import (
     PublishedSoftLabelSetting,
@@ -143,6 +150,7 @@ __all__ = [
     "ProvedValue",
     "PublishedSoftLabelSetting",
     "RecursiveSizes",
+    "Request",
     "SGDStability",
     "SmallDatabaseSizes",
     "SoftLabelPrecision",
@@ -226,10 +234,13 @@ __all__ = [
     "representation_failure",
     "representation_sample_size",
     "representation_value",
+    "run_locally",
     "sampling_bound",
     "sauer_bound",
     "score_radius",
     "sgd_stability",
+    "simulate_by_queries",
+    "simulate_locally",
     "small_database_sizes",
     "soft_label_precision",
     "soft_label_teachers",

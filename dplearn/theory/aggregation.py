@@ -20,43 +20,31 @@ _HUGE = 10**100
 
 @dataclass(frozen=True)
 class PublishedSetting:
-    """The noise and the number of teachers of the paper for m queries.
+    """The noise and the number of teachers of the paper for m queries."""
 
-    `scale`: lambda = sqrt(32 T ln(2/delta))/epsilon, the scale of the threshold's noise; the noise of
-    distances has the scale 2 lambda. `threshold`: w = 2 lambda ln(2m/delta) (Algorithm 3). `distance`: 32
-    ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon: queries with at least this distance are all
-    answered with probability 1 - beta (Corollary 3.9). `n_teachers`: 136 ln(4mT/min(delta, beta/2)) sqrt(T
-    ln(2/delta))/epsilon, rounded up (Algorithm 4).
-    """
-
+    # lambda = sqrt(32 T ln(2/delta))/epsilon, of the threshold's noise; that of distances has 2 lambda
     scale: float
-    threshold: float
+    threshold: float  # w = 2 lambda ln(2m/delta) (Algorithm 3)
+    # 32 ln(4mT/min(delta, beta)) sqrt(2 T ln(2/delta))/epsilon: queries with at least this distance are all
+    # answered with probability 1 - beta (Corollary 3.9)
     distance: float
-    n_teachers: int
+    n_teachers: int  # 136 ln(4mT/min(delta, beta/2)) sqrt(T ln(2/delta))/epsilon, rounded up (Algorithm 4)
 
 
 @dataclass(frozen=True)
 class TransferSampleSize:
-    """Sizes of the two samples of a knowledge transfer.
+    """Sizes of the two samples of a knowledge transfer."""
 
-    `n_private`: number of private examples, on which the teachers are trained. `n_public`: number of public
-    feature vectors, which the teachers label for the student.
-    """
-
-    n_private: int
-    n_public: int
+    n_private: int  # examples, on which the teachers are trained
+    n_public: int  # feature vectors, which the teachers label for the student
 
 
 @dataclass(frozen=True)
 class TeachersRow:
-    """One row of `teachers_table`.
+    """One row of `teachers_table`."""
 
-    `max_abstentions`: the number T of unstable queries. `published`, `ours`: numbers of teachers: of the
-    published algorithm, and of ours.
-    """
-
-    max_abstentions: int
-    published: int
+    max_abstentions: int  # the number T of unstable queries
+    published: int  # numbers of teachers: of the published algorithm, and of ours
     ours: int
 
     @property
@@ -315,7 +303,7 @@ def teachers_needed(
     -------
     int
         The least k such that, with ceil(u k) votes for one label and the rest for any others, the distance of
-        `dplearn.core.votes.plurality` is at least the least distance with which all queries are answered.
+        `dplearn.kernels.votes.plurality` is at least the least distance with which all queries are answered.
 
     Notes
     -----

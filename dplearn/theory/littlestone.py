@@ -18,7 +18,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.concepts import ConceptClass
 from dplearn.concepts.finite import MOST_SPACES, VersionSpaces
 from dplearn.domains.base import smallest_uint
-from dplearn.learners.pure_lower_bound import pure_records
+from dplearn.learners.limits import pure_records
 
 _MOST_LEVELS = 16  # of a tree that is listed
 
@@ -380,8 +380,35 @@ def mistake_tree(concepts: Any) -> MistakeTree:
     """
     table = concept_table(concepts)
     spaces = VersionSpaces(table)
-    points, leaves = spaces.tree(spaces.bounds()[0])
+    points, leaves = tree_of(spaces, spaces.bounds()[0])
     return MistakeTree(tuple(points), tuple(Row(tuple(table[leaf].tolist())) for leaf in leaves))
+
+
+def tree_of(spaces: VersionSpaces, depth: int) -> tuple[list[int], list[int]]:
+    """Return a mistake tree: its points in the order of a heap, and the concepts of its leaves.
+
+    `depth` is at most the lower bound of `spaces.bounds()`, which must have been computed. The children of
+    node i (from 1) are 2 i for label 0 and 2 i + 1 for label 1; leaves are in the order of their labels.
+    """
+    level, points = [spaces.all], []
+    for below in reversed(range(depth)):
+        following = []
+        for each in level:
+            column = _splitting(spaces, each, below)
+            points.append(spaces.columns.index(column))
+            following += [each & ~column, each & column]
+        level = following
+    return points, [(each & -each).bit_length() - 1 for each in level]
+
+
+def _splitting(spaces: VersionSpaces, space: int, depth: int) -> int:
+    """Return a column that splits a version space into two of dimension at least `depth`."""
+    size = space.bit_count()
+    for column in sorted(spaces.distinct, key=lambda column: abs(2 * (space & column).bit_count() - size)):
+        one = space & column
+        if one and one != space and spaces.reaches(one, depth) and spaces.reaches(space ^ one, depth):
+            return column
+    raise ValueError(f"no mistake tree of depth {depth + 1} is known for these concepts")
 
 
 def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: Any) -> int:
@@ -408,7 +435,7 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
     The learner is (epsilon, 0)-private for one replaced record. Its hypothesis, of the class or not, has an
     error of at most alpha with probability at least 1 - beta, for every distribution that some concept labels
     without error. A learner that is accurate whatever the labels are (agnostic) is such a learner.
-    `dplearn.learners.pure_lower_bound.pure_records` has the proof. The bound grows linearly with the
+    `dplearn.learners.limits.pure_records` has the proof. The bound grows linearly with the
     dimension. For approximate privacy, with delta > 0, it does not hold.
 
     **Source.** Feldman and Xiao (2014), Theorem 7; the constants are ours.

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.audit import OutputDistribution, enumerate_privacy, exact_distribution, freeze, least_exp_epsilon
-from dplearn.core.distributions import gaussian_probabilities
+from dplearn.kernels.distributions import gaussian_probabilities
 from dplearn.privacy import OneTimeState
 
 masses = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)

@@ -9,7 +9,7 @@ import pytest
 
 from dplearn import ApproxDP
 from dplearn.audit import enumerate_privacy
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 
 
 def noisy_sum(rows, dice, rate=1):

@@ -13,8 +13,7 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger, StatisticalQu
 from dplearn.audit import exact_distribution
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
-from dplearn.audit.distributions import observe
-from dplearn.audit.enumeration import distribution_on
+from dplearn.audit.enumeration import distribution_on, observe
 from dplearn.audit.fits import (
     ReleaseFit,
     StagedFit,

@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from dplearn import ApproxDP
 from dplearn.audit import InteriorPointCode, exact_distribution
-from dplearn.audit.interior_point_code import _agreeing
+from dplearn.audit.codes import _agreeing
 from dplearn.chance import SeededDice
 from dplearn.mechanisms import interior_point_code
 from tests.learners.private_rules import best_rule, tables_of

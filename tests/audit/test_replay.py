@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import RULES, fitted_with, moved_by, replay_privacy, replay_violations
-from dplearn.audit.rules import groups_within
+from dplearn.audit.replay import groups_within
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier

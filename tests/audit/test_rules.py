@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dplearn.audit import replay_violations
-from dplearn.audit.rules import RULES, coin_within, each_moved_by, groups_within, moved_by
+from dplearn.audit.replay import RULES, coin_within, each_moved_by, groups_within, moved_by
 from dplearn.chance import SeededDice
 from dplearn.chance.dice import Dice
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import ApproxDP
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

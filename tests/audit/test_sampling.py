@@ -19,9 +19,9 @@ from dplearn.audit import (
 )
 from dplearn.audit.sampling import _LEAST, Intervals, Names, _neighbourhoods, choose_events
 from dplearn.chance import SeededDice
-from dplearn.core.confidence_bounds import success_bounds
-from dplearn.core.exact import decay_ratio, exp_bounds
 from dplearn.domains import IntegerRange
+from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 

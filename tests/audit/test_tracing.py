@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from dplearn.audit import TraceReport, codes, exact_distribution, trace_outputs
 from dplearn.chance import SeededDice, SystemDice
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP, gaussian_sigma2
 
 ONE = ApproxDP(1)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SystemDice
-from dplearn.chance.entropy import _CHUNK, _Entropy, _entropy
+from dplearn.chance.sources import _CHUNK, _Entropy, _entropy
 
 pytestmark = pytest.mark.system_entropy
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import EnumeratingDice, enumerate_paths
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     geometric_tail,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice, sampling
 from dplearn.chance.sampling import ByteDice
-from dplearn.core.exact import decay_ratio, log_bounds
+from dplearn.kernels.exact import decay_ratio, log_bounds
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 ratios = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice, SystemDice, dice_for, sampling
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=50)
 HALF = Fraction(1, 2)

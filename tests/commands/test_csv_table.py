@@ -7,7 +7,7 @@ import pytest
 
 from dplearn.commands import main
 from dplearn.commands.csv_table import CsvFormat, looks_like_a_record, read_table
-from dplearn.commands.refusal import Refusal
+from dplearn.commands.options import Refusal
 from dplearn.privacy import PrivacyLedger
 
 SECRET = "Xq7-secret"

@@ -21,12 +21,12 @@ from dplearn.domains import (
     LargeIntegerRange,
     Product,
 )
-from dplearn.learners.generic import _excess_errors, generic_sample_size
-from dplearn.learners.representation_sizes import representation_sample_size
+from dplearn.learners.rules.generic import _excess_errors, representation_sample_size
 from dplearn.privacy import ApproxDP, BoundedRange
 from dplearn.privacy.shares import equal_epsilon
 from dplearn.releases.interior_point import interior_point_sample_size
 from dplearn.theory import littlestone_dimension
+from dplearn.theory.rules import generic_sample_size
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
 KINDS = [

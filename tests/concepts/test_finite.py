@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dplearn.concepts import FiniteClass
 from dplearn.concepts import finite as module
 from dplearn.domains import DomainError, IntegerRange, Product
-from dplearn.learners.representation_sizes import sauer_bound
+from dplearn.theory.rules import sauer_bound
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

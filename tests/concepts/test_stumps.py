@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from dplearn.concepts import Conjunctions, DecisionStumps, Thresholds
 from dplearn.concepts.stumps import Stump
-from dplearn.core import cuts
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
+from dplearn.kernels import cuts
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 

@@ -31,7 +31,7 @@ from dplearn import (
 )
 from dplearn.display import privacy_card
 from dplearn.display.card import LIMITS, limits_of
-from dplearn.display.evidence import recorded_evidence
+from dplearn.display.described import recorded_evidence
 from dplearn.display.shapes import ShownCells
 from dplearn.domains import Grid, IntegerRange, Product
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score

@@ -19,7 +19,7 @@ from dplearn import (
     SubsampleAggregateClassifier,
 )
 from dplearn.display import EpsilonDisplay
-from dplearn.display.epsilon import require_all
+from dplearn.display.planning import require_all
 from dplearn.domains import IntegerRange
 from dplearn.preprocessing import PrivateQuantileTransformer
 

@@ -11,7 +11,7 @@ import dplearn
 from dplearn import mechanisms, model_selection, preprocessing, queries, releases
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.__main__ import verified_by
-from dplearn.display.evidence import Evidence, checks_of, evidence_of, recorded_evidence
+from dplearn.display.described import Evidence, checks_of, evidence_of, recorded_evidence
 from dplearn.releases.release import Released
 
 EVIDENCE = recorded_evidence()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn import ApproxDP, ZeroConcentratedDP
-from dplearn.display.guarantee_text import (
+from dplearn.display.described import (
     beliefs,
     figures,
     greatest_belief,

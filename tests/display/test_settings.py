@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from dplearn import PointClassifier, PrivacyLedger, SecretSampleClassifier
-from dplearn.display.settings import settings_of
+from dplearn.display.described import settings_of
 from dplearn.domains import Bits, Categories, IntegerRange, Product, Schema
 from dplearn.releases import cdf, stable_counts
 

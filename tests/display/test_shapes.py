@@ -17,7 +17,7 @@ from dplearn.display import ShapesDisplay
 from dplearn.display.shapes import ShownCells, scale_of, ticks_of
 from dplearn.domains import Bits, Categories, Floats, IntegerRange, Schema
 from dplearn.learners import ColumnShape
-from dplearn.learners.additive_columns import column_of
+from dplearn.learners.additive.cells import column_of
 
 RNG = np.random.default_rng(0)
 N = 3000

@@ -7,8 +7,8 @@ from string import Formatter
 
 import pytest
 
-from dplearn.display.card import PrivacyCard
-from dplearn.display.template import Table, filled_html, filled_text
+from dplearn.display.card import PrivacyCard, filled_html, filled_text
+from dplearn.display.described import Table
 
 VOID = {"meta", "br", "hr", "link", "img", "input"}
 MEAN = "<script>alert(1)</script> & \"quotes\" 'x' </style><b>\n\x1b[31m\u202e"

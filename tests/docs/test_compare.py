@@ -13,7 +13,7 @@ import pytest
 from sklearn.metrics import r2_score
 
 from dplearn.domains import Grid
-from dplearn.releases.table_plan import table_column
+from dplearn.releases.table_columns import table_column
 
 ROOT = Path(__file__).parents[2]
 ALL = ROOT / "benchmarks" / "all"

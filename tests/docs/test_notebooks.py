@@ -69,7 +69,7 @@ def test_what_is_not_public_is_found(homes):
     lines = [
         "from dplearn.audit.fits import WholeFit",
         "from dplearn.releases import cdf, median",
-        "import dplearn.core",
+        "import dplearn.kernels",
         "cdf([1], epsilon=1, random_state=0)",
         "median([1], epsilom=1)",
         "model._fit(X, y)",
@@ -78,7 +78,7 @@ def test_what_is_not_public_is_found(homes):
         "_fit",
         "cdf(random_state=)",
         "dplearn.audit.fits.WholeFit",
-        "dplearn.core",
+        "dplearn.kernels",
         "median(epsilom=)",
     ]
 

@@ -22,7 +22,7 @@ import dplearn
 from dplearn import StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes, preprocessing, releases
 from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, Grid
-from dplearn.learners.additive_losses import LogisticLoss
+from dplearn.learners.additive.losses import LogisticLoss
 from dplearn.privacy import ApproxDP, Approximate
 from dplearn.privacy.calibration import gaussian_sigma2
 from dplearn.privacy.conversion import concentrated_epsilon
@@ -276,8 +276,8 @@ def test_the_page_explains_warnings():
 def test_additive_shows_what_it_says():
     lines, scope = run("additive")
     (score,), (likely,), shape, (name, resolution) = lines[:4]
-    (fit,), (linear,), (covered,), (spread,), first, second = lines[4:10]
-    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *plans = lines[10:]
+    (fit,), (linear,), (covered,), (spread,), (events, means), first, second = lines[4:11]
+    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *plans = lines[11:]
     assert (shape, name, resolution) == (((2, 2), 2), "worst radius", 13.8)
     assert score > 0.8
     assert np.allclose(likely.sum(axis=1), 1, atol=0.02)
@@ -285,6 +285,7 @@ def test_additive_shows_what_it_says():
     assert 0.33 < linear < 0.39
     assert covered > 0.86
     assert 1.0 < spread < 1.3
+    assert np.allclose(events, means, rtol=0.3, atol=0.3)
     assert (first, second) == (("x0", pytest.approx(1.7, abs=0.11)), ("x1", 64))
     assert starts.tolist() == [-0.5, 0.5]
     assert np.allclose(effects, [-1.5, 1.5], atol=0.4)
@@ -408,9 +409,9 @@ def test_a_drawn_class_of_the_page_is_another_for_each_seed_and_the_same_for_one
     assert np.array_equal(again[0].concept_.concept.drawn.numbers, numbers)
 
 
-def test_the_mechanism_and_the_learner_that_contributing_shows_are_right():
+def test_the_mechanism_the_learner_and_the_release_that_contributing_shows_are_right():
     lines, scope = run("contributing")
-    assert lines == [(True,), ("no",), (True,)]
+    assert lines == [(True,), ("no",), (True,), (100,)]
     report, case = scope["case"].run(), scope["case"]
     assert report.n_distributions >= case.required.n_distributions
     assert report.tightness(case.claim) >= case.required.tightness

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.domains import DomainError, Floats
-from dplearn.domains.number_cells import as_numbers
+from dplearn.domains.cells import as_numbers
 
 FLOATS = Floats()
 

@@ -16,7 +16,7 @@ from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
 from dplearn.domains import Grid
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.base import SeveralOutputsClassifier, guarantee_html, refuse_parameters
-from dplearn.estimator.fit_recipe import FitRecipe
+from dplearn.estimator.recipe import FitRecipe
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
 

@@ -18,8 +18,8 @@ from dplearn import (
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.ensembles.base_estimators import quiet
 from dplearn.estimator.base import CALLBACKS
+from dplearn.estimator.base_models import quiet
 
 needs_callbacks = pytest.mark.skipif(not CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
 

@@ -12,7 +12,7 @@ from dplearn import AdditiveRegressor, LinearRegressor, PrivacyLedger, Synthetic
 from dplearn.domains import Grid, Learn
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.privacy import ApproxDP
-from dplearn.records.targets import TargetRange
+from dplearn.table.targets import TargetRange
 
 RNG = np.random.default_rng(0)
 N = 6000

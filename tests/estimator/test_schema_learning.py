@@ -32,8 +32,8 @@ from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
 from dplearn.privacy.shares import concentrated_budget, gaussian_budget
-from dplearn.records.reading import labels_assumed
 from dplearn.releases.learned_schema import SchemaRelease
+from dplearn.table.targets import labels_assumed
 
 N = 4000
 RNG = np.random.default_rng(0)

@@ -45,15 +45,14 @@ from dplearn import (
     learners,
 )
 from dplearn.audit.case import AuditCase
-from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.audit.enumeration import PrivacyReport, distribution_on
+from dplearn.audit.enumeration import PrivacyReport, distribution_on, least_exp_epsilon
 from dplearn.audit.fits import StagedFit, WholeFit
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
 from dplearn.domains import Floats, Grid
 from dplearn.estimator import PrivateClassifier
-from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.learners.votes.online import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.preprocessing import (
     CellEncoder,
@@ -65,7 +64,7 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
     PrivateStandardScaler,
 )
-from dplearn.records.reading import as_product, read_features
+from dplearn.table.features import as_product, read_features
 from tests.changed import changed_recipe
 
 

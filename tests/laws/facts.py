@@ -38,7 +38,6 @@ MODULES = (
         "concepts",
         "display",
         "domains",
-        "ensembles",
         "estimator",
         "learners",
         "mechanisms",

@@ -14,30 +14,25 @@ from dplearn.audit.cases.additive import (
     CASES,
     SIGNS,
     additive_query_case,
+    counts_gradient,
     joint_rows,
     outputs_gradient,
     signed_tables,
     with_far_noise,
 )
-from dplearn.audit.replay import replay_privacy
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by, replay_privacy
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners import (
-    additive_newton,
-    additive_outputs,
-    additive_queries,
-    additive_shapes,
-    additive_steps,
-)
-from dplearn.learners.additive_joint import JointFeatures
-from dplearn.learners.additive_losses import LogisticLoss
-from dplearn.learners.additive_outputs import OutputsLoss, outputs_query
-from dplearn.learners.additive_plan import AdditivePlan, Bits
-from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_query
+from dplearn.learners.additive import losses, queries, start, steps
+from dplearn.learners.additive.losses import LogisticLoss, OutputsLoss
+from dplearn.learners.additive.model import JointFeatures
+from dplearn.learners.additive.plan import AdditivePlan, Bits
+from dplearn.learners.additive.poisson import PoissonLoss
+from dplearn.learners.additive.queries import Rows, mass_query, moment_query, outputs_query, residual_query
 from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.queries import CentralOracle, Examples, VectorQuery
-from dplearn.queries.private_oracles import COUNT_SHARE
+from dplearn.queries import CentralOracle, LabelledRows, VectorQuery
+from dplearn.queries.oracle import COUNT_SHARE
+from dplearn.table.targets import STEPS
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
@@ -55,7 +50,9 @@ def excess(case):
 
 def share_moved(query, one, other):
     """By what share of the bound on its Euclidean length a query's totals of two records differ."""
-    totals = [query.total(Examples(np.array([cells], np.int16), np.array([y]))) for cells, y in (one, other)]
+    totals = [
+        query.total(LabelledRows(np.array([cells], np.int16), np.array([y]))) for cells, y in (one, other)
+    ]
     move = (totals[0] - totals[1]).astype(object)
     return math.sqrt((move**2).sum() / query.squared_l2)
 
@@ -99,20 +96,20 @@ def test_residuals_with_noise_for_an_added_record_break_the_claim(monkeypatch):
 def test_whole_fits_of_numbers_with_noise_for_an_added_record_break_the_claim(monkeypatch):
     case = OnePair.of(BY_NAME["additive_numbers_masses"], ((("a", -1.0),), (("b", -1.0),)))
     assert 0.8 < excess(case) <= 1
-    right = additive_queries.mass_query
+    right = queries.mass_query
 
     def half(rows):
         query = right(rows)
         query.l1 //= 2
         return query
 
-    monkeypatch.setattr(additive_shapes, "mass_query", half)
+    monkeypatch.setattr(start, "mass_query", half)
     assert excess(case.with_fit(case.fit)) > 1.5
 
 
 def at_the_whole_price(reach):
     """Return a query whose noise is for the residuals of one label, not for those of all together."""
-    right = additive_outputs.outputs_query
+    right = queries.outputs_query
 
     def query(rows, residuals, sizes, **known):
         return right(rows, residuals, sizes, **{**known, "reach": reach})
@@ -126,30 +123,25 @@ def test_masses_once_and_the_sums_of_each_output_at_the_whole_price_break_the_cl
     step = OnePair.of(BY_NAME["additive_outputs_step"], pair)
     assert 0.99 < excess(shapes) <= 1
     assert 0.99 < excess(step) <= 1
-    monkeypatch.setattr(additive_newton, "outputs_query", at_the_whole_price(HALF.reach))
+    monkeypatch.setattr(queries, "outputs_query", at_the_whole_price(HALF.reach))
     assert excess(step.with_fit(step.fit)) > 1.9
-    right = additive_shapes.residual_query
+    right = start.residual_query
 
     def query(rows, residuals, *, n_outputs, reach, bits):
         return right(rows, residuals, n_outputs=n_outputs, reach=reach // n_outputs, bits=bits)
 
-    monkeypatch.setattr(additive_shapes, "residual_query", query)
+    monkeypatch.setattr(start, "residual_query", query)
     assert excess(shapes.with_fit(shapes.fit)) > 1.9
 
 
 def test_histograms_of_labels_at_the_whole_price_of_their_query_are_refused_by_the_oracle(monkeypatch):
     def ask_base(loss, oracle, share):
-        asked = [each.base_query() for each in loss.outputs]
-        for place, query in enumerate(asked):
-            query._function = lambda records, place=place: records.y[:, place]
-        return loss.joined(
-            [each.base(oracle.ask(query, share)[0]) for each, query in zip(loss.outputs, asked, strict=True)]
-        )
+        return loss.base([oracle.ask(query, share)[0] for query in loss.base_queries()])
 
     learner = AdditiveClassifier(delta=0, domain=[Categories(["a"])], classes=[0, 1], random_state=0)
     X, Y = np.array([["a"]] * 4, dtype=object), np.array([[0, 1], [1, 0], [0, 0], [1, 1]])
     learner.fit(X, Y)
-    monkeypatch.setattr(additive_outputs.OutputsLoss, "ask_base", ask_base)
+    monkeypatch.setattr(losses.OutputsLoss, "ask_base", ask_base)
     with pytest.raises(BudgetExceededError, match="remaining budget"):
         learner.fit(X, Y)
 
@@ -176,7 +168,7 @@ def test_residuals_of_many_labels_that_are_rounded_to_longer_ones_move_sums_too_
 
     ends = ([0], (0,) * k), ([0], (1,) * k)
     assert share_moved(query(), *ends) <= 1
-    monkeypatch.setattr(additive_outputs, "_towards_zero", lambda products, _: np.sign(products))
+    monkeypatch.setattr(queries, "_towards_zero", lambda products, _: np.sign(products))
     assert share_moved(query(), *ends) > 1.5
 
 
@@ -273,7 +265,7 @@ def test_lengths_that_are_taken_before_rounding_move_sums_too_far(monkeypatch):
 def test_distances_of_masses_that_are_taken_before_rounding_move_them_too_far(monkeypatch):
     ends = ([0], 0), ([1], 0)
     assert share_moved(mass_query(rounded(1.0)), *ends) == 1
-    monkeypatch.setattr(additive_queries, "_widest", lambda *_: int(4 * (LONG[0] ** 2).sum()))
+    monkeypatch.setattr(queries, "_widest", lambda *_: int(4 * (LONG[0] ** 2).sum()))
     assert share_moved(mass_query(rounded(1.0)), *ends) > 1.5
 
 
@@ -294,7 +286,7 @@ def test_residuals_that_are_rounded_to_longer_ones_move_sums_too_far(monkeypatch
 
     ends = ([0], 0), ([0], 1)
     assert share_moved(query(), *ends) <= 1
-    monkeypatch.setattr(additive_queries, "_rounded", lambda products, *_: np.sign(products))
+    monkeypatch.setattr(queries, "_rounded", lambda products, *_: np.sign(products))
     assert share_moved(query(), *ends) > 1.5
 
 
@@ -313,6 +305,17 @@ def test_residuals_that_are_not_clipped_move_sums_too_far():
     ends = ([0], 1), ([1], 1)
     assert share_moved(query(HALF), *ends) == 1
     assert share_moved(query(LogisticLoss(Fraction(1))), *ends) == 2
+
+
+def test_residuals_of_counts_that_are_not_clipped_break_the_claim():
+    case = OnePair.of(BY_NAME["additive_counts"], (((0, STEPS),), ((2, -STEPS),)))
+    assert 0.99 < excess(case) <= 1
+    loss = PoissonLoss(mean=STEPS // 2, scale=STEPS // 2)
+    loss.reach = 1 << 20
+    # The oracle keeps sums within n of them, so that of one record alone it hides the mistake.
+    universe = ((0, STEPS), (2, -STEPS))
+    for query, least, most in ((counts_gradient, 0.99, 1), (lambda: counts_gradient(loss), 1.9, math.inf)):
+        assert least < excess(additive_query_case("counts", query, universe, n=2)) <= most
 
 
 @pytest.mark.parametrize("weights", [(5, 10), (7, 7)])
@@ -450,7 +453,7 @@ def test_plans_that_depend_on_the_table_break_replay(name):
 
 def test_masses_that_are_counted_in_the_data_break_replay(monkeypatch):
     """With exact masses the norms of rows, and so the noise, depend on the records."""
-    right = additive_shapes.mass_query
+    right = start.mass_query
 
     def spied(rows):
         query = right(rows)
@@ -468,12 +471,12 @@ def test_masses_that_are_counted_in_the_data_break_replay(monkeypatch):
             return query
 
     assert replayed(AdditiveClassifier, ["c", 7.0]) == ()
-    monkeypatch.setattr(additive_shapes, "mass_query", spied)
+    monkeypatch.setattr(start, "mass_query", spied)
     assert replayed(AdditiveClassifier, ["c", 7.0])
 
 
 def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_records(monkeypatch):
-    right = additive_shapes.ask_masses
+    right = start.ask_masses
 
     def exact(oracle, plan):
         _, variance = right(oracle, plan)
@@ -486,7 +489,7 @@ def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_rec
         return [mass / mass.sum() for mass in found], variance
 
     assert not outcomes_differ()
-    monkeypatch.setattr("dplearn.learners.additive_steps.ask_masses", exact)
+    monkeypatch.setattr("dplearn.learners.additive.steps.ask_masses", exact)
     # The tables of the later queries differ, and their bounds with them.
     assert outcomes_differ()
 
@@ -521,7 +524,7 @@ def released(learner):
 
 
 def test_landmarks_that_are_records_are_published(monkeypatch):
-    right = additive_steps._refined
+    right = steps._refined
 
     def refined(oracle, plan, base, shapes, copulas):
         with oracle._account.use() as account:
@@ -533,7 +536,7 @@ def test_landmarks_that_are_records_are_published(monkeypatch):
     settings = {"interactions": True, "epsilon": 1000}
     assert twins(**settings)[0].interactions_.features.size > 2
     assert not outcomes_differ(**settings)
-    monkeypatch.setattr(additive_steps, "_refined", refined)
+    monkeypatch.setattr(steps, "_refined", refined)
     assert outcomes_differ(**settings)
 
 
@@ -586,7 +589,7 @@ def test_noise_that_is_used_twice_breaks_the_claim():
 
     def fit(rows, dice, changed=lambda dice: dice):
         table = np.array(rows)
-        records = Examples(table[:, :-1].astype(np.int16), table[:, -1])
+        records = LabelledRows(table[:, :-1].astype(np.int16), table[:, -1])
         oracle = CentralOracle(records, privacy=ApproxDP(1), dice=changed(dice))
         first = oracle.ask(label_query(), half)[0].means
         margins = np.array([[1 << 14], [0], [-1 << 14]])
@@ -620,7 +623,7 @@ def test_shares_above_1_break_the_claim_of_an_oracle_that_does_not_count(monkeyp
 
     def twice(rows, dice, share):
         table = np.array(rows)
-        records = Examples(table[:, :-1].astype(np.int16), table[:, -1])
+        records = LabelledRows(table[:, :-1].astype(np.int16), table[:, -1])
         answers = [
             CentralOracle(records, privacy=ApproxDP(1), dice=dice).ask(label_query(), share)[0].means.tolist()
             for _ in range(2)

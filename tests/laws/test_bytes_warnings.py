@@ -18,7 +18,7 @@ import dplearn
 from dplearn.domains import (
     Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange, Product, Schema
 )
-from dplearn.records.reading import read_labels
+from dplearn.table.targets import read_labels
 from dplearn.mechanisms import stable_histogram
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder

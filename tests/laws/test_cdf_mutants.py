@@ -11,8 +11,8 @@ from dplearn.audit import enumerate_privacy, least_exp_epsilon
 from dplearn.audit.cases import distribution as cdf_cases
 from dplearn.audit.cases.distribution import CASES, released
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
-from dplearn.core.intervals import children_of, counted, sorted_codes, whole
+from dplearn.kernels.exact import at_most_exp
+from dplearn.kernels.intervals import children_of, counted, sorted_codes, whole
 from dplearn.mechanisms.noisy_counts import laplace_counts, tree_counts
 from dplearn.privacy import ApproxDP
 from dplearn.releases.cdf_errors import TreePlan

@@ -14,10 +14,9 @@ from sklearn.base import clone, is_regressor
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier, releases
 from dplearn.domains import Categories, Grid, IntegerRange, Schema
 from dplearn.preprocessing import PrivateStandardScaler
-from dplearn.records import groups
-from dplearn.records import table as tables
-from dplearn.records.part import digest_of
-from dplearn.records.passes import PartsChangedError
+from dplearn.table import groups
+from dplearn.table import table as tables
+from dplearn.table.passes import PartsChangedError, digest_of
 from tests.laws.conftest import TRANSFORMERS
 from tests.laws.test_groups import given_to
 from tests.laws.test_groups_of_parts import framed

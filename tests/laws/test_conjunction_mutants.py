@@ -6,13 +6,13 @@ import pytest
 from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases.conjunction import CASES as CONJUNCTION_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
-from dplearn.learners import conjunction
+from dplearn.kernels.exact import at_most_exp
+from dplearn.learners.counts import conjunction
 from dplearn.privacy import ApproxDP
 from dplearn.queries import HistogramQuery, randomizers
 from dplearn.queries.noise import CentralNoise
 from dplearn.queries.randomizers import CategoryRandomizer
-from dplearn.records.reading import read_labels
+from dplearn.table.targets import read_labels
 from tests.laws.oracle_mistakes import the_whole_budget_for_each
 
 CASES = {case.name: case for case in CONJUNCTION_CASES}

@@ -15,9 +15,9 @@ from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.fits import StagedFit, WholeFit, refitted
-from dplearn.core.exact import at_most_exp
 from dplearn.domains import IntegerRange
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
+from dplearn.kernels.exact import at_most_exp
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.theory import representation_value
 from tests.laws.test_enumeration import LIKE_OTHERS, ONE_PAIR

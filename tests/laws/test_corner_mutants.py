@@ -4,7 +4,7 @@ import pytest
 
 from dplearn.audit.cases import CASES
 from dplearn.concepts import corners
-from dplearn.learners import generic
+from dplearn.learners.rules import generic
 from tests.laws.conftest import OnePair
 
 

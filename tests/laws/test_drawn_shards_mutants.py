@@ -14,10 +14,9 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.drawn_shards import AskedVotes, drawn_case
 from dplearn.audit.cases.ensembles import Extreme
 from dplearn.chance import PublicStream
-from dplearn.ensembles import aggregators
-from dplearn.ensembles.ensemble import Ensemble
-from dplearn.learners import ensembles
-from dplearn.learners.ensembles import EnsembleClassifier
+from dplearn.learners.votes import aggregators, recipe
+from dplearn.learners.votes.online import Ensemble
+from dplearn.learners.votes.recipe import VotesFit
 from tests.laws.conftest import OnePair
 
 
@@ -43,7 +42,7 @@ ONE_MORE = ((0, 1), (0,))
 
 
 def shards_of(mistaken):
-    return lambda patch: patch.setattr(ensembles, "drawn_shards", mistaken)
+    return lambda patch: patch.setattr(recipe, "drawn_shards", mistaken)
 
 
 def equal_chunks(n, k, dice):
@@ -79,48 +78,45 @@ def half_of_the_noise(patch):
 
 
 def a_count_for_nothing(patch):
-    shares = ensembles.counted_shares
-    patch.setattr(ensembles, "counted_shares", lambda cost, **how: (shares(cost, **how)[0], cost))
+    shares = recipe.shares_with_count
+    patch.setattr(recipe, "shares_with_count", lambda cost, **how: (shares(cost, **how)[0], cost))
 
 
 def the_true_number(patch):
-    patch.setattr(ensembles, "noisy_count", lambda n, *_, **__: n)
+    patch.setattr(recipe, "noisy_count", lambda n, *_, **__: n)
 
 
 def teachers_for_the_true_number(patch):
     """The estimate is published, and the teachers are as many as records."""
-    counted = EnsembleClassifier._counted
+    counted = VotesFit._counted
 
     def found(model, plan, n, dice):
         counted(model, plan, n, dice)
         return plan.for_count(n)
 
-    patch.setattr(EnsembleClassifier, "_counted", found)
+    patch.setattr(VotesFit, "_counted", found)
 
 
 def lengths_left_behind(patch):
-    published = AskedVotes._published
-    lessons = AskedVotes._drawn_lessons
+    cut_of, published, sizes = VotesFit._cut, VotesFit._published, []
 
-    def kept(model, rows, plan, dice):
-        found, given = lessons(model, rows, plan, dice)
-        model.shard_sizes_ = [len(each) for each in given["shards"]]
-        return found, given
+    def kept(fit, rows, plan, dice):
+        plan, cut = cut_of(fit, rows, plan, dice)
+        sizes[:] = [len(each) for each in cut["shards"]]
+        return plan, cut
 
-    patch.setattr(AskedVotes, "_drawn_lessons", kept)
-    patch.setattr(
-        AskedVotes, "_published", lambda model, plan: published(model, plan) | {"sizes_": model.shard_sizes_}
-    )
+    patch.setattr(VotesFit, "_cut", kept)
+    patch.setattr(VotesFit, "_published", lambda fit, plan: published(fit, plan) | {"sizes_": list(sizes)})
 
 
 def silent_without_records(patch):
     """An ensemble with an empty shard refuses to answer."""
     answer = Ensemble.answer
 
-    def refusing(self, queries, *how):
+    def refusing(self, queries, n_bins=None):
         if None in self.teachers:
             raise RuntimeError("a shard is empty")
-        return answer(self, queries, *how)
+        return answer(self, queries, n_bins)
 
     patch.setattr(Ensemble, "answer", refusing)
 

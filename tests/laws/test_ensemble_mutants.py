@@ -17,14 +17,14 @@ import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
+from dplearn.audit.enumeration import exact_distribution, least_exp_epsilon
 from dplearn.audit.fits import run_on
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes
-from dplearn.ensembles import aggregators, ensemble, teachers, worker_pool
-from dplearn.ensembles.asking import Answers, Labels, QueriesExhaustedError
-from dplearn.learners import ensembles, knowledge_transfer
-from dplearn.learners.ensembles import EnsembleClassifier
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes
+from dplearn.learners.votes import aggregators, asked, recipe, teachers, worker_pool
+from dplearn.learners.votes.aggregators import Answers, QueriesExhaustedError
+from dplearn.learners.votes.asked import Labels
+from dplearn.learners.votes.recipe import VotesFit
 from dplearn.privacy import ApproxDP, OneTimeState
 
 TAIL_BITS = 40  # no infinity is one because a tape ends: what it leaves out gives epsilons above 20
@@ -75,12 +75,8 @@ def put_in(monkeypatch, changes):
         monkeypatch.setattr(place, name, wrong)
 
 
-REAL_LESSONS, REAL_LABELS, REAL_TRAINED = (
-    EnsembleClassifier._lessons,
-    ensembles.read_labels,
-    teachers._trained,
-)
-REAL_TALLY, REAL_ANSWERED, REAL_TEACH = ensemble.tally, aggregators.answered, knowledge_transfer.teach
+REAL_CUT, REAL_LABELS, REAL_TRAINED = VotesFit._cut, recipe.read_labels, teachers._trained
+REAL_TALLY, REAL_ANSWERED, REAL_TEACH = asked.tally, aggregators.answered, asked.teach
 
 
 # How records are cut
@@ -93,13 +89,14 @@ def overlapping(n, k, stream):
 
 
 def cut_by(order_of):
-    """Lessons whose shards are cut from an order that the records decide."""
+    """Shards that are cut from an order that the records decide."""
 
-    def lessons(model, records, plan):
+    def cut(fit, records, plan, dice):
         order = np.array_split(order_of(records, plan.n_teachers), plan.n_teachers)
-        return REAL_LESSONS(model, records, plan) | {"shards": order}
+        plan, found = REAL_CUT(fit, records, plan, dice)
+        return plan, found | {"shards": order}
 
-    return lessons
+    return cut
 
 
 def stratified(records, n_teachers):
@@ -150,12 +147,12 @@ class OfTheWholeTable:
     """A shard with one label teaches the commonest label of all records."""
 
     @property
-    def lessons(self):
-        def lessons(model, records, plan):
+    def cut(self):
+        def cut(fit, records, plan, dice):
             self.labels = records.y
-            return REAL_LESSONS(model, records, plan)
+            return REAL_CUT(fit, records, plan, dice)
 
-        return lessons
+        return cut
 
     def trained(self, estimator, rows, labels, seed):
         alike = len(set(labels.tolist())) < 2
@@ -173,18 +170,18 @@ def warning(estimator, rows, labels, seed):
 
 #: From each mistake to what is put in the place of what, the labels of the universe, and neighbours.
 MISTAKES = {
-    "overlapping shards": ([(ensembles, "shards", overlapping)], "abc", ("221200", "221202")),
+    "overlapping shards": ([(recipe, "shards", overlapping)], "abc", ("221200", "221202")),
     "shards stratified by label": (
-        [(EnsembleClassifier, "_lessons", cut_by(stratified))],
+        [(VotesFit, "_cut", cut_by(stratified))],
         "ababab",
         ("104523", "004523"),
     ),
     "shards of records sorted by value": (
-        [(EnsembleClassifier, "_lessons", cut_by(sorted_by_value))],
+        [(VotesFit, "_cut", cut_by(sorted_by_value))],
         "ababab",
         ("342335", "342332"),
     ),
-    "a distance that moves by 2": ([(ensemble, "tally", gap_less_one)], "abc", ("121020", "221020")),
+    "a distance that moves by 2": ([(asked, "tally", gap_less_one)], "abc", ("121020", "221020")),
     "declined labels from the votes": (
         [(aggregators, "answered", declined_by_votes)],
         "abc",
@@ -195,9 +192,9 @@ MISTAKES = {
         "abc",
         ("110021", "010021"),
     ),
-    "labels from the data": ([(ensembles, "read_labels", found_labels)], "abc", ("001000", "021000")),
+    "labels from the data": ([(recipe, "read_labels", found_labels)], "abc", ("001000", "021000")),
     "a label of the whole table for a shard of one class": (
-        [(EnsembleClassifier, "_lessons", WHOLE.lessons), (teachers, "_trained", WHOLE.trained)],
+        [(VotesFit, "_cut", WHOLE.cut), (teachers, "_trained", WHOLE.trained)],
         "abc",
         ("012120", "012110"),
     ),
@@ -328,7 +325,7 @@ class RawVotes:
 def test_a_student_of_raw_votes_has_infinite_epsilon(monkeypatch):
     pair, raw = ("110121", "110221"), RawVotes()
     assert exact_epsilon(transferred(), pair) <= EPSILON
-    put_in(monkeypatch, [(knowledge_transfer, name, getattr(raw, name)) for name in ("tally", "teach")])
+    put_in(monkeypatch, [(asked, name, getattr(raw, name)) for name in ("tally", "teach")])
     assert exact_epsilon(transferred(), pair) == math.inf
 
 
@@ -337,5 +334,5 @@ def test_shards_that_see_a_label_twice_have_infinite_epsilon(monkeypatch):
     fit = partial(transferred, "ab", protects="labels", random_state=0)
     pair = "010000", "110000"
     assert exact_epsilon(fit(), pair) == 2.91
-    monkeypatch.setattr(ensembles, "shards", overlapping)
+    monkeypatch.setattr(recipe, "shards", overlapping)
     assert exact_epsilon(fit(), pair) == math.inf

@@ -10,10 +10,10 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.additive import ADDITIVE_REPLAYS
 from dplearn.audit.cases.ensembles import LONG_CASES
 from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS
-from dplearn.audit.distributions import observe
+from dplearn.audit.enumeration import observe
 from dplearn.audit.fits import WholeFit
 from dplearn.chance import SeededDice
-from dplearn.ensembles.aggregators import AGGREGATIONS
+from dplearn.learners.votes.aggregators import AGGREGATIONS
 from tests.laws.conftest import OnePair
 
 #: Like others that run with every change, but for the aggregation, or the number of labels or bits; or whole

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from dplearn.audit import enumerate_privacy
-from dplearn.audit.distributions import exact_distribution
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio, exp_bounds
+from dplearn.audit.enumeration import exact_distribution
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, Composition, PureDP
-from dplearn.privacy.theorems import basic, optimal_homogeneous
+from dplearn.privacy.composition import basic, optimal_homogeneous
 from dplearn.theory import published_max_abstentions, published_setting
 
 DELTAS = (0.1, 0.01, 1e-4, 1e-6, 1e-9, 1e-12)

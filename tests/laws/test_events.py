@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dplearn.privacy import EVENTS, Composition, Event, Gaussian, PureDP, compose
-from dplearn.privacy.theorems import THEOREMS, least_epsilon
+from dplearn.privacy.composition import THEOREMS, least_epsilon
 
 ORDERS = np.array([1.0001, 1.5, 2, 10, 63.5, 1000, 1e6])
 DELTAS = [Fraction(x) for x in ("1e-12", "1e-6", "1e-3", "0.5")]

@@ -11,9 +11,9 @@ import pytest
 from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.concepts import FiniteClass
-from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
+from dplearn.kernels.exact import at_most_exp, decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger_storage
-from dplearn.privacy.base import amounts, with_amounts
+from dplearn.privacy.guarantees import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter
 
 QUESTIONS = 8

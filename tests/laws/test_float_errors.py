@@ -14,7 +14,6 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn import releases
 from dplearn.chance import SeededDice
-from dplearn.core.float_errors import IgnoresFloatErrors
 from dplearn.domains import (
     Bits,
     Categories,
@@ -26,19 +25,10 @@ from dplearn.domains import (
     Product,
     Schema,
 )
+from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.model_selection import private_score
-from dplearn.queries import (
-    HistogramQuery,
-    MeanQuery,
-    Request,
-    VectorQuery,
-    central,
-    local,
-    on_grid,
-    population,
-    run_locally,
-    simulate_locally,
-)
+from dplearn.queries import HistogramQuery, MeanQuery, VectorQuery, central, local, on_grid, population
+from dplearn.theory import Request, run_locally, simulate_locally
 
 EDGES = np.array([0.0, -0.0, 5e-324, -5e-324, 1e-308, -1e-308, 1.0, -1.0, 1.7e308, -1.7e308, 1e300, 2.0**63])
 ENDS = np.array([-(2**63), 2**63 - 1, 0, 1, -1, 2**53 + 1])

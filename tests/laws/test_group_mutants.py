@@ -8,11 +8,11 @@ import pytest
 
 from dplearn.audit.cases.groups import CASES as GROUP_CASES
 from dplearn.fit import execute
-from dplearn.learners import ensembles
+from dplearn.learners.votes import recipe
 from dplearn.privacy import ApproxDP
 from dplearn.queries.noise import CentralNoise
-from dplearn.records.groups import SHIFTS, grouping_of, grouping_of_codes
-from dplearn.records.table import Held, Table
+from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
+from dplearn.table.table import InMemory, Table
 from tests.laws.conftest import OnePair
 
 grouped = sys.modules["dplearn.releases.grouped"]  # the package has a function of this name
@@ -34,7 +34,7 @@ def a_group_in_several_shards(monkeypatch):
         places = np.arange(len(grouping.members))
         return [places[each :: len(shards)] for each in range(len(shards))]
 
-    monkeypatch.setattr(ensembles, "rows_of_shards", spread)
+    monkeypatch.setattr(recipe, "rows_of_shards", spread)
 
 
 def rows_chosen_within_each_part(monkeypatch):
@@ -56,7 +56,7 @@ def rows_chosen_within_each_part(monkeypatch):
 def all_values_released(monkeypatch):
     def read_groups(recipe, X, y, groups):
         facts, rows = recipe.read(X, y)
-        return facts, Table(Held(rows)), facts.n_samples
+        return facts, Table(InMemory(rows)), facts.n_samples
 
     monkeypatch.setattr(execute, "_read_groups", read_groups)
 

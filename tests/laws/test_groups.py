@@ -8,14 +8,14 @@ from sklearn.pipeline import make_pipeline
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
 from dplearn.audit.fits import ready
 from dplearn.domains import Grid
-from dplearn.ensembles.public_data import PublicData
 from dplearn.estimator import PrivateEstimator
+from dplearn.estimator.public_data import PublicData
 from dplearn.fit.relation import GROUPS
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.queries.noise import CentralNoise
-from dplearn.records import groups
+from dplearn.table import groups
 
 
 def grouped(X, y, ids):
@@ -175,10 +175,11 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
     ):
         more = {} if isinstance(model, SubsampleAggregateClassifier) else {"X_public": public}
         fit = ready(model, X, y, groups=ids, **more)
-        lessons = model._lessons(fit.summary, fit.plan)
-        assert lessons["base"] == 25  # groups of a shard; the lengths of shards are private
-        assert np.sort(np.concatenate(lessons["shards"])).tolist() == list(range(2000))
-        sets = [set(ids[shard].tolist()) for shard in lessons["shards"]]
+        recipe = model._recipe(reproducible=False)
+        _, cut = recipe._cut(fit.summary, fit.plan, dice=None)
+        assert cut["base"] == 25  # groups of a shard; the lengths of shards are private
+        assert np.sort(np.concatenate(cut["shards"])).tolist() == list(range(2000))
+        sets = [set(ids[shard].tolist()) for shard in cut["shards"]]
         assert sum(map(len, sets)) == len(set(ids.tolist()))
         sizes = [len(each) for each in sets]
         assert max(sizes) - min(sizes) <= 1

@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from dplearn import AdditiveRegressor, StatisticalQueryNaiveBayes
 from dplearn.domains import Grid
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee

@@ -8,7 +8,7 @@ import pytest
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.incremental import incremental_naive_bayes
 from dplearn.estimator.incremental import Incremental
-from dplearn.learners import naive_bayes
+from dplearn.learners.counts import naive_bayes
 from dplearn.queries import noise as queries_noise
 from tests.laws.conftest import OnePair, rows_asked
 

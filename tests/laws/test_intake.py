@@ -9,15 +9,16 @@ import pandas as pd
 import polars as pl
 import pytest
 
-import dplearn.core.cuts
 import dplearn.estimator.base
+import dplearn.kernels.cuts
 from dplearn import ApproxDP, ExponentialMechanismClassifier
 from dplearn.audit import enumerate_privacy
 from dplearn.audit.cases import CASES
 from dplearn.chance import SystemDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
 from dplearn.preprocessing import CellEncoder
-from dplearn.records.reading import read_features, read_labels
+from dplearn.table.features import read_features
+from dplearn.table.targets import read_labels
 
 BIG = 2**53
 INTEGERS = IntegerRange(0, 2**60)
@@ -180,7 +181,7 @@ def test_cells_of_any_kind_have_a_code_where_any_kind_is_declared(domain, cell):
 @pytest.mark.nightly
 def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
     case = CASES["small_classifier"]
-    monkeypatch.setattr(dplearn.core.cuts, "_is_dense", lambda size, n: False)
+    monkeypatch.setattr(dplearn.kernels.cuts, "_is_dense", lambda size, n: False)
     sorted_route = case.with_fit(case.fit)
     assert sorted_route.digest() == case.frozen()["digest"]
     assert sorted_route.run().keeps(case.claim)
@@ -239,7 +240,7 @@ def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, columns, m
 
 @pytest.mark.nightly
 def test_two_to_the_64_cuts_are_counted_without_overflow():
-    histogram = dplearn.core.cuts.ErrorHistogram(0)
+    histogram = dplearn.kernels.cuts.ErrorHistogram(0)
     cuts = np.full(1 << 16, (1 << 32) - 1, dtype=np.uint64)
     for _ in range(1500):
         histogram.add(np.zeros(1 << 16, dtype=np.int64), cuts)

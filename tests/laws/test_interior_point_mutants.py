@@ -12,7 +12,7 @@ from dplearn.audit.cases.interior_point import CASES as INTERIOR_POINT_CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
-from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import choosing, interior_point
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP

@@ -32,8 +32,8 @@ from dplearn import (
 from dplearn.concepts import FiniteClass, Thresholds
 from dplearn.display import PrivateRocCurveDisplay
 from dplearn.domains import IntegerRange, Product
-from dplearn.ensembles import PublicData
-from dplearn.ensembles.dry_run import MANY_ROWS
+from dplearn.estimator.base_models import MANY_ROWS
+from dplearn.estimator.public_data import PublicData
 from dplearn.model_selection import (
     PrivateScorer,
     PrivateSearchCV,

@@ -10,8 +10,8 @@ import pytest
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases import learned_schema as cases
-from dplearn.core.ranks import SortedCodes
 from dplearn.domains import Learn
+from dplearn.kernels.ranks import SortedCodes
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
 from dplearn.releases import SyntheticTable, schema_fits

@@ -8,9 +8,9 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.line import line_case
 from dplearn.audit.enumeration import distribution_on
 from dplearn.concepts import lines as concepts
-from dplearn.core.exact import exp_bounds
-from dplearn.learners import line
-from dplearn.learners.line import LineClassifier
+from dplearn.kernels.exact import exp_bounds
+from dplearn.learners.rules import line
+from dplearn.learners.rules.line import LineClassifier
 from dplearn.privacy import ApproxDP
 from tests.laws.conftest import OnePair
 

@@ -11,8 +11,8 @@ from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS, UNIVERSE
 from dplearn.audit.fits import ready
 from dplearn.learners.linear import regression
 from dplearn.learners.linear.regression import target_moments_query
-from dplearn.queries import Examples, VectorQuery
-from dplearn.records.targets import STEPS, TargetRange
+from dplearn.queries import LabelledRows, VectorQuery
+from dplearn.table.targets import STEPS, TargetRange
 from tests.changed import with_recipe
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
 
@@ -126,7 +126,7 @@ def test_a_length_that_the_longest_row_sets_moves_them_too_far():
     def of_data(own):
         def summarize(self, rows, plan):
             longest = np.abs(rows.X).max()
-            return own(self, Examples(rows.X / longest, rows.y), plan)
+            return own(self, LabelledRows(rows.X / longest, rows.y), plan)
 
         return summarize
 

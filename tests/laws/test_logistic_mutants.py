@@ -20,7 +20,7 @@ from dplearn.learners.linear import logistic_queries as queries
 from dplearn.learners.linear.logistic_queries import mean_row_query, moments_query
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples, VectorQuery
+from dplearn.queries import CentralOracle, LabelledRows, VectorQuery
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
 from tests.learners.logistic_plans import plan_of
 
@@ -46,7 +46,7 @@ def answered(asked, n, universe, replaced=None):
     def fit(rows, dice):
         table = np.array(rows)[:, :-1]
         scaled = plan.rows(table) if replaced is None else replaced(table)
-        oracle = CentralOracle(Examples(scaled, np.zeros(n)), privacy=ApproxDP(1), dice=dice)
+        oracle = CentralOracle(LabelledRows(scaled, np.zeros(n)), privacy=ApproxDP(1), dice=dice)
         return str(oracle.ask(asked(plan))[0].means.round(6).tolist()), None
 
     return logistic_plan_case("answered", plan, universe, n).with_fit(fit)

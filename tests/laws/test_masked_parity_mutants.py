@@ -12,10 +12,11 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.masked_parity import CASES as MASKED_PARITY_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
-from dplearn.learners import masked_parity
-from dplearn.learners.masked_parity import MaskedParityClassifier
-from dplearn.queries import CentralOracle, LocalOracle, MeanQuery, factories
+from dplearn.kernels.exact import at_most_exp
+from dplearn.learners.parity import masked
+from dplearn.learners.parity.masked import MaskedParityClassifier
+from dplearn.queries import CentralOracle, LocalOracle, MeanQuery
+from dplearn.queries import oracle as oracle
 from dplearn.queries.noise import CentralNoise, LocalNoise
 
 CASES = {case.name: case for case in MASKED_PARITY_CASES}
@@ -121,14 +122,14 @@ MISTAKES = {
 def test_a_mistake_in_an_oracle_breaks_the_claim(mistake, monkeypatch):
     name, case, pair = MISTAKES[mistake]
     assert keeps(case, pair)
-    monkeypatch.setattr(factories, name, mistake)
+    monkeypatch.setattr(oracle, name, mistake)
     assert not keeps(case, pair)
 
 
 def test_twice_the_epsilon_for_cells_is_seen(monkeypatch):
     pair = ((PLAIN, SHOWN), (SHOWN, SHOWN))
     assert keeps(LOCAL_CELLS, pair)
-    monkeypatch.setattr(factories, "LocalOracle", DoubleReports)
+    monkeypatch.setattr(oracle, "LocalOracle", DoubleReports)
     assert not keeps(LOCAL_CELLS, pair)
 
 
@@ -140,7 +141,7 @@ def test_signs_beyond_their_bounds_break_the_claim(monkeypatch):
             return 3 * super().inputs(records)
 
     assert keeps(CENTRAL, pair)
-    monkeypatch.setattr(masked_parity, "MeanQuery", Tripled)
+    monkeypatch.setattr(masked, "MeanQuery", Tripled)
     assert not keeps(CENTRAL, pair)
 
 
@@ -149,7 +150,7 @@ def test_all_of_epsilon_for_each_round_is_no_more_than_a_record_of_one_bit_costs
     # So the claim holds if each round has all of epsilon, which the oracle's accounts do not know.
     for pair in (((OTHER, SHOWN), (SHOWN, SHOWN)), ((PLAIN, SHOWN), (SHOWN, SHOWN))):
         with monkeypatch.context() as patched:
-            patched.setattr(factories, "CentralOracle", AllToEach)
+            patched.setattr(oracle, "CentralOracle", AllToEach)
             assert keeps(CENTRAL, pair)
 
 

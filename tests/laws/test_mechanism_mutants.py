@@ -15,9 +15,9 @@ from dplearn.audit import Mutant, how_caught
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.mechanisms import MECHANISM_FITS
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio, exp_bounds, selection_ratio
-from dplearn.core.votes import plurality
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio, exp_bounds, selection_ratio
+from dplearn.kernels.votes import plurality
 from dplearn.mechanisms import (
     choosing_mechanism,
     gaussian_counts,
@@ -26,9 +26,8 @@ from dplearn.mechanisms import (
     report_noisy_max,
     stable_histogram,
 )
-from dplearn.mechanisms.noisy_max import costs_of_candidates
+from dplearn.mechanisms.noisy_max import costs_of_candidates, epsilon_candidates
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.noisy_max import epsilon_candidates
 from dplearn.theory import choosing_threshold, stable_histogram_threshold, truth_probability
 from tests.laws.conftest import OnePair
 

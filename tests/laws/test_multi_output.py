@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone, is_regressor
 
 from dplearn import PrivacyLedger, PrivateMultiOutputClassifier
-from dplearn.learners.online import OnlineEnsembleClassifier
+from dplearn.learners.votes.online import OnlineEnsembleClassifier
 
 
 def is_refused(classifier):

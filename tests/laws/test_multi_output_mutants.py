@@ -7,8 +7,8 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PrivateMultiO
 from dplearn.audit.cases.multi_output import CASES as MULTI_OUTPUT_CASES
 from dplearn.audit.cases.search import OneAnswerFit
 from dplearn.domains import DomainError, IntegerRange
-from dplearn.learners import multi_output
-from dplearn.learners.multi_output import MultiOutputFit
+from dplearn.learners.several import multi_output
+from dplearn.learners.several.multi_output import MultiOutputFit
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 

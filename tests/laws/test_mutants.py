@@ -14,11 +14,11 @@ from dplearn.audit import Mutant, how_caught
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.generic import whole_fit
 from dplearn.concepts.base import CountedErrors
-from dplearn.core.exact import decay_ratio, selection_ratio
-from dplearn.core.grouping import group_counts, nth_equal
 from dplearn.domains import IntegerRange
-from dplearn.learners import generic
-from dplearn.learners.generic import RuleFit
+from dplearn.kernels.exact import decay_ratio, selection_ratio
+from dplearn.kernels.grouping import group_counts, nth_equal
+from dplearn.learners.rules import generic
+from dplearn.learners.rules.generic import RuleFit
 from dplearn.privacy import ApproxDP
 from tests.laws.conftest import OnePair
 

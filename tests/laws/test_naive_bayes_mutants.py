@@ -6,13 +6,13 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases.naive_bayes import CASES as NAIVE_BAYES_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
-from dplearn.learners import naive_bayes
+from dplearn.kernels.exact import at_most_exp
+from dplearn.learners.counts import naive_bayes
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.queries import HistogramQuery
 from dplearn.queries import noise as queries_noise
 from dplearn.queries.noise import LocalNoise
-from dplearn.records.reading import read_labels
+from dplearn.table.targets import read_labels
 from tests.laws.conftest import rows_asked
 from tests.laws.oracle_mistakes import reports_of_the_same_records, the_whole_budget_for_each
 

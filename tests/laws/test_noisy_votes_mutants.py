@@ -11,11 +11,11 @@ from math import comb
 import numpy as np
 import pytest
 
-from dplearn.audit.distributions import OutputDistribution, exact_distribution, least_exp_epsilon
-from dplearn.core.exact import log_bounds
-from dplearn.core.votes import Votes
-from dplearn.ensembles import aggregators
-from dplearn.ensembles.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
+from dplearn.audit.enumeration import OutputDistribution, exact_distribution, least_exp_epsilon
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes
+from dplearn.learners.votes import aggregators
+from dplearn.learners.votes.aggregators import AGGREGATIONS, Ballot, ConfidentVotes
 from dplearn.privacy import ApproxDP
 
 TAIL_BITS = 18

@@ -16,7 +16,7 @@ from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed,
 from dplearn.domains.cells import frame_column, object_array
 from dplearn.domains.keys import read_keys
 from dplearn.domains.numbers import LargeIntegerRange
-from dplearn.records.part import table_of
+from dplearn.table.sources import table_of
 
 EXACT = 2**53  # floats represent all integers up to here
 WIDE = [0, 1, 2, 7, EXACT - 1, EXACT, EXACT + 1, EXACT + 3, 2**62 + 1, -1, -EXACT - 1]

@@ -13,11 +13,11 @@ from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.chance import PublicStream
-from dplearn.core.exact import at_most_exp
-from dplearn.core.gf2 import pack, solve
-from dplearn.estimator.public import PublicOutputs
-from dplearn.learners import parity_methods
-from dplearn.learners.parity_methods import Elimination, Equations, Stable
+from dplearn.estimator.recipe import PublicOutputs
+from dplearn.kernels.exact import at_most_exp
+from dplearn.kernels.gf2 import pack, solve
+from dplearn.learners.parity import parity as parity_methods
+from dplearn.learners.parity.parity import Elimination, Equations, Stable
 from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 

@@ -16,10 +16,10 @@ from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
-from dplearn.core.gf2 import BitMatrix
 from dplearn.domains import DomainError, Grid, Product
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import PARTS as ASSUMED
+from dplearn.kernels.gf2 import BitMatrix
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
@@ -30,9 +30,8 @@ from dplearn.learners import (
 from dplearn.model_selection.candidates import answers_from_a_budget
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy import Guarantee, PrivacyLedger
-from dplearn.records.rows import taken
-from dplearn.records.table import Held, Table
 from dplearn.releases import median
+from dplearn.table.table import InMemory, Table, taken
 from tests.changed import with_recipe
 from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS
 
@@ -62,7 +61,7 @@ def same(first, second):
 
 
 def summarised(fit, plan, facts, rows):
-    summary = fit.summarized(Table(Held(rows), facts=facts), plan)
+    summary = fit.summarized(Table(InMemory(rows), facts=facts), plan)
     summary = summary.blocks.rows if isinstance(summary, Table) else summary
     return getattr(summary, "records", summary)
 

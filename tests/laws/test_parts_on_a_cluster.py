@@ -17,8 +17,8 @@ from dplearn.learners import (
 )
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateRobustScaler
-from dplearn.records.passes import PartsUnreadableError
 from dplearn.releases import cdf, median, stable_counts
+from dplearn.table.passes import PartsUnreadableError
 
 #: A cluster of processes is started, and loses some: at night.
 pytestmark = pytest.mark.nightly

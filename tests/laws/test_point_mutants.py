@@ -10,10 +10,10 @@ import pytest
 from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core import points as point_core
-from dplearn.core.exact import at_most_exp
-from dplearn.learners import point
-from dplearn.records.rows import Examples
+from dplearn.kernels import points as point_core
+from dplearn.kernels.exact import at_most_exp
+from dplearn.learners.rules import point
+from dplearn.table.table import LabelledRows
 
 SECRECY = importlib.import_module("dplearn.privacy.derived")
 HISTOGRAM = importlib.import_module("dplearn.mechanisms.stable_histogram")
@@ -86,9 +86,9 @@ def best_bucket_without_noise(monkeypatch):
 
 def count_of_negatives_leaks(monkeypatch):
     class RecordBudgets(point._Errors):
-        def __init__(self, records, hashed):
-            super().__init__(records, hashed)
-            object.__setattr__(hashed, "n_negatives", int((records.y == 0).sum()))
+        def __init__(self, records, plan):
+            super().__init__(records, plan)
+            object.__setattr__(plan.hashed, "n_negatives", int((records.y == 0).sum()))
 
     monkeypatch.setattr(point, "_Errors", RecordBudgets)
 
@@ -97,10 +97,10 @@ def hash_from_the_order_of_the_data(monkeypatch):
     honest = point._Errors
 
     class Reseeded(honest):
-        def __init__(self, records, hashed):
+        def __init__(self, records, plan):
             first = int.from_bytes(point.spelled(records.X.columns[0][0])[:30], "big")
-            object.__setattr__(hashed, "shift", first)
-            super().__init__(records, hashed)
+            object.__setattr__(plan.hashed, "shift", first)
+            super().__init__(records, plan)
 
     monkeypatch.setattr(point, "_Errors", Reseeded)
 
@@ -111,7 +111,7 @@ def histogram_for_each_label(monkeypatch):
     class OfEach(honest):
         def release(self, privacy, dice):
             X, y = self.records.X, self.records.y
-            alone = [honest(Examples(X, y[:, [output]])) for output in range(y.shape[1])]
+            alone = [honest(LabelledRows(X, y[:, [output]]), self.plan) for output in range(y.shape[1])]
             return [where for each in alone for where in each.release(privacy, dice)]
 
     monkeypatch.setattr(point, "_Labelled", OfEach)
@@ -138,8 +138,9 @@ def reseeded(monkeypatch, name):
     honest = getattr(point, name)
 
     class Reseeded(honest):
-        def __init__(self, records, hashed, more):
-            super().__init__(records, replace(hashed, shift=int(records.y[0]) << 255), more)
+        def __init__(self, records, plan):
+            hashed = replace(plan.hashed, shift=int(records.y[0]) << 255)
+            super().__init__(records, replace(plan, hashed=hashed))
 
     monkeypatch.setattr(point, name, Reseeded)
 

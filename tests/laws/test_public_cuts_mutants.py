@@ -10,7 +10,7 @@ from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import Mutant, how_caught
 from dplearn.audit.cases import CASES
 from dplearn.audit.fits import WholeFit
-from dplearn.learners import generic
+from dplearn.learners.rules import generic
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
 

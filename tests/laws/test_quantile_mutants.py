@@ -12,14 +12,14 @@ from dplearn.audit.cases import quantiles as quantile_cases
 from dplearn.audit.cases.quantiles import CASES as QUANTILE_CASES
 from dplearn.audit.cases.quantiles import level_case, quantiles_case
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core import ranks as ranked
-from dplearn.core.exact import at_most_exp, decay_ratio
-from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.kernels import ranks as ranked
+from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.preprocessing import quantile_columns
 from dplearn.privacy import ApproxDP
-from dplearn.releases import extremes
 from tests.laws.conftest import OnePair
 
 # The package exports a function by the module's name.
@@ -261,5 +261,5 @@ def test_a_threshold_without_noise_breaks_the_claim(monkeypatch):
 
 def test_ends_that_each_spend_everything_break_the_claim(monkeypatch):
     [case] = [case for case in QUANTILE_CASES if case.name == "searching_min_max_clipper"]
-    monkeypatch.setattr(extremes, "epsilon_of", lambda privacy: 2 * privacy.epsilon)
+    monkeypatch.setattr(quantile_columns, "epsilon_of", lambda privacy: 2 * privacy.epsilon)
     assert not OnePair.of(case, ((-2.0,), (1.0,))).run().keeps(case.claim)

@@ -5,7 +5,7 @@ import pytest
 
 from dplearn.audit.cases.queries import CASES as QUERY_CASES
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR, oracle_case
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, MeanQuery, VectorQuery, query

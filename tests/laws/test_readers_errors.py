@@ -15,7 +15,7 @@ from dplearn.domains import Grid, IntegerRange, Schema
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.passes import PartsUnreadableError
+from dplearn.table.passes import PartsUnreadableError
 
 SECRET = "Smith-1971"
 FRAME = pd.DataFrame({"a": np.arange(120.0) % 10, "person": np.arange(120), "y": np.arange(120) // 2 % 2})
@@ -317,7 +317,7 @@ def test_an_interrupt_stops_a_pass(stop):
 
 
 def test_a_task_of_dask_that_asks_to_be_run_again_is():
-    from dplearn.records.passes import _value_or_error
+    from dplearn.table.sources import _value_or_error
 
     class Reschedule(Exception):  # noqa: N818 - the name that Dask gives it
         pass

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from dplearn.audit.cases import CASES, reductions
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels.exact import at_most_exp
 from dplearn.releases.reductions import learner_from_release
 from tests.laws.conftest import OnePair
 

@@ -10,11 +10,11 @@ from sklearn.dummy import DummyClassifier
 
 from dplearn import StatisticalQueryNaiveBayes, releases
 from dplearn.domains import Grid, IntegerRange
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.model_selection import private_score
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.rows import check_index
 from dplearn.releases import SyntheticTable
+from dplearn.table.sources import check_index
 
 N = 150
 PLACES = np.random.default_rng(0).permutation(N)

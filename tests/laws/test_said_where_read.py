@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, releases
-from dplearn.chance import seeded
+from dplearn.chance import sources as seeded
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import ApproxDP, pipeline_guarantee
 from tests.laws.conftest import TRANSFORMERS

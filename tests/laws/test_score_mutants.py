@@ -5,52 +5,52 @@ import pytest
 
 from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.fit import execute
-from dplearn.model_selection import search, statistics, table_noise
+from dplearn.model_selection import search, tables
 from tests.laws.conftest import OnePair
 
 CASES = {case.name: case for case in SCORE_CASES}
 
 
 def records_that_are_added(monkeypatch):
-    for kind in (statistics.ConfusionCounts, statistics.BinnedScores):
+    for kind in (tables.ConfusionCounts, tables.BinnedScores):
         monkeypatch.setattr(kind, "l1", 1)
         monkeypatch.setattr(kind, "squared_l2", 1)
 
 
 def tables_of_all_labels_for_the_price_of_one(monkeypatch):
-    monkeypatch.setattr(statistics.BinnedScores, "l1", 2)
+    monkeypatch.setattr(tables.BinnedScores, "l1", 2)
 
 
 def losses_that_move_by_one_step(monkeypatch):
-    monkeypatch.setattr(statistics.LossSum, "l1", 1)
+    monkeypatch.setattr(tables.LossSum, "l1", 1)
 
 
 def errors_of_half_the_range(monkeypatch):
-    monkeypatch.setattr(statistics.TargetSums, "l1", property(lambda self: self.steps // 2))
+    monkeypatch.setattr(tables.TargetSums, "l1", property(lambda self: self.steps // 2))
 
 
 def targets_for_free(monkeypatch):
-    monkeypatch.setattr(statistics.TargetSums, "l1", property(lambda self: self.steps))
+    monkeypatch.setattr(tables.TargetSums, "l1", property(lambda self: self.steps))
 
 
 def no_noise(monkeypatch):
-    monkeypatch.setattr(table_noise.TableNoise, "added", lambda self, counts, **_: counts)
+    monkeypatch.setattr(tables.TableNoise, "added", lambda self, counts, **_: counts)
 
 
 def noise_drawn_once(monkeypatch):
-    honest = table_noise.TableNoise.added
+    honest = tables.TableNoise.added
 
     def added(self, counts, *, low, high, dice):
         noise = honest(self, np.zeros(1, dtype=np.int64), low=low, high=high, dice=dice)
         return np.clip(counts + noise[0], low, high)
 
-    monkeypatch.setattr(table_noise.TableNoise, "added", added)
+    monkeypatch.setattr(tables.TableNoise, "added", added)
 
 
 def gaussian_noise_for_half_the_distance(monkeypatch):
-    honest = table_noise.gaussian_sums
+    honest = tables.gaussian_sums
     monkeypatch.setattr(
-        table_noise,
+        tables,
         "gaussian_sums",
         lambda counts, *, squared_sensitivity, **how: (
             np.asarray(counts) + (honest(0 * counts, squared_sensitivity=squared_sensitivity, **how) // 4)
@@ -64,26 +64,24 @@ def all_rows_of_a_person(monkeypatch):
 
 
 def each_table_has_the_whole_budget(monkeypatch):
-    honest = search.Trial._noisy
+    honest = search._noisy
     monkeypatch.setattr(
-        search.Trial,
-        "_noisy",
-        lambda self, counts, privacy, dice, *, tables=1: honest(self, counts, privacy, dice),
+        search, "_noisy", lambda counts, plan, privacy, dice, *, tables=1: honest(counts, plan, privacy, dice)
     )
 
 
 def the_winners_counts_again_without_noise(monkeypatch):
-    honest = search.Trial._by_tables
+    honest = search._by_noisy_scores
 
-    def by_tables(self, dice):
-        choice = honest(self, dice)
-        exact = self._counted(choice.index, dice)[0]
+    def by_tables(trial, plan, dice):
+        choice = honest(trial, plan, dice)
+        exact = search._counted(trial, plan, choice.index, dice)[0]
         table = choice.tables[choice.index]
         return search.replace(
             choice, tables={**choice.tables, choice.index: search.replace(table, counts=exact)}
         )
 
-    monkeypatch.setattr(search.Trial, "_by_tables", by_tables)
+    monkeypatch.setattr(search, "_by_noisy_scores", by_tables)
 
 
 AT_NIGHT = pytest.mark.nightly

@@ -9,8 +9,8 @@ import pytest
 from dplearn.audit.cases import search as search_cases
 from dplearn.audit.cases.scores import CASES as SCORE_CASES
 from dplearn.audit.cases.search import CASES as SEARCH_CASES
-from dplearn.mechanisms import random_stopping
-from dplearn.model_selection import plan, search, statistics, table_noise, tuned_threshold
+from dplearn.mechanisms import selection as random_stopping
+from dplearn.model_selection import candidates, search, tables
 from dplearn.privacy import random_stopping as costs
 from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
@@ -82,12 +82,14 @@ def test_a_mistake_in_when_to_stop_exceeds_the_claim(monkeypatch, name, mistake)
 
 
 def each_fit_has_the_whole_budget(monkeypatch):
-    honest = plan._part
-    monkeypatch.setattr(plan, "_part", lambda budget, part: budget if part == 1 / 2 else honest(budget, part))
+    honest = search._part
+    monkeypatch.setattr(
+        search, "_part", lambda budget, part: budget if part == 1 / 2 else honest(budget, part)
+    )
 
 
 def errors_without_noise(monkeypatch):
-    monkeypatch.setattr(table_noise.TableNoise, "added", lambda self, counts, **_: counts)
+    monkeypatch.setattr(tables.TableNoise, "added", lambda self, counts, **_: counts)
 
 
 def candidate_chosen_by_true_errors(monkeypatch):
@@ -97,27 +99,27 @@ def candidate_chosen_by_true_errors(monkeypatch):
 
 
 def records_that_test_train_too(monkeypatch):
-    honest = search.splits_by_position
+    honest = candidates.splits_by_position
 
     def splits(cv, n):
         return [(np.concatenate([test, train]), test) for train, test in honest(cv, n)]
 
-    monkeypatch.setattr(search, "splits_by_position", splits)
-    honest_exposure = search.Exposure.of
+    monkeypatch.setattr(candidates, "splits_by_position", splits)
+    honest_exposure = candidates.Exposure.of
     monkeypatch.setattr(
-        search.Exposure,
+        candidates.Exposure,
         "of",
         classmethod(lambda cls, splits, n: replace(honest_exposure(splits, n), apart=True)),
     )
 
 
 def number_of_runs_published(monkeypatch):
-    honest = search.Trial._counted
+    honest = candidates.Trial.counted
     fitted = []
 
-    def counted(self, index, dice):
+    def counted(self, index, *given, **how):
         fitted.append(index)
-        return honest(self, index, dice)
+        return honest(self, index, *given, **how)
 
     publish = search.PrivateSearchCV._publish
 
@@ -126,13 +128,13 @@ def number_of_runs_published(monkeypatch):
         fitted.clear()
         publish(self, *found)
 
-    monkeypatch.setattr(search.Trial, "_counted", counted)
+    monkeypatch.setattr(candidates.Trial, "counted", counted)
     monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
 
 
 def each_gaussian_fit_has_the_budget_of_one_run(monkeypatch):
     monkeypatch.setattr(
-        plan,
+        search,
         "gaussian_run_budget",
         lambda stopping, total, fits: gaussian_budget(
             replace(total, epsilon=stopping.factor * total.epsilon)
@@ -192,16 +194,16 @@ def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, nam
 
 def errors_not_clipped(monkeypatch):
     # The noisy sum may be as great as the errors are; the sensitivity is that of clipped ones.
-    monkeypatch.setattr(statistics.TargetSums, "high", property(lambda each: 7 * each.steps))
+    monkeypatch.setattr(tables.TargetSums, "high", property(lambda each: 7 * each.steps))
     monkeypatch.setattr(
-        statistics.TargetSums, "_shares", lambda each, numbers: numbers / (each.high_end - each.low_end)
+        tables.TargetSums, "_shares", lambda each, numbers: numbers / (each.high_end - each.low_end)
     )
-    monkeypatch.setattr(statistics, "_steps", lambda shares, steps: (shares * steps).astype(np.int64))
+    monkeypatch.setattr(tables, "_steps", lambda shares, steps: (shares * steps).astype(np.int64))
 
 
 def sensitivity_of_half_the_range(monkeypatch):
     for name in ("l1", "first"):
-        monkeypatch.setattr(statistics.TargetSums, name, property(lambda each: each.steps // 2))
+        monkeypatch.setattr(tables.TargetSums, name, property(lambda each: each.steps // 2))
 
 
 @pytest.mark.parametrize(
@@ -229,21 +231,21 @@ def test_a_score_without_its_noise_is_caught(monkeypatch):
 
 
 def counts_for_an_added_record(monkeypatch):
-    right = tuned_threshold.laplace_counts
+    right = tables.laplace_counts
     monkeypatch.setattr(
-        tuned_threshold, "laplace_counts", lambda counts, **how: right(counts, **how | {"sensitivity": 1})
+        tables, "laplace_counts", lambda counts, **how: right(counts, **how | {"sensitivity": 1})
     )
 
 
 def held_out_records_that_train_too(monkeypatch):
-    honest = tuned_threshold.splits_by_position
+    honest = candidates.splits_by_position
     monkeypatch.setattr(
-        tuned_threshold,
+        candidates,
         "splits_by_position",
         lambda cv, n: [(np.concatenate([test, train]), test) for train, test in honest(cv, n)],
     )
     monkeypatch.setattr(
-        tuned_threshold.Exposure, "of", classmethod(lambda cls, splits, n: cls(trains=1, tests=1, apart=True))
+        candidates.Exposure, "of", classmethod(lambda cls, splits, n: cls(trains=1, tests=1, apart=True))
     )
 
 

@@ -11,13 +11,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.core import soft_votes
-from dplearn.core.exact import decay_ratio, log_bounds
-from dplearn.core.soft_votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally
-from dplearn.core.votes import tally
-from dplearn.ensembles import aggregators
-from dplearn.ensembles.aggregators import SOFT_AGGREGATIONS, SoftBallot, StableScores
+from dplearn.audit.enumeration import exact_distribution, least_exp_epsilon
+from dplearn.kernels import votes as soft_votes
+from dplearn.kernels.exact import decay_ratio, log_bounds
+from dplearn.kernels.votes import FIXED_POINT_ONE, Lead, SoftVotes, soft_tally, tally
+from dplearn.learners.votes import aggregators
+from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS, Ballot, StableScores
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
@@ -33,7 +32,7 @@ def released(
 ):
     """Release scores of queries, given for each teacher."""
     fixed_scores = np.array(scores)
-    ballot = SoftBallot(privacy, 2, len(fixed_scores), fixed_scores.shape[1], unstable)
+    ballot = Ballot(privacy, 2, len(fixed_scores), fixed_scores.shape[1], unstable)
     aggregator = SOFT_AGGREGATIONS[aggregation](ballot).attach(dice)
     return str(
         aggregator.answer(counted(fixed_scores, np.full(fixed_scores.shape[1], n_bins))).ravel().tolist()

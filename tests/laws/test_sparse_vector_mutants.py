@@ -17,7 +17,7 @@ from dplearn.audit import Mutant, how_caught
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.mechanisms import MECHANISM_FITS
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import AboveThreshold, SparseVector
 from dplearn.privacy import ApproxDP
 from tests.laws.conftest import OnePair

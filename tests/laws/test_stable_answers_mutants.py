@@ -8,8 +8,8 @@ from functools import partial
 
 import pytest
 
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
-from dplearn.core.exact import log_bounds
+from dplearn.audit.enumeration import exact_distribution, least_exp_epsilon
+from dplearn.kernels.exact import log_bounds
 from dplearn.mechanisms import stable_answers
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.mechanisms.stable_answers import StableAnswers

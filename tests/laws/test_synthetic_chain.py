@@ -22,19 +22,17 @@ from dplearn.audit.cases import CASES
 from dplearn.domains import Bits, Categories, Schema
 from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP
+from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_network import (
     NetworkStep,
-    ReleasedTables,
+    TableBudget,
+    TableModel,
+    TableNoise,
     _add_qualities,
     candidates_of,
-    counts_of,
-)
-from dplearn.releases.table_plan import (
-    TableBudget,
-    TableNoise,
     checked_layout,
+    counts_of,
     synthetic_table_plan,
-    table_columns,
 )
 
 BIT = Bits(binarize=None)
@@ -105,7 +103,7 @@ class Chain:
         if not unplaced or not self.layout.rounds:
             self.n_paths += 1
             return np.zeros(len(self.one))
-        model = ReleasedTables(self.plan, base, steps).model
+        model = TableModel(self.plan.layout, self.plan.budget, self.plan.n_samples, base, steps)
         candidates = list(candidates_of(self.plan, placed, unplaced))
         asked = [dict(each) for each in asked]
         for found, records in zip(asked, self.records, strict=True):

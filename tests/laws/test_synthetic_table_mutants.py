@@ -19,9 +19,10 @@ from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange, Schema
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
-from dplearn.releases import table_network, table_plan
+from dplearn.releases import table_network
 from dplearn.releases.synthetic_table import TableRelease
-from dplearn.releases.table_plan import TableBudget, TableNoise, checked_layout, table_columns
+from dplearn.releases.table_columns import table_columns
+from dplearn.releases.table_network import TableBudget, TableNoise, checked_layout
 from tests.laws.conftest import OnePair
 
 BY_NAME = {case.name: case for case in CASES}
@@ -66,7 +67,7 @@ def test_the_worst_neighbours_show_nearly_all_of_the_claim():
 
 def test_half_of_a_tables_noise_breaks_the_claim(monkeypatch):
     """The noise for an added record: a replaced one moves two counts."""
-    monkeypatch.setattr(table_plan, "_moved", lambda size: 1)
+    monkeypatch.setattr(table_network, "_moved", lambda size: 1)
     assert excess(witness()) > 1.1
 
 

@@ -9,13 +9,13 @@ import pytest
 from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.audit.cases.threshold import CASES as THRESHOLD_CASES
 from dplearn.audit.enumeration import distribution_on
-from dplearn.core.exact import at_most_exp
-from dplearn.learners import threshold
-from dplearn.learners.threshold import threshold_between
+from dplearn.kernels.exact import at_most_exp
+from dplearn.learners.rules import threshold
+from dplearn.learners.rules.threshold import threshold_between
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
-from dplearn.records.reading import read_labels
+from dplearn.table.targets import read_labels
 
 CASES = {case.name: case for case in THRESHOLD_CASES}
 EXPONENTIAL = CASES["threshold_exponential"]

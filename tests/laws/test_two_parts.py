@@ -22,7 +22,7 @@ from dplearn.domains import IntegerRange
 from dplearn.domains.cells import object_array
 from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.model_selection import private_score
-from dplearn.model_selection.statistics import ConfusionCounts, ErrorCount
+from dplearn.model_selection.tables import ConfusionCounts, ErrorCount
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.cdf import _CDF
 from dplearn.releases.grouped import _Grouped

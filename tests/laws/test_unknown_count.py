@@ -37,9 +37,9 @@ from dplearn.audit.fits import ready
 from dplearn.chance import SeededDice
 from dplearn.display import privacy_card
 from dplearn.domains import Grid, IntegerRange
-from dplearn.ensembles.public_data import PublicData
 from dplearn.estimator import PrivateEstimator
-from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.estimator.public_data import PublicData
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger
 from dplearn.privacy.unknown_count import AT_LEAST_ONE, TAKING_ADDED

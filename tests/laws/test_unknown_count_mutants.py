@@ -16,10 +16,10 @@ from dplearn.audit.cases.additive import with_far_noise
 from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
 from dplearn.domains import IntegerRange
 from dplearn.fit import execute
-from dplearn.learners import naive_bayes
+from dplearn.learners.counts import naive_bayes
 from dplearn.queries import CentralOracle, HistogramQuery
 from dplearn.queries.noise import CentralNoise
-from dplearn.records.rows import count_of
+from dplearn.table.table import count_of
 from tests.laws.conftest import OnePair
 
 # The packages have functions of these names.
@@ -63,7 +63,7 @@ def ends_at_the_number_of_records(monkeypatch):
 
 
 def the_exact_number(monkeypatch):
-    monkeypatch.setattr(CentralNoise, "counted", lambda self, n, _: replace(self, n=n))
+    monkeypatch.setattr(CentralNoise, "with_noisy_count", lambda self, n, _: replace(self, n=n))
 
 
 def the_number_in_the_repr(monkeypatch):
@@ -131,8 +131,8 @@ def counts_clipped_to_their_sum(monkeypatch):
 
 def a_release_planned_for_its_records(monkeypatch):
     def read(*given):
-        relation, facts, table = right(*given)
-        return relation, replace(facts, n_samples=len(table)), table
+        facts, table = right(*given)
+        return replace(facts, n_samples=len(table)), table
 
     right = execute._read
     monkeypatch.setattr(execute, "_read", read)
@@ -183,7 +183,7 @@ def replayed_at_the_step(monkeypatch, model, n, differing):
 
     Both have the same released estimate of that number.
     """
-    monkeypatch.setattr(CentralNoise, "counted", lambda self, *_: replace(self, n=n))
+    monkeypatch.setattr(CentralNoise, "with_noisy_count", lambda self, *_: replace(self, n=n))
     few, more = (getattr(model.plan(size, n_features=1), differing) for size in (n - 1, n))
     assert few < more
     X, y = (np.arange(n) % 10)[:, None], np.arange(n) % 2

@@ -12,7 +12,7 @@ from dplearn.audit.cases.unsupervised import UNSUPERVISED_REPLAYS, _Coarse, grou
 from dplearn.domains import Grid, Product
 from dplearn.preprocessing import k_means, pca, standard_scaler
 from dplearn.preprocessing.boxed_columns import Box, grid_rows
-from dplearn.records.rows import Columns
+from dplearn.table.table import Columns
 from tests.laws.conftest import OnePair
 
 GROUPED, ROUND, COUNTS = (CASES[name] for name in ("grouped", "k_means_round", "grouped_counts"))

@@ -1,6 +1,6 @@
 """Plans of logistic regression from the shape of rows, for tests of its queries and steps."""
 
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.privacy import ApproxDP
 

@@ -6,10 +6,9 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
-from dplearn.learners.additive_copula import _normal_scores, ask_correlations
-from dplearn.learners.additive_shapes import Shape
-from dplearn.queries import CentralOracle, Examples
-from dplearn.queries.population_oracle import PopulationOracle
+from dplearn.learners.additive.start import Shape, _normal_scores, ask_correlations
+from dplearn.queries import CentralOracle, LabelledRows
+from dplearn.queries.oracle import PopulationOracle
 
 
 def test_normal_scores_are_standardised_and_in_order():
@@ -34,7 +33,7 @@ def test_released_correlations_are_those_of_the_columns(correlation):
     size = plan.columns[0].size
     masses = [np.bincount(each, minlength=size) / 20_000 for each in cells.T]
     shapes = [Shape(np.linspace(-1, 1, size)[:, None], np.eye(size))] * 8
-    oracle = PopulationOracle(Examples(cells, np.zeros(20_000, dtype=np.int64)))
+    oracle = PopulationOracle(LabelledRows(cells, np.zeros(20_000, dtype=np.int64)))
     found = ask_correlations(oracle, plan, masses, shapes).correlations
     others = found[~np.eye(8, dtype=bool)]
     assert others.max() < correlation + 0.03
@@ -55,7 +54,7 @@ def test_noise_hides_no_factor_of_columns_with_small_effects(d, n, epsilon, most
     effects = np.linspace(-1, 1, size)[:, None]
     shapes = [Shape(effects, np.eye(size)), *[Shape(effects / 100, np.eye(size))] * (d - 1)]
     for seed in range(3):
-        examples = Examples(cells, np.zeros(n, dtype=np.int64))
+        examples = LabelledRows(cells, np.zeros(n, dtype=np.int64))
         oracle = CentralOracle(examples, privacy=plan.guarantee, dice=SeededDice(seed))
         found = ask_correlations(oracle, plan, masses, shapes).correlations
         errors = (found - 0.8)[~np.eye(d, dtype=bool)]

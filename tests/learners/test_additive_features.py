@@ -7,9 +7,9 @@ import pytest
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.domains import Categories
-from dplearn.learners import additive_features
-from dplearn.learners.additive_features import features_of
-from dplearn.learners.additive_shapes import Shape
+from dplearn.learners.additive import model
+from dplearn.learners.additive.model import features_of
+from dplearn.learners.additive.start import Shape
 
 BASE = SimpleNamespace(unit=1.0, curvature=np.ones(1), step_curvature=np.ones(1))
 
@@ -59,7 +59,7 @@ def test_scales_make_the_sum_of_posterior_variances_least():
 
     def doubt(energies):
         shares = energies / energies.sum()
-        noise = additive_features._COUNTED * plan.step_deviation**2
+        noise = model._COUNTED * plan.step_deviation**2
         return (variances * noise / (variances * shares + noise)).sum()
 
     free = features.others | (variances > 0.02)  # the others have at least the scale of the largest

@@ -10,10 +10,9 @@ import pytest
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners import additive_joint, additive_model
-from dplearn.learners.additive_copula import _normal_scores
-from dplearn.learners.additive_joint import LANDMARKS, JointBasis
-from dplearn.learners.additive_shapes import synthetic_cells
+from dplearn.learners.additive import model as models
+from dplearn.learners.additive.model import LANDMARKS, JointBasis
+from dplearn.learners.additive.start import _normal_scores, synthetic_cells
 
 AGES = IntegerRange(0, 20)
 EXACT = 2**53  # sums of whole numbers below it are exact in floats, in any order
@@ -76,7 +75,7 @@ def test_features_of_a_record_do_not_depend_on_its_place_or_on_other_records(d, 
     assert (np.concatenate([features.of(cells[place : place + 1]) for place in range(300)]) == found).all()
     for cut in (1, 7, 150):
         assert (np.concatenate([features.of(cells[:cut]), features.of(cells[cut:])]) == found).all()
-    monkeypatch.setattr(additive_joint, "_BLOCK", 7)
+    monkeypatch.setattr(models, "_BLOCK", 7)
     assert (features.of(cells) == found).all()
 
 
@@ -270,7 +269,7 @@ def test_effects_are_those_of_columns_alone(interacting):
 def test_predictions_of_many_rows_are_those_of_single_rows(interacting, monkeypatch):
     model, X = interacting
     margins = model.decision_function(X)
-    monkeypatch.setattr(additive_model, "_AT_ONCE", 7)
+    monkeypatch.setattr(models, "_AT_ONCE", 7)
     assert model.decision_function(X) == pytest.approx(margins, rel=1e-12, abs=1e-12)
     alone = np.concatenate([model.decision_function(X[place : place + 1]) for place in range(40)])
     assert alone == pytest.approx(margins[:40], rel=1e-12, abs=1e-12)

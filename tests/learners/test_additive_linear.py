@@ -10,11 +10,12 @@ from dplearn import AdditiveClassifier
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Grid, IntegerRange, Product
 from dplearn.learners import StatisticalQueryLogisticRegression
-from dplearn.learners.additive_columns import column_of
-from dplearn.learners.additive_linear import learn_linear, line_rows, linear_plan
-from dplearn.learners.additive_model import summed
+from dplearn.learners.additive.cells import column_of, line_rows
+from dplearn.learners.additive.model import summed
+from dplearn.learners.additive.plan import linear_plan
+from dplearn.learners.additive.steps import learn_linear
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples
+from dplearn.queries import CentralOracle, LabelledRows
 
 CITIES = Categories(["north", "south", "west"])
 
@@ -83,7 +84,7 @@ def test_with_little_noise_effects_are_those_of_the_columns():
     _, columns, cells, y, margins = records()
     cost, part = ApproxDP(1000, "1e-6"), Fraction(9, 10)
     asked = linear_plan(cost, part, len(y), 6, 3)
-    oracle = CentralOracle(Examples(cells.astype(np.int16), y), privacy=cost, dice=SeededDice(0))
+    oracle = CentralOracle(LabelledRows(cells.astype(np.int16), y), privacy=cost, dice=SeededDice(0))
     masses = [
         np.bincount(each, minlength=column.size) / len(y)
         for column, each in zip(columns, cells.T, strict=True)

@@ -8,16 +8,16 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 
-from dplearn.learners.additive_losses import (
+from dplearn.learners.additive.losses import (
     MARGIN_BITS,
     RESIDUAL_BITS,
     LogisticLoss,
     SoftmaxLoss,
     SquaredLoss,
 )
-from dplearn.queries import Answer, Examples
-from dplearn.queries.bounds import TailBound
-from dplearn.records.targets import STEPS
+from dplearn.queries import Answer, LabelledRows
+from dplearn.queries.answer import TailBound
+from dplearn.table.targets import STEPS
 
 ONE = 1 << RESIDUAL_BITS
 
@@ -73,7 +73,7 @@ def test_no_residual_and_no_target_is_longer_than_its_reach(name):
 def test_targets_of_the_base_have_the_released_mean_near_0(shares, order):
     k = len(shares)
     loss = LogisticLoss(Fraction(1, 2)) if k == 2 else SoftmaxLoss(k, order=order)
-    base = loss.base(answer(*shares))
+    base = loss.base([answer(*shares)])
     y = np.repeat(np.arange(k), np.rint(np.array(shares) * 1000).astype(int))
     means = base.loss.targets(y).mean(axis=0) / ONE
     assert means == pytest.approx(base.targets, abs=2e-4)
@@ -156,17 +156,17 @@ def test_probabilities_of_all_margins_sum_to_1():
 
 
 def test_the_base_has_the_margins_of_the_released_shares():
-    base = LogisticLoss(Fraction(1)).base(answer(0.8, 0.2))
+    base = LogisticLoss(Fraction(1)).base([answer(0.8, 0.2)])
     assert expit(base.margins) == pytest.approx([0.2])
     assert base.curvature == pytest.approx([0.16])
-    three = SoftmaxLoss(3).base(answer(0.5, 0.3, 0.2))
+    three = SoftmaxLoss(3).base([answer(0.5, 0.3, 0.2)])
     assert softmax(three.margins) == pytest.approx([0.5, 0.3, 0.2])
 
 
 @pytest.mark.parametrize("means", [(0.0, 0.0), (-5.0, 9.0), (1e30, -1e30)])
 @pytest.mark.parametrize("deviation", [0.0, 1.0, 1e20])
 def test_shares_of_any_answer_have_finite_margins(means, deviation):
-    base = LogisticLoss(Fraction(1, 2)).base(answer(*means, deviation=deviation))
+    base = LogisticLoss(Fraction(1, 2)).base([answer(*means, deviation=deviation)])
     assert np.isfinite(base.margins).all()
     assert (base.curvature > 0).all()
 
@@ -174,15 +174,15 @@ def test_shares_of_any_answer_have_finite_margins(means, deviation):
 @pytest.mark.parametrize("means", [(0.0, 0.0), (-5.0, 9.0), (1e30, -1e30), (0.99, 0.0)])
 @pytest.mark.parametrize("deviation", [0.0, 1e-3, 1e20])
 def test_the_unit_of_any_answer_about_targets_is_finite(means, deviation):
-    base = SquaredLoss().base(answer(*means, deviation=deviation))
+    base = SquaredLoss().base([answer(*means, deviation=deviation)])
     assert 0 < base.unit < np.inf
     assert 1 <= base.loss.scale <= 2 * STEPS
     assert abs(base.loss.centre) <= STEPS
-    assert base.loss.narrowed(0.0, 1.5).loss.scale == 1
+    assert base.loss.narrowed(base, 0.0, 0.0)[0].loss.scale == 1
 
 
 def test_the_query_for_targets_asks_for_their_means_and_those_of_their_squares():
-    query = SquaredLoss(bits=8).base_query()
+    [query] = SquaredLoss(bits=8).base_queries()
     y = np.array([STEPS, -STEPS, STEPS // 2, 0])
-    records = Examples(np.zeros((4, 1), np.int16), y)
+    records = LabelledRows(np.zeros((4, 1), np.int16), y)
     assert (query.total(records) * float(query.unit)).tolist() == [0.5, 2.25]

@@ -1,5 +1,7 @@
 """Steps whose curvature is learned on the way: corrections are exact, safe, and need evidence."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -7,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from dplearn import AdditiveClassifier
 from dplearn.domains import Grid
-from dplearn.learners.additive_newton import Path, secant
+from dplearn.learners.additive.steps import Path, secant
 
 
 def positive_definite(size, seed):
@@ -59,7 +61,8 @@ def test_the_measurement_of_a_quadratic_loss_is_curvature_times_minimum():
     true, minimum = positive_definite(4, 0), np.arange(4.0)[:, None]
     points = [np.full((4, 1), float(place)) for place in range(8)]
     gradients = [true @ (minimum - point) for point in points]
-    measured, variance = Path(points, gradients, [0.0] * 8, 0.6, 6.0).measured([true])
+    path = SimpleNamespace(points=points, gradients=gradients, variance=6.0)
+    measured, variance = Path.measured(path, [true])
     assert measured == pytest.approx(true @ minimum)
     assert variance == 1.0  # the first two of eight are left out
 

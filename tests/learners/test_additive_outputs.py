@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.core.unit_rows import norm_powers
-from dplearn.learners.additive_losses import RESIDUAL_BITS, LogisticLoss, SoftmaxLoss
-from dplearn.learners.additive_outputs import OutputsLoss, outputs_query, slices_of
-from dplearn.learners.additive_queries import Rows, residual_query
+from dplearn.kernels.rows import norm_powers
+from dplearn.learners.additive.losses import RESIDUAL_BITS, LogisticLoss, OutputsLoss, SoftmaxLoss
+from dplearn.learners.additive.queries import Rows, outputs_query, residual_query, slices_of
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples
+from dplearn.queries import CentralOracle, LabelledRows
 
 HALF = LogisticLoss(Fraction(1, 2))
 MIXED = [HALF, SoftmaxLoss(3), LogisticLoss(Fraction(1))]
@@ -27,12 +26,9 @@ def drawn(n=500, seed=0):
 def test_residuals_and_targets_are_those_of_each_label_unless_they_are_shortened():
     margins, y = drawn()
     loss = OutputsLoss(MIXED)
-    assert (loss.n_outputs, [(here.start, here.stop) for here in loss.slices]) == (
-        5,
-        [(0, 1), (1, 4), (4, 5)],
-    )
+    assert loss.n_outputs == 5
     assert loss.reach == math.ceil(math.hypot(2048, 4096, 4096))
-    for part, here, codes in zip(MIXED, loss.slices, y.T, strict=True):
+    for part, here, codes in zip(MIXED, slices_of([1, 3, 1]), y.T, strict=True):
         own = part.residuals(margins[:, here], codes)
         assert (loss.residuals(margins, y)[:, here] == own).all()
         assert (loss.targets(y)[:, here] == part.targets(codes)).all()
@@ -55,29 +51,31 @@ def test_long_residuals_are_shortened_together_to_the_reach(reach):
 def test_norms_of_order_1_are_not_shortened():
     loss = OutputsLoss([HALF, HALF], order=1)
     assert loss.reach == 4096
-    base = loss.joined([part.base(answered(part)) for part in loss.outputs])
+    base = loss.base([answered(part) for part in loss.outputs])
     assert base.loss.reach == 4096
 
 
 def answered(part, shares=(0.5, 0.5)):
     codes = np.repeat([0, 1], [round(1000 * share) for share in shares])
-    oracle = CentralOracle(Examples(np.zeros((1000, 1)), codes), privacy=ApproxDP(1000), dice=SeededDice(0))
-    return oracle.ask(part.base_query())[0]
+    oracle = CentralOracle(
+        LabelledRows(np.zeros((1000, 1)), codes), privacy=ApproxDP(1000), dice=SeededDice(0)
+    )
+    return oracle.ask(part.base_queries())[0]
 
 
 def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residuals():
-    rare = [LogisticLoss(Fraction(1, 2)).base(answered(HALF, (0.95, 0.05))) for _ in range(25)]
-    base = OutputsLoss([HALF] * 25).joined(rare)
+    rare = answered(HALF, (0.95, 0.05))
+    base = OutputsLoss([HALF] * 25).base([rare] * 25)
     assert base.loss.reach < 0.35 * 2048 * 5
     assert base.loss.target_reach < 0.3 * (1 << RESIDUAL_BITS) * 5
-    assert base.outputs == tuple(rare)
+    assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
     assert base.margins.shape == base.variance.shape == (25,)
 
 
 def test_the_base_of_each_label_is_that_of_its_histogram():
     rng = np.random.default_rng(0)
     y = (rng.random((20_000, 3)) < [0.1, 0.5, 0.8]).astype(np.int64)
-    records = Examples(np.zeros((20_000, 1)), y)
+    records = LabelledRows(np.zeros((20_000, 1)), y)
     oracle = CentralOracle(records, privacy=ApproxDP(10), dice=SeededDice(0))
     base = OutputsLoss([HALF] * 3).ask_base(oracle, Fraction(1, 2))
     shares = 1 / (1 + np.exp(-base.margins))
@@ -107,7 +105,7 @@ def query_of(order=2, reach=None, parts=(HALF, HALF, HALF)):
 def test_totals_are_sums_of_values_that_keep_the_norm(order, reach):
     query, rows = query_of(order, reach)
     rng = np.random.default_rng(0)
-    records = Examples(rng.integers(0, 4, (40_000, 2)).astype(np.int16), rng.integers(0, 2, (40_000, 3)))
+    records = LabelledRows(rng.integers(0, 4, (40_000, 2)).astype(np.int16), rng.integers(0, 2, (40_000, 3)))
     values = query.values(records)
     assert values.shape == (40_000, sum(each.size for each in rows))
     assert (query.total(records) == values.sum(axis=0)).all()
@@ -121,7 +119,7 @@ def test_totals_are_sums_of_values_that_keep_the_norm(order, reach):
 def test_the_sums_of_one_label_are_those_of_its_own_query_but_for_rounding():
     query, rows = query_of(parts=(HALF,))
     rng = np.random.default_rng(0)
-    records = Examples(rng.integers(0, 4, (1000, 2)).astype(np.int16), rng.integers(0, 2, (1000, 1)))
+    records = LabelledRows(rng.integers(0, 4, (1000, 2)).astype(np.int16), rng.integers(0, 2, (1000, 1)))
     one = residual_query(
         rows[0],
         lambda block: HALF.residuals(

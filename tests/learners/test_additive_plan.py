@@ -7,7 +7,7 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.domains import Bits as BitColumn
 from dplearn.domains import Floats, IntegerRange
-from dplearn.learners.additive_plan import Bits
+from dplearn.learners.additive.plan import Bits
 from dplearn.queries.noise import _WIDEST
 
 SETTINGS = {"gaussian": {}, "laplace": {"delta": 0.0}}

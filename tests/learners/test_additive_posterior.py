@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dplearn.learners.additive_posterior import covariance_of_weights, posterior_weights
+from dplearn.learners.additive.steps import covariance_of_weights, posterior_weights
 
 
 @pytest.mark.parametrize("variance", [0.0, 1.0, 1e30])

@@ -2,6 +2,7 @@
 
 import math
 from copy import copy
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from types import SimpleNamespace
@@ -12,15 +13,23 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, Floats, IntegerRange
-from dplearn.learners import additive_linear, additive_queries
-from dplearn.learners.additive_joint import JointBasis
-from dplearn.learners.additive_losses import LogisticLoss, SquaredLoss
-from dplearn.learners.additive_margins import margins_of
-from dplearn.learners.additive_queries import Rows, mass_query, moment_query, residual_norm, residual_query
-from dplearn.queries import Examples, HistogramQuery
+from dplearn.learners.additive import queries, steps
+from dplearn.learners.additive.losses import MARGIN_BITS, LogisticLoss, SquaredLoss
+from dplearn.learners.additive.model import JointBasis
+from dplearn.learners.additive.queries import (
+    ColumnBundles,
+    Rows,
+    grouped,
+    margins_of,
+    mass_query,
+    moment_query,
+    residual_norm,
+    residual_query,
+)
+from dplearn.queries import HistogramQuery, LabelledRows
 from dplearn.queries.noise import CentralNoise, LocalNoise
-from dplearn.queries.private_oracles import BudgetedOracle
-from dplearn.records.targets import STEPS
+from dplearn.queries.oracle import BudgetedOracle
+from dplearn.table.targets import STEPS
 
 DOMAIN = [
     IntegerRange(0, 30),
@@ -68,7 +77,7 @@ def asked_by(model, X, y):
         return right[type(self)](self, query, *task)
 
     def noted(self, image):
-        if getattr(image, "func", None) is additive_linear._image:  # else from rows to its records
+        if getattr(image, "func", None) is steps._image:  # else from rows to its records
             images.append(image)
         return mapped(self, image)
 
@@ -91,7 +100,7 @@ def greatest_move(query, columns, n_codes, order, rounds=30, crowd=96, seed=0):
         return rng.choice([-STEPS, STEPS, 0, int(rng.integers(-STEPS, STEPS + 1))], n)
 
     def values(cells, y):
-        found = query.values(Examples(cells.astype(np.int16), y)).astype(np.float64)
+        found = query.values(LabelledRows(cells.astype(np.int16), y)).astype(np.float64)
         return np.eye(query.size)[found.astype(int)] if found.ndim == 1 else found
 
     def moves(X, y):
@@ -182,7 +191,7 @@ def test_no_record_moves_a_sum_of_a_fit_for_added_records_further_than_its_noise
     columns, queries = asked_by(model, X, y)
     sizes = [range(column.size) for column in columns]
     *cells, targets = np.stack(np.meshgrid(*sizes, codes, indexing="ij")).reshape(5, -1)
-    records = Examples(np.stack(cells, axis=1).astype(np.int16), targets)
+    records = LabelledRows(np.stack(cells, axis=1).astype(np.int16), targets)
     vectors = [query for query in queries if not isinstance(query, HistogramQuery)]
     assert len(vectors) > 3
     shares = []
@@ -206,17 +215,18 @@ def joint_rows(length, n_cells=9, d=4):
     cells = rng.integers(0, n_cells, (600, d))
     basis = JointBasis.of(scores, np.ones(d), np.eye(d), cells, size=30, amplitude=1.7)
     tables = [0.1 * score[:, None] for score in scores]
-    return Rows.of(tables, constant=0.1, length=length, bits=9, joint=basis)
+    rows = Rows.of(tables, constant=0.1, length=length, bits=9)
+    return replace(rows, joint=basis.rounded(rows.unit))
 
 
 @pytest.mark.parametrize("length", [0.05, 0.7, 1.1, 3.0])
 def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_further(length):
     rows, columns = joint_rows(length), [SimpleNamespace(size=9)] * 4
     rng = np.random.default_rng(0)
-    records = Examples(rng.integers(0, 9, (3000, 4)).astype(np.int16), rng.integers(0, 2, 3000))
-    whole, factors = rows.of_records(records), rows.weights(records)
+    records = LabelledRows(rng.integers(0, 9, (3000, 4)).astype(np.int16), rng.integers(0, 2, 3000))
+    whole, factors = rows.of_records(records), rows.block(records).weights
     squares = (whole.astype(object) ** 2).sum(axis=1) * factors.astype(object) ** 2
-    assert max(squares) <= (rows.reach << additive_queries.WEIGHT_BITS) ** 2
+    assert max(squares) <= (rows.reach << queries.WEIGHT_BITS) ** 2
     joint = (whole[:, rows.joint_slice] ** 2).sum(axis=1)
     assert (joint > (whole**2).sum(axis=1) / 2).mean() > 0.9
     loss = LogisticLoss(Fraction(1, 2))
@@ -232,9 +242,9 @@ def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_fu
 
 
 def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
-    query = SquaredLoss(bits=6).base_query()
+    [query] = SquaredLoss(bits=6).base_queries()
     targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
-    rows = query.inputs(Examples(np.zeros((len(targets), 1), np.int16), targets))
+    rows = query.inputs(LabelledRows(np.zeros((len(targets), 1), np.int16), targets))
     moves = rows[:, None, :] - rows[None, :, :]
     assert 0.95 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
     assert 0.95 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
@@ -244,13 +254,13 @@ def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
 
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
 def test_a_total_is_the_sum_of_values_each_of_which_is_of_its_own_record(kind, monkeypatch):
-    monkeypatch.setattr(additive_queries, "_BLOCK", 7)
-    columns, queries = asked(kind, 3)
+    monkeypatch.setattr(queries, "_BLOCK", 7)
+    columns, found = asked(kind, 3)
     rng = np.random.default_rng(0)
     X = np.stack([rng.integers(0, column.size, 40) for column in columns], axis=1).astype(np.int16)
-    records = Examples(X, rng.integers(0, 3, 40))
+    records = LabelledRows(X, rng.integers(0, 3, 40))
     order = rng.permutation(40)
-    for query in queries:
+    for query in found:
         values, each = query.values(records), query.inputs(records)
         alone = [query.values(records[np.array([place])])[0] for place in range(40)]
         assert values.dtype.kind in "iu"
@@ -266,7 +276,7 @@ def test_no_vector_is_longer_than_its_norm():
     columns, queries = asked("gaussian", 0)
     rng = np.random.default_rng(1)
     X = np.stack([rng.integers(0, column.size, 500) for column in columns], axis=1).astype(np.int16)
-    records = Examples(X, rng.integers(-STEPS, STEPS + 1, 500))
+    records = LabelledRows(X, rng.integers(-STEPS, STEPS + 1, 500))
     for query in queries:
         if not isinstance(query, HistogramQuery):
             squares = (query.values(records).astype(np.int64) ** 2).sum(axis=1)
@@ -275,12 +285,12 @@ def test_no_vector_is_longer_than_its_norm():
 
 def test_factors_of_other_records_are_never_taken_from_the_cache():
     rows = Rows.of([np.array([[1.0], [9.0]])], constant=0.0, length=1.0, bits=3)
-    near, far = (Examples(np.array([[cell]]), np.array([0])) for cell in (0, 1))
-    assert rows.weights(near).tolist() == [1024]
-    assert rows.weights(far).tolist() == [1024 // 9]
-    assert rows.weights(near).tolist() == [1024]
+    near, far = (LabelledRows(np.array([[cell]]), np.array([0])) for cell in (0, 1))
+    assert rows.block(near).weights.tolist() == [1024]
+    assert rows.block(far).weights.tolist() == [1024 // 9]
+    assert rows.block(near).weights.tolist() == [1024]
     for cell in (0, 1) * 20:  # objects that are gone at once, so that others get their identity
-        found = rows.weights(Examples(np.array([[cell]]), np.array([0]))).tolist()
+        found = rows.block(LabelledRows(np.array([[cell]]), np.array([0]))).weights.tolist()
         assert found == [1024 // 9 if cell else 1024]
 
 
@@ -300,7 +310,7 @@ def test_released_tables_of_any_numbers_keep_the_norm(bad):
         rows = Rows.of(tables, constant=bad, length=1.0, bits=9)
     loss = LogisticLoss(Fraction(1))
     query = residual_query(rows, lambda records: loss.targets(records.y), n_outputs=1, reach=2048, bits=11)
-    records = Examples(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
+    records = LabelledRows(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
     assert ((query.values(records).astype(object) ** 2).sum(axis=1) <= query.norm**2).all()
     assert (query.inputs(records) == query.values(records)).all()
 
@@ -313,7 +323,7 @@ def test_products_are_rounded_so_that_they_are_no_longer_than_before():
         weights = rng.integers(0, 1025, 4000)
         for bits in (0, 4, 11):
             shift, products = 12 + 10 - bits, residuals * weights[:, None]
-            rounded = additive_queries._rounded(products, shift, (reach * weights) >> shift, order)
+            rounded = queries._rounded(products, shift, (reach * weights) >> shift, order)
             most = reach * weights / 2**shift
             assert ((np.abs(rounded) ** order).sum(axis=1) <= most**order).all()
             assert np.abs(rounded - products / 2**shift).max() < 1
@@ -323,7 +333,7 @@ def test_products_are_rounded_so_that_they_are_no_longer_than_before():
 def test_moments_are_those_of_shortened_rows():
     rows = Rows.of([np.array([[3.0], [0.5]]), np.array([[4.0], [0.25]])], constant=0.0, length=1.0, bits=6)
     query = moment_query(rows)
-    records = Examples(np.array([[0, 0], [1, 1]]), np.array([0, 0]))
+    records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 0]))
     short = np.array([[0.6, 0.8], [0.5, 0.25]])
     expected = [short[:, 0] @ short[:, 0], short[:, 0] @ short[:, 1], short[:, 1] @ short[:, 1]]
     assert query.total(records) / np.array([5, 7, 5]) / 64**2 == pytest.approx(expected, abs=0.03)
@@ -333,3 +343,49 @@ def test_masses_of_a_single_cell_have_noise_although_nothing_moves_them():
     query = mass_query(Rows.of([np.ones((1, 1))], constant=0.0, length=1.0, bits=0))
     assert (query.squared_l2, query.l1, query.norm) == (1, 1, 1)
     assert math.isqrt(query.norm) == 1
+
+
+def test_adjacent_columns_are_grouped_while_their_codes_are_few():
+    assert grouped([66, 66, 66]).bundles == ((66, 66), (66,))
+    assert grouped([3, 4, 5, 6, 512, 2]).bundles == ((3, 4, 5, 6), (512, 2))
+    assert grouped([1 << 15, 1, 256, 256]).bundles == ((1 << 15,), (1, 256), (256,))
+    assert max(grouped([2] * 40).sizes) <= 1 << 13
+    assert grouped([1, 1]).bundles == ((1, 1),)
+    assert len(grouped([])) == 0
+
+
+@pytest.mark.parametrize("shape", [(), (3,)])
+def test_sums_of_bundles_are_sums_of_columns(shape):
+    rng = np.random.default_rng(0)
+    sizes = [90, 91, 7, 1, 13, 300, 2]
+    bundles = grouped(sizes)
+    assert len(bundles) < len(sizes)
+    cells = np.stack([rng.integers(0, size, 500) for size in sizes], axis=1).astype(np.int16)
+    tables = [rng.integers(-99, 99, (size, *shape)) for size in sizes]
+    codes = bundles.codes(cells)
+    found = sum(table[each] for table, each in zip(bundles.added(tables), codes, strict=True))
+    assert (found == sum(table[column] for table, column in zip(tables, cells.T, strict=True))).all()
+    counts = [np.bincount(each, minlength=size) for each, size in zip(codes, bundles.sizes, strict=True)]
+    for split, column, size in zip(bundles.split(counts), cells.T, sizes, strict=True):
+        assert split.tolist() == np.bincount(column, minlength=size).tolist()
+
+
+def test_codes_of_the_most_cells_do_not_overflow():
+    bundles = ColumnBundles(((90, 91), (8192,)))
+    [pairs, alone] = bundles.codes(np.array([[89, 90, 8191]], dtype=np.int16))
+    assert pairs.tolist() == [90 * 91 - 1]
+    assert alone.tolist() == [8191]
+
+
+def block_of(records):
+    return Rows([], 0, 1, 1.0).block(records)
+
+
+def test_margins_are_sums_of_whole_numbers_of_one_record():
+    margins = margins_of([np.array([[0.5], [np.inf]]), np.array([[-1e300], [0.25]])], np.array([1.0]))
+    records = LabelledRows(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
+    found = margins(block_of(records))
+    assert found.dtype == np.int64
+    assert found[0, 0] == 1.75 * 2**MARGIN_BITS
+    assert np.abs(found[1:]).max() == pytest.approx(1e6 * 2**MARGIN_BITS, rel=1e-3)
+    assert (margins(block_of(records[np.array([2])])) == found[2:]).all()

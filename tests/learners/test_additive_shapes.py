@@ -8,8 +8,8 @@ import pytest
 from dplearn import AdditiveClassifier
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners.additive_columns import column_of, kernel
-from dplearn.learners.additive_shapes import (
+from dplearn.learners.additive.cells import column_of, kernel
+from dplearn.learners.additive.start import (
     _centred_rows,
     _kernels,
     _posterior,
@@ -18,8 +18,8 @@ from dplearn.learners.additive_shapes import (
     ask_shapes,
     synthetic_cells,
 )
-from dplearn.queries import Examples
-from dplearn.queries.factories import oracle_for
+from dplearn.queries import LabelledRows
+from dplearn.queries.oracle import oracle_for
 
 DOMAIN = [IntegerRange(0, 9), Categories(["a", "b", "c"])]
 
@@ -32,7 +32,7 @@ def planned(n, **parameters):
 def cells(n):
     rng = np.random.default_rng(0)
     X = np.stack([rng.binomial(9, 0.3, n), rng.choice(3, n, p=[0.7, 0.2, 0.1])], axis=1)
-    return Examples(X.astype(np.int16), rng.integers(0, 2, n))
+    return LabelledRows(X.astype(np.int16), rng.integers(0, 2, n))
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
@@ -58,7 +58,7 @@ def test_centred_rows_are_short_and_their_usual_factors_near_1():
     for table, mass in zip(rows.tables, masses, strict=True):
         assert mass @ table * rows.unit == pytest.approx(0, abs=0.01)
     assert rows.reach == 1 << plan.bits.rows
-    factors = rows.weights(records) / 1024
+    factors = rows.block(records).weights / 1024
     for place, usual in enumerate(_usual_factors(rows, masses)):
         assert ((usual > 0) & (usual <= 1)).all()
         seen = [factors[records.X[:, place] == cell].mean() for cell in range(3)]
@@ -69,7 +69,7 @@ def test_rows_of_laplace_noise_have_the_norm_of_the_columns():
     plan = planned(5000, epsilon=1.0, delta=0.0)
     rows = _centred_rows(plan, [np.full(10, 0.1), np.full(3, 1 / 3)])
     assert (rows.order, rows.reach, rows.constant) == (1, 2, 0)
-    assert (rows.weights(cells(50)) == 1024).all()
+    assert (rows.block(cells(50)).weights == 1024).all()
 
 
 @pytest.mark.parametrize("variance", [0.0, 1e-6, 1.0, 1e40])
@@ -117,9 +117,13 @@ def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
     y = (rng.random(20_000) < np.where(X[:, 0] == 0, 0.01, 0.05)).astype(int)
     for seed in range(5):
         oracle = oracle_for(
-            plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(seed), stream=PublicStream(0)
+            plan.noise,
+            LabelledRows(X, y),
+            privacy=plan.guarantee,
+            dice=SeededDice(seed),
+            stream=PublicStream(0),
         )
-        base = plan.loss.base(oracle.ask(plan.loss.base_query(), plan.shares.target)[0])
+        base = plan.loss.ask_base(oracle, plan.shares.target)
         masses, variance = ask_masses(oracle, plan)
         assert (masses[0][2:] > 0).any()
         ((shape,),) = ask_shapes(oracle, plan, base, masses, variance)

@@ -8,22 +8,15 @@ import pytest
 from dplearn import AdditiveClassifier, AdditiveRegressor, LinearRegressor
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Grid, IntegerRange
-from dplearn.learners import additive_steps
-from dplearn.learners.additive_losses import MARGIN_BITS, SquaredLoss
-from dplearn.learners.additive_margins import margins_of
-from dplearn.learners.additive_model import summed
-from dplearn.learners.additive_queries import Rows
-from dplearn.learners.additive_shapes import Shape
-from dplearn.learners.additive_steps import (
-    _along_start,
-    _ask_spread,
-    _narrowed,
-    _near_steps,
-    learn_additive,
-)
-from dplearn.queries import CentralOracle, Examples
-from dplearn.queries.factories import oracle_for
-from dplearn.records.targets import STEPS
+from dplearn.learners.additive import start, steps
+from dplearn.learners.additive.losses import MARGIN_BITS, SquaredLoss
+from dplearn.learners.additive.model import summed
+from dplearn.learners.additive.queries import Rows, margins_of
+from dplearn.learners.additive.start import Shape, ask_spread, narrowed
+from dplearn.learners.additive.steps import _along_start, _near_steps, learn_additive
+from dplearn.queries import CentralOracle, LabelledRows
+from dplearn.queries.oracle import oracle_for
+from dplearn.table.targets import STEPS
 
 AGES = IntegerRange(0, 20)
 SETTINGS = [{}, {"delta": 0.0}]
@@ -48,7 +41,7 @@ def test_all_of_the_budget_is_spent_in_the_planned_queries(settings, numbers):
         plan = AdditiveClassifier(domain=AGES, classes=[0, 1], **settings).plan(400, n_features=2)
         y = rng.integers(0, 2, 400)
     oracle = oracle_for(
-        plan.noise, Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
+        plan.noise, LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(0), stream=PublicStream(0)
     )
     (model,) = learn_additive(oracle, plan)
     assert oracle.left == 0
@@ -187,10 +180,10 @@ def test_the_start_explains_at_most_the_variance_of_the_target(size, d):
     y = np.rint(0.3 * STEPS * values.clip(-3, 3)).astype(np.int64)
     model = AdditiveRegressor(domain=IntegerRange(0, 1), target_range=(-1, 1), epsilon=1e4)
     plan = model.plan(20_000, n_features=d)
-    oracle = CentralOracle(Examples(X, y), privacy=plan.guarantee, dice=SeededDice(0))
+    oracle = CentralOracle(LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(0))
     shapes = [Shape(size * np.array([[-1.0], [1.0]]), np.eye(2))] * d
     with np.errstate(all="raise"):
-        narrow, found = _narrowed(
+        narrow, found = narrowed(
             oracle, plan, SquaredLoss(0, STEPS)._base(0.3), shapes, [np.full(2, 0.5)] * d
         )
     unit = (STEPS / narrow.loss.scale) ** 2
@@ -235,11 +228,11 @@ def test_the_spread_is_that_of_residuals(bins):
     rng = np.random.default_rng(0)
     y = np.rint(rng.uniform(-0.5, 0.5, 5000) * STEPS).astype(np.int64)
     oracle = CentralOracle(
-        Examples(np.zeros((5000, 1), np.int16), y), privacy=plan.guarantee, dice=SeededDice(0)
+        LabelledRows(np.zeros((5000, 1), np.int16), y), privacy=plan.guarantee, dice=SeededDice(0)
     )
     object.__setattr__(plan, "n_bins", bins)
     base = SimpleNamespace(loss=SquaredLoss())
-    found = _ask_spread(oracle, plan, base, margins_of([np.zeros((1, 1))], np.zeros(1)))
+    found = ask_spread(oracle, plan, base, margins_of([np.zeros((1, 1))], np.zeros(1)))
     if bins == 24:
         assert found == pytest.approx(0.5 / np.sqrt(3), rel=0.1)
     assert 0 < found <= 1
@@ -252,10 +245,9 @@ def test_the_last_spread_is_that_of_all_margins(monkeypatch):
     y = np.rint((X[:, 0] - 8.0) * (X[:, 1] - 4.0) / 200 * STEPS).astype(np.int64)
     plan = AdditiveRegressor(domain=AGES, target_range=(-1, 1), epsilon=30.0).plan(1000, n_features=2)
     asked = []
-    monkeypatch.setattr(
-        additive_steps, "_ask_spread", lambda *given: asked.append(given) or _ask_spread(*given)
-    )
-    records = Examples(X, y)
+    for module in (start, steps):
+        monkeypatch.setattr(module, "ask_spread", lambda *given: asked.append(given) or ask_spread(*given))
+    records = LabelledRows(X, y)
     oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
     (model,) = learn_additive(oracle, plan)
     margins, features = asked[-1][3:]

@@ -11,8 +11,12 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from dplearn import AdditiveClassifier, PrivacyLedger, PrivateMultiOutputClassifier
 from dplearn.domains import Grid
-from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss
-from dplearn.learners.additive_weights import balanced_weights, margin_shift, weighted
+from dplearn.learners.additive.losses import (
+    LogisticLoss,
+    SoftmaxLoss,
+    weighted,
+    weights_of,
+)
 
 X, Y = make_classification(
     8000, 4, n_informative=4, n_redundant=0, weights=[0.97], class_sep=1.5, flip_y=0, random_state=0
@@ -38,18 +42,18 @@ def test_the_signs_of_shifted_margins_are_those_of_weighted_labels(loss):
     weights = np.array([0.2, 7.0, 1.5][:k])
     margins = np.random.default_rng(0).normal(0, 3, (500, loss.n_outputs))
     likely = weighted(loss.probabilities(margins), weights)
-    moved = margins + margin_shift(loss, weights)
+    moved = margins + loss.shift(weights)
     codes = (moved[:, 0] > 0).astype(int) if k == 2 else moved.argmax(axis=1)
     assert (likely.argmax(axis=1) == codes).all()
     assert likely.sum(axis=1) == pytest.approx(1)
-    assert margin_shift(loss, np.ones(k)).tolist() == [0.0] * loss.n_outputs
+    assert loss.shift(np.ones(k)).tolist() == [0.0] * loss.n_outputs
 
 
 def test_balanced_weights_are_scikit_learns_of_noisy_shares():
     fitted = clone(MODEL).set_params(class_weight="balanced").fit(X, Y)
     exact = compute_class_weight("balanced", classes=np.array([0, 1]), y=Y)
     assert fitted.class_weight_ == pytest.approx(exact, rel=0.1)
-    rarest = balanced_weights(np.array([0.998, 0.002]))
+    rarest = weights_of("balanced", None, np.array([0.998, 0.002]))
     assert rarest[1] == pytest.approx(250)  # no noisy share is below .002
     alone = clone(fitted).fit(X, np.zeros(len(X), dtype=int))
     assert alone.class_weight_.max() == pytest.approx(250, rel=0.01)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.bins import Bins, binned, declared_columns, stacked
-from dplearn.records.rows import Columns
+from dplearn.table.table import Columns
 
 COARSE = Floats(significand_bits=0, smallest=1, largest=1)
 COARSE_OR_MISSING = Floats(significand_bits=0, smallest=1, largest=1, missing=True)

@@ -17,7 +17,7 @@ from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
 from dplearn.learners.bins import binned
-from dplearn.learners.conjunction import (
+from dplearn.learners.counts.conjunction import (
     BinConjunction,
     ConjunctionClassifier,
     conjunction_error,
@@ -27,8 +27,8 @@ from dplearn.learners.conjunction import (
     literals_kept,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples, LocalOracle, population
-from dplearn.queries.bounds import TailBound
+from dplearn.queries import CentralOracle, LabelledRows, LocalOracle, population
+from dplearn.queries.answer import TailBound
 
 MODELS = ["central", "local"]
 BITS = Bits(None)
@@ -183,7 +183,7 @@ ALL = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
 def test_every_conjunction_is_found_with_answer_errors_below_the_threshold(literals, positive, sign):
     satisfied = np.all([ALL[:, i] == bit for i, bit in literals.items()] or [np.ones(16, bool)], axis=0)
     y = np.where(satisfied, positive, 1 - positive)
-    oracle = population(Examples(ALL, y), tolerance=0.012, adversary=lambda means: means + sign)
+    oracle = population(LabelledRows(ALL, y), tolerance=0.012, adversary=lambda means: means + sign)
     learned = learn_conjunction(oracle, [BIT] * 4, positive=positive, alpha=0.1, beta=0.05)
     assert (learned.predict(list(ALL.T)) == y).all()
     assert not oracle.adaptive
@@ -191,7 +191,7 @@ def test_every_conjunction_is_found_with_answer_errors_below_the_threshold(liter
 
 def test_where_no_record_is_positive_none_is_predicted():
     learned = learn_conjunction(
-        population(Examples(ALL, np.zeros(16, int))), [BIT] * 4, positive=1, alpha=0.1, beta=0.05
+        population(LabelledRows(ALL, np.zeros(16, int))), [BIT] * 4, positive=1, alpha=0.1, beta=0.05
     )
     assert not learned.predict(list(ALL.T)).any()
     assert learned.describe(list("abcd"), ["no", "yes"]) == "always 'no'"
@@ -201,7 +201,7 @@ def test_a_range_has_no_holes_and_a_list_has():
     X = np.array([[0, 0], [2, 2], [3, 3]])
     bins = binned(IntegerRange(0, 3), 4), binned(Categories(list("abcd")), 4)
     learned = learn_conjunction(
-        population(Examples(X, np.ones(3, int))), bins, positive=1, alpha=0.1, beta=0.05
+        population(LabelledRows(X, np.ones(3, int))), bins, positive=1, alpha=0.1, beta=0.05
     )
     assert learned.allowed == ((True,) * 4, (True, False, True, True))
     assert learned.describe(["age", "town"], ["no", "yes"]) == "'yes' if town != 'b', else 'no'"
@@ -218,7 +218,7 @@ def test_a_range_has_no_holes_and_a_list_has():
 )
 def test_missing_values_are_no_end_of_a_range(domain):
     gap = binned(domain, 4)
-    records = Examples(np.array([[0], [3]]), np.ones(2, int))
+    records = LabelledRows(np.array([[0], [3]]), np.ones(2, int))
     [allowed] = learn_conjunction(population(records), [gap], positive=1, alpha=0.1, beta=0.05).allowed
     assert allowed == (True, False, False, True)
 
@@ -257,7 +257,7 @@ def test_from_that_number_on_the_error_is_at_most_alpha(kind, share):
     for seed in range(30):
         X = (rng.random((n, d)) < 1 - alpha / d * (1.5 if share == 0.5 else 1)).astype(int)
         X[:, 0] = rng.random(n) < share
-        records = Examples(X, X[:, 0] & X[:, 1])
+        records = LabelledRows(X, X[:, 0] & X[:, 1])
         privacy, dice = ApproxDP(epsilon, 1e-3 if kind == "gaussian" else 0), SeededDice(seed)
         if kind == "local":
             oracle = LocalOracle(records, privacy=privacy, dice=dice, stream=PublicStream(seed))

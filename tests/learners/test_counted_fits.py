@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from dplearn.chance import SeededDice, enumerate_paths
-from dplearn.fit.private_count import counted_shares, noisy_count
+from dplearn.fit.relation import noisy_count, shares_with_count
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.privacy.unknown_count import MOST_RECORDS
@@ -14,16 +14,16 @@ WHOLE = ApproxDP(1, 1e-6, neighbors="add_remove")
 
 
 def test_epsilon_is_divided_and_the_rest_has_the_whole_delta():
-    count, rest = counted_shares(WHOLE, concentrated=False)
+    count, rest = shares_with_count(WHOLE, concentrated=False)
     assert (count.epsilon, count.delta) == (Fraction(1, 10), 0)
     assert (rest.epsilon, rest.delta) == (Fraction(9, 10), WHOLE.delta)
-    count, rest = counted_shares(ApproxDP(1, neighbors="add_remove"), concentrated=True)  # pure
+    count, rest = shares_with_count(ApproxDP(1, neighbors="add_remove"), concentrated=True)  # pure
     assert count.epsilon + rest.epsilon == 1
     assert rest.delta == 0
 
 
 def test_rho_of_both_parts_is_at_most_that_of_the_whole():
-    count, rest = counted_shares(WHOLE, concentrated=True)
+    count, rest = shares_with_count(WHOLE, concentrated=True)
     assert isinstance(count, ZeroConcentratedDP)
     whole = concentrated_budget(WHOLE)
     assert Fraction(999, 1000) * whole <= count.rho + concentrated_budget(rest) <= whole
@@ -32,7 +32,7 @@ def test_rho_of_both_parts_is_at_most_that_of_the_whole():
 
 def test_a_delta_that_leaves_nothing_is_refused():
     with pytest.raises(ValueError, match=r"epsilon must be larger, or delta smaller, .* and delta 0\.9"):
-        counted_shares(ApproxDP(1e-6, 0.9, neighbors="add_remove"), concentrated=True)
+        shares_with_count(ApproxDP(1e-6, 0.9, neighbors="add_remove"), concentrated=True)
 
 
 def test_the_noisy_number_is_within_public_ends_whatever_the_number_is():

@@ -26,11 +26,11 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.chance import SystemDice
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Thresholds
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.learners.generic import generic_failure_bound, generic_sample_size
-from dplearn.learners.representation_sizes import representation_sample_size
+from dplearn.learners.rules.generic import representation_sample_size
 from dplearn.mechanisms import select_exponential
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import ApproxDP
+from dplearn.theory.rules import generic_failure_bound, generic_sample_size
 
 MECHANISMS = ["exponential", "permute_and_flip"]
 
@@ -505,7 +505,7 @@ def test_refusals_name_parameter_constraint_and_value(change, message):
 @pytest.mark.parametrize("bound", ["proof", "paper"])
 @pytest.mark.parametrize("name", ["epsilon", "alpha", "beta"])
 def test_a_number_too_small_for_floats_is_answered_or_refused_by_name(name, bound):
-    # Was (dplearn/learners/generic.py, generic_sample_size): alpha**2 underflows to 0 and divides, or n grows
+    # Was (generic_sample_size): alpha**2 underflows to 0 and divides, or n grows
     # until it overflows a float; 1e-400 itself becomes 0.
     parameters = {"epsilon": 1, "alpha": 0.5, "beta": 0.5} | {name: "1e-400"}
     outcome = answer(bound=bound, **parameters)

@@ -9,7 +9,7 @@ from sklearn.metrics import log_loss
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PrivateMultiOutputClassifier
 from dplearn.domains import IntegerRange
-from dplearn.learners.generic import _shares
+from dplearn.learners.rules.generic import _shares
 from dplearn.privacy import BoundedRange
 
 RNG = np.random.default_rng(0)

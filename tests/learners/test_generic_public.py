@@ -19,8 +19,8 @@ from dplearn.audit.fits import ready
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
 from dplearn.display import privacy_card
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Product, Schema
-from dplearn.ensembles.public_data import PublicData
-from dplearn.estimator.public import cost_of_fit
+from dplearn.estimator.public_data import PublicData
+from dplearn.estimator.recipe import cost_of_fit
 from dplearn.learners import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper

@@ -14,7 +14,7 @@ from dplearn.chance import SystemDice
 from dplearn.concepts import Line, LinePoint
 from dplearn.concepts.lines import written
 from dplearn.domains import DomainError
-from dplearn.learners.line_sizes import line_failure, line_sample_size, pure_line_sample_size
+from dplearn.learners.rules.line import line_failure, line_sample_size, pure_line_sample_size
 from dplearn.privacy import BudgetExceededError
 from dplearn.privacy.events import BoundedRange
 

@@ -9,16 +9,16 @@ import pytest
 from scipy.special import gammaln, xlogy
 
 from dplearn.concepts.lines import written
-from dplearn.learners import line_sizes
-from dplearn.learners.line_sizes import (
+from dplearn.learners.rules import line as line_sizes
+from dplearn.learners.rules.line import (
     line_budgets,
     line_failure,
     line_sample_size,
-    published_line_sample_size,
     pure_line_failure,
     pure_line_lower_bound,
     pure_line_sample_size,
 )
+from dplearn.theory.rules import published_line_sample_size
 
 USUAL = {"epsilon": 1, "delta": 1e-6, "alpha": 0.1}
 PURE = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}

@@ -16,9 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, LinearRegressor, PrivacyLedger
-from dplearn.core import row_blocks
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels import rows as row_blocks
 from dplearn.learners.linear.regression import (
     LinearModel,
     LinearPlan,
@@ -27,8 +27,8 @@ from dplearn.learners.linear.regression import (
     target_moments_query,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.records.design_matrix import DesignMatrix
-from dplearn.records.targets import STEPS
+from dplearn.table.encodings import DesignMatrix
+from dplearn.table.targets import STEPS
 
 
 def plan_of(n_features, order=2, bits=4, design=None):

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn import LinearRegressor, PrivacyLedger, StatisticalQueryLogisticRegression
 from dplearn.domains import Categories, DomainError, Schema
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.learners.linear.columns import (
     kept_columns,
     mass_query,
@@ -21,7 +21,7 @@ from dplearn.learners.linear.columns import (
 )
 from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.privacy import ApproxDP
-from dplearn.queries import Examples
+from dplearn.queries import LabelledRows
 
 
 def plan_of(d, n=50, n_kept=2, **grid):
@@ -40,8 +40,8 @@ def sparse(n, d, seed=0):
 def test_masses_are_shares_of_squared_lengths_whose_sums_are_bounded(bits):
     rows, plan = sparse(200, 7), plan_of(7, 200, bits=bits)
     query = mass_query(plan)
-    each = query.inputs(Examples(rows, np.zeros(200)))
-    assert query.total(Examples(rows, np.zeros(200))).tolist() == each.sum(axis=0).tolist()
+    each = query.inputs(LabelledRows(rows, np.zeros(200)))
+    assert query.total(LabelledRows(rows, np.zeros(200))).tolist() == each.sum(axis=0).tolist()
     assert (each >= 0).all()
     assert each.sum(axis=1).max() <= plan.reach**2
     dense = rows.toarray() / np.maximum(np.abs(rows.toarray()).max(axis=1, keepdims=True), 1e-300)
@@ -52,7 +52,7 @@ def test_masses_are_shares_of_squared_lengths_whose_sums_are_bounded(bits):
 def test_one_replaced_record_moves_masses_by_no_more_than_is_claimed_and_one_reaches_it():
     plan = plan_of(2)
     query = mass_query(plan)
-    rows = query.inputs(Examples(csr_array(np.array([[5.0, 0.0], [0.0, -2.0], [1.0, 1.0]])), np.zeros(3)))
+    rows = query.inputs(LabelledRows(csr_array(np.array([[5.0, 0.0], [0.0, -2.0], [1.0, 1.0]])), np.zeros(3)))
     apart = (rows[:, None] - rows[None]).astype(object)
     assert np.abs(apart).sum(axis=2).max() == query.l1
     assert (apart**2).sum(axis=2).max() == query.squared_l2
@@ -61,13 +61,13 @@ def test_one_replaced_record_moves_masses_by_no_more_than_is_claimed_and_one_rea
 def test_rows_of_zeros_and_tables_without_numbers_have_no_mass():
     plan = plan_of(3, 2)
     for rows in (csr_array((2, 3)), csr_array((np.zeros(2), ([0, 1], [1, 2])), shape=(2, 3))):
-        assert mass_query(plan).total(Examples(rows, np.zeros(2))).tolist() == [0, 0, 0]
+        assert mass_query(plan).total(LabelledRows(rows, np.zeros(2))).tolist() == [0, 0, 0]
 
 
 def test_a_row_has_the_same_masses_in_any_table():
     rows, query = sparse(30, 9, seed=1), mass_query(plan_of(9))
-    together = query.inputs(Examples(rows, np.zeros(30)))
-    alone = [query.inputs(Examples(rows[[place]], np.zeros(1)))[0] for place in range(30)]
+    together = query.inputs(LabelledRows(rows, np.zeros(30)))
+    alone = [query.inputs(LabelledRows(rows[[place]], np.zeros(1)))[0] for place in range(30)]
     assert np.array_equal(together, alone)
 
 
@@ -80,7 +80,7 @@ def test_sparse_rows_are_those_of_the_table():
 def test_no_number_makes_a_mass_that_is_out_of_bounds(stray):
     rows = csr_array((np.array([stray, 1e308, 3.0, stray]), ([0, 0, 1, 1], [0, 1, 0, 2])), shape=(2, 3))
     query = mass_query(plan_of(3, 2))
-    total = query.total(Examples(rows, np.zeros(2)))
+    total = query.total(LabelledRows(rows, np.zeros(2)))
     assert (total >= 0).all()
     assert total.sum() <= 2 * query.norm
 
@@ -134,7 +134,7 @@ def test_rows_are_reduced_to_kept_columns_and_signed_sums_of_the_others():
 
 def test_reduced_records_are_integer_rows_of_the_reduced_table():
     rows, inner, matrix = sparse(20, 6, seed=2), plan_of(6, n_kept=3), reduction(np.array([1, 4]), 6, 1)
-    records = Examples(rows, np.arange(20))
+    records = LabelledRows(rows, np.arange(20))
     reduced = reduced_rows(inner, matrix, records)
     assert np.array_equal(reduced.X, inner.rows((rows @ matrix).toarray()))
     assert reduced.y is records.y

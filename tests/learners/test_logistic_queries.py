@@ -14,14 +14,14 @@ from dplearn.learners.linear.logistic_queries import (
     predicted_parts,
     products_query,
 )
-from dplearn.queries import Examples
+from dplearn.queries import LabelledRows
 from tests.learners.logistic_plans import plan_of
 
 
 def example(plan, n=60, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, plan.n_columns - 1)) * rng.choice([0, 0.1, 1, 30], size=(n, plan.n_columns - 1))
-    return Examples(plan.rows(X), rng.integers(plan.n_classes, size=n))
+    return LabelledRows(plan.rows(X), rng.integers(plan.n_classes, size=n))
 
 
 def queries(plan, seed=0):
@@ -81,7 +81,7 @@ def test_one_replaced_record_moves_totals_by_no_more_than_is_claimed(plan):
 
 def test_claims_are_no_looser_than_they_need_be():
     plan = plan_of(2, 2, order=2, bits=10)
-    far = Examples(plan.rows(np.array([[1e30], [0.0], [-1e30]])), np.array([0, 0, 0]))
+    far = LabelledRows(plan.rows(np.array([[1e30], [0.0], [-1e30]])), np.array([0, 0, 0]))
     first, second, third = moments_query(plan).inputs(far).astype(object)
     assert ((first - second) ** 2).sum() == moments_query(plan).squared_l2
     first, _, third = mean_row_query(plan).inputs(far).astype(object)
@@ -128,7 +128,7 @@ def test_predictions_do_not_depend_on_how_rows_lie_in_memory():
     rows = mapped.of(records).astype(float)
     whole = parts(rows, records.y)
     for start in (1, 100, 256):
-        rest = Examples(np.asfortranarray(records.X[start:]), records.y[start:])
+        rest = LabelledRows(np.asfortranarray(records.X[start:]), records.y[start:])
         assert np.array_equal(mapped.of(rest), rows[start:])
         assert np.array_equal(parts(np.asfortranarray(rows[start:]), rest.y), whole[start:])
 

@@ -17,8 +17,8 @@ from sklearn.preprocessing import FunctionTransformer
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
-from dplearn.estimator import fit_recipe
-from dplearn.estimator.public import Public
+from dplearn.estimator import recipe
+from dplearn.estimator.recipe import Public
 from dplearn.learners.linear.logistic import (
     MOST_COLUMNS,
     STEPS,
@@ -28,8 +28,8 @@ from dplearn.learners.linear.logistic import (
 )
 from dplearn.learners.linear.logistic_queries import Mapped, label_parts, products_query
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples
-from dplearn.queries.factories import oracle_for
+from dplearn.queries import CentralOracle, LabelledRows
+from dplearn.queries.oracle import oracle_for
 
 X, Y = load_iris(return_X_y=True)
 
@@ -159,7 +159,7 @@ def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_st
         oracles.append(oracle_for(*known, **more))
         return oracles[-1]
 
-    monkeypatch.setattr(fit_recipe, "oracle_for", watched)
+    monkeypatch.setattr(recipe, "oracle_for", watched)
     model, kept = learner(n_steps=n_steps, **settings), np.isin(Y, range(labels))
     model.fit(X[kept], Y[kept])
     plan = model.plan(kept.sum(), n_features=4, n_labels=labels)
@@ -297,7 +297,7 @@ def test_the_deviation_is_that_of_answers(settings):
     X, y = rng.normal(size=(4000, 30)), np.zeros(4000, dtype=int)
     y[::2] = 1
     plan = planned(4000, 30, 2, **settings)
-    records = Examples(plan.rows(X), y)
+    records = LabelledRows(plan.rows(X), y)
     oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
     query = products_query(plan, Mapped(plan, np.eye(31)), label_parts(plan))
     share = plan.shares[1]
@@ -317,7 +317,7 @@ def test_the_tolerance_holds_as_often_as_it_says():
     for settings in ({"delta": "1e-6"}, {}):
         plan = planned(500, 3, 3, beta="1/4", **settings)
         query = products_query(plan, Mapped(plan, np.eye(4)), label_parts(plan))
-        records = Examples(plan.rows(X), y)
+        records = LabelledRows(plan.rows(X), y)
         exact = query.total(records) / 500 * float(query.unit)
         off = []
         for seed in range(60):

@@ -15,7 +15,7 @@ from dplearn.domains import Categories, Grid, IntegerRange, Schema
 from dplearn.learners.linear.logistic_queries import Mapped, score_edges, score_queries, weighted_parts
 from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic, released_weights
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.queries import CentralOracle, Examples, PopulationOracle, population
+from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle, population
 from tests.learners.logistic_plans import plan_of
 
 
@@ -35,7 +35,7 @@ def accuracy(model, X, y):
 def test_without_noise_it_is_as_good_as_logistic_regression(k, order):
     X, y = classes_of(k=k)
     plan = plan_of(5, k, order=order)
-    model = learn_logistic(PopulationOracle(Examples(plan.rows(X), y)), plan)
+    model = learn_logistic(PopulationOracle(LabelledRows(plan.rows(X), y)), plan)
     assert accuracy(model, X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.02
 
 
@@ -44,7 +44,7 @@ def test_answer_errors_within_a_tolerance_are_harmless():
     plan = plan_of(5, 3)
     signs = np.random.default_rng(1)
     oracle = PopulationOracle(
-        Examples(plan.rows(X), y),
+        LabelledRows(plan.rows(X), y),
         tolerance=0.01,
         adversary=lambda exact: exact + 9 * signs.choice([-1, 1], exact.shape),
     )
@@ -55,7 +55,7 @@ def test_answer_errors_within_a_tolerance_are_harmless():
 def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
     X, y = classes_of()
     plan = plan_of(5, 3, order=order, n_steps=6 if order == 1 else 24)
-    oracle = CentralOracle(Examples(plan.rows(X), y), privacy=ApproxDP(20, delta), dice=SeededDice(0))
+    oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=ApproxDP(20, delta), dice=SeededDice(0))
     assert accuracy(learn_logistic(oracle, plan), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
     assert oracle.left == 0
     assert len(oracle.rounds) == 2 + plan.n_steps
@@ -66,14 +66,14 @@ def test_one_step_classifies_digits(second_moments):
     """All images are similar: their common direction is separated."""
     X, y = load_digits(return_X_y=True)
     plan = plan_of(65, 10, n_steps=1, second_moments=second_moments)
-    model = learn_logistic(PopulationOracle(Examples(plan.rows(X), y)), plan)
+    model = learn_logistic(PopulationOracle(LabelledRows(plan.rows(X), y)), plan)
     assert accuracy(model, X, y) > 0.86
 
 
 def test_probabilities_are_calibrated_where_noise_is_small():
     X, y = classes_of(n=20_000, k=2)
     plan = plan_of(5, 2)
-    oracle = CentralOracle(Examples(plan.rows(X), y), privacy=ApproxDP(3, "1e-6"), dice=SeededDice(0))
+    oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=ApproxDP(3, "1e-6"), dice=SeededDice(0))
     chances = softmax(learn_logistic(oracle, plan).margins(X), axis=1)[:, 1]
     for low in (0.1, 0.3, 0.5, 0.7):
         near = (chances >= low) & (chances < low + 0.2)
@@ -83,7 +83,7 @@ def test_probabilities_are_calibrated_where_noise_is_small():
 def test_a_row_of_zeros_in_the_metric_has_no_margins_beyond_range():
     X, y = classes_of(n=100)
     plan = plan_of(5, 3, n_steps=2)
-    model = learn_logistic(PopulationOracle(Examples(plan.rows(X), y)), plan)
+    model = learn_logistic(PopulationOracle(LabelledRows(plan.rows(X), y)), plan)
     assert np.isfinite(model.margins(np.zeros((1, 4)))).all()
 
 
@@ -127,7 +127,7 @@ def test_scores_of_the_wrong_sign_give_nearly_no_slope():
 
 def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours():
     plan = plan_of(2, 3, levels=1)
-    records = Examples(np.array([[1.0, 0.0], [1.0, 0.0]]) * plan.reach, np.array([0, 2]))
+    records = LabelledRows(np.array([[1.0, 0.0], [1.0, 0.0]]) * plan.reach, np.array([0, 2]))
     weights = np.array([[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])  # margins 3, 2, 1
     after, before = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=4.0)
     assert after.inputs(records).tolist() == [1, 0]  # 3 - 2, 1 - 3
@@ -190,7 +190,7 @@ def test_probabilities_are_those_of_the_weighted_population():
 
 
 def test_only_ratios_of_weights_matter_and_absent_labels_have_the_weight_1():
-    oracle = population(Examples(np.zeros((4, 1)), np.array([1, 0, 0, 0])))
+    oracle = population(LabelledRows(np.zeros((4, 1)), np.array([1, 0, 0, 0])))
     found = [
         released_weights(oracle, each, (0, 1), share=1, noise_to_signal=0.0).loss.tolist()
         for each in ({0: 3.0, 1: 9.0}, {1: 3.0}, {0: 1 / 3})
@@ -257,7 +257,7 @@ def test_weighted_parts_are_whole_and_no_greater_than_those_of_weight_1():
 
 
 def test_the_steps_use_weights_as_far_as_the_noise_allows():
-    oracle = population(Examples(np.zeros((50, 1)), np.array([1] + [0] * 49)))
+    oracle = population(LabelledRows(np.zeros((50, 1)), np.array([1] + [0] * 49)))
     known = {"classes": (0, 1), "share": 1}
     found = [
         released_weights(oracle, "balanced", noise_to_signal=noise, **known).steps[0]

@@ -5,19 +5,19 @@ from scipy.sparse import csr_matrix
 from scipy.stats import binom
 from sklearn.base import clone
 
-from dplearn.core.gf2 import pack
+from dplearn.concepts.parities import masked_rows
 from dplearn.domains import DomainError
-from dplearn.learners.masked_parity import (
+from dplearn.kernels.gf2 import pack
+from dplearn.learners.parity.masked import (
     Asking,
     MaskedParityClassifier,
     MaskedRecords,
     learn_masked_parity,
-    masked_rows,
+    masked_parity_sample_size,
 )
-from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.queries import MeanQuery, PopulationOracle
-from dplearn.queries.simulation import simulate_locally
+from dplearn.theory.simulation import simulate_locally
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
 

@@ -23,13 +23,14 @@ from dplearn import (
 )
 from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
-from dplearn.learners.multi_label_limit import (
+from dplearn.learners.limits import (
     Task,
+    _failure,
     _mean_sinh,
+    least_failure,
     least_of_outputs,
     multi_label_lower_bound,
 )
-from dplearn.learners.pure_lower_bound import _failure, least_failure
 from dplearn.theory import least_sample_size, pure_private_lower_bound, stable_point_sample_size
 from tests.learners.private_rules import best_rule, tables_of
 

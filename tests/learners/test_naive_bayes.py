@@ -18,18 +18,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from dplearn import BudgetExceededError, PrivacyLedger
-from dplearn.core.simplex import nearest_shares
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
-from dplearn.learners import naive_bayes
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.bins import binned, stacked
-from dplearn.learners.naive_bayes import (
-    StatisticalQueryNaiveBayes,
-    asks_classes,
-    learn_naive_bayes,
-)
-from dplearn.queries import Examples, population
+from dplearn.learners.counts import naive_bayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes, asks_classes, learn_naive_bayes
+from dplearn.queries import LabelledRows, population
 from dplearn.queries.noise import share_noise
-from dplearn.records.encoded import encoded
+from dplearn.table.encodings import encoded
 
 MODELS = ["central", "local"]
 PEOPLE = Schema(
@@ -311,7 +307,9 @@ BINS = (binned(Bits(None), 2), binned(IntegerRange(0, 3), 4))
 def some_records(n=400, seed=0):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
-    return Examples(np.column_stack((rng.random(n) < y / 2, (y + rng.integers(0, 3, n)) % 4)).astype(int), y)
+    return LabelledRows(
+        np.column_stack((rng.random(n) < y / 2, (y + rng.integers(0, 3, n)) % 4)).astype(int), y
+    )
 
 
 def plan_of(n, deviation=0.0, smoothing=1e-9, bins=BINS):
@@ -342,7 +340,7 @@ def test_all_is_asked_in_one_round_and_classes_apart_where_bins_are_many():
     many = (binned(Categories(range(50)), 2),)
     assert asks_classes(many)
     records = some_records()
-    oracle = population(Examples(records.X[:, 1:], records.y))
+    oracle = population(LabelledRows(records.X[:, 1:], records.y))
     tables = learn_naive_bayes(oracle, plan_of(400, bins=many))
     assert [each.n_queries for each in oracle.rounds] == [2]
     assert np.exp(tables.log_prior) == pytest.approx(np.bincount(records.y) / 400, abs=1e-6)
@@ -385,7 +383,7 @@ def test_the_nearest_shares_are_nearest(seed):
 def test_counts_by_blocks_are_those_of_the_categories(n, monkeypatch):
     monkeypatch.setattr(naive_bayes, "_BLOCK", 97)
     rng = np.random.default_rng(0)
-    records = Examples(rng.integers(0, 5, (n, 2)).astype(np.int16), rng.integers(0, 3, n))
+    records = LabelledRows(rng.integers(0, 5, (n, 2)).astype(np.int16), rng.integers(0, 3, n))
     query = naive_bayes._joint(1, 5, 3)
     counts = np.zeros(15, dtype=np.int64)
     np.add.at(counts, query.inputs(records), 1)
@@ -409,7 +407,7 @@ def test_priors_replace_the_shares_of_the_classes_and_nothing_else():
     assert replace(plans[0], replan=None) == replace(plans[1], replan=None)  # the same queries and noise
     models = []
     for plan in plans:  # the same answers
-        oracle = population(Examples(stacked(plan.bins, encoded(X, plan.domain)), y))
+        oracle = population(LabelledRows(stacked(plan.bins, encoded(X, plan.domain)), y))
         models.append(learn_naive_bayes(oracle, plan))
     assert np.array_equal(models[0].log_ratios[0], models[1].log_ratios[0])
     assert np.exp(models[0].log_prior) == pytest.approx([0.95, 0.05], abs=0.01)

@@ -16,8 +16,8 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils import get_tags
 
 from dplearn import ParityClassifier, PrivacyLedger
-from dplearn.core.gf2 import pack
 from dplearn.domains import DomainError
+from dplearn.kernels.gf2 import pack
 from dplearn.privacy import BudgetExceededError
 
 METHODS = {
@@ -99,7 +99,7 @@ def test_numbers_above_the_bar_count_as_one_zeros_that_are_not_stored_too(wide):
 def test_blocks_of_rows_make_no_difference(monkeypatch):
     X, y = parity_data(n=500)
     whole = learner("agnostic").fit(X, y).parity_
-    monkeypatch.setattr("dplearn.records.encoded._CELLS", 100)
+    monkeypatch.setattr("dplearn.table.encodings._CELLS", 100)
     assert (learner("agnostic").fit(X, y).parity_ == whole).all()
     assert (learner("agnostic").fit(sparse.csr_matrix(X), y).parity_ == whole).all()
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.core.confidence_bounds import success_bounds
-from dplearn.core.gf2 import pack
-from dplearn.estimator.public import PublicOutputs
-from dplearn.learners.parity_methods import PARITY_METHODS, Equations
-from dplearn.learners.parity_sizes import elimination_sizes, parity_sample_size
-from dplearn.learners.stable_parity_sizes import stable_parity_sizes
+from dplearn.estimator.recipe import PublicOutputs
+from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels.gf2 import pack
+from dplearn.learners.parity.parity import PARITY_METHODS, Equations
+from dplearn.learners.parity.sizes import elimination_sizes, stable_parity_sizes
 from dplearn.mechanisms.parity import consistent_parity, parity_probabilities
 from dplearn.privacy import ApproxDP
+from dplearn.theory.rules import parity_sample_size
 
 UNSURE = 1e-4  # how often a bound on the probability of failure would be wrong, were the seeds not fixed
 

@@ -17,7 +17,7 @@ from dplearn.audit import FaultyDice
 from dplearn.chance import SystemDice
 from dplearn.domains import DomainError
 from dplearn.domains.keys import read_keys, spelled
-from dplearn.learners.point import PointClassifier
+from dplearn.learners.rules.point import PointClassifier
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import BudgetExceededError
 

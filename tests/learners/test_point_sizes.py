@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.core.distributions import laplace_quantile
-from dplearn.core.exact import decay_ratio
-from dplearn.core.search import first
-from dplearn.learners.point import PointClassifier
-from dplearn.learners.point_sizes import (
+from dplearn.kernels.distributions import laplace_quantile
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.search import first
+from dplearn.learners.limits import _failure
+from dplearn.learners.rules.point import PointClassifier
+from dplearn.learners.rules.point_sizes import (
     hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
@@ -19,7 +20,6 @@ from dplearn.learners.point_sizes import (
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.learners.pure_lower_bound import _failure
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     choosing_threshold,

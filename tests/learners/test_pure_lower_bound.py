@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.learners.pure_lower_bound import _failure, least_of, packing_records, pure_records
+from dplearn.learners.limits import _failure, least_of, packing_records, pure_records
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from tests.learners.private_rules import best_rule, tables_of
 

@@ -14,20 +14,22 @@ from scipy.stats import binom, multinomial
 from dplearn import ExponentialMechanismClassifier
 from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
-from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.domains import IntegerRange, Product
-from dplearn.ensembles.public_data import PublicData
-from dplearn.learners.generic import generic_sample_size
-from dplearn.learners.representation_sizes import (
-    dichotomy_sample_size,
+from dplearn.estimator.public_data import PublicData
+from dplearn.kernels.exact import decay_ratio, selection_ratio
+from dplearn.learners.rules.generic import (
     growing_sample_size,
-    public_cut_sample_size,
     representation_failure,
     representation_sample_size,
-    sauer_bound,
 )
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
+from dplearn.theory.rules import (
+    dichotomy_sample_size,
+    generic_sample_size,
+    public_cut_sample_size,
+    sauer_bound,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 USUAL = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}

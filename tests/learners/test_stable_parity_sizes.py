@@ -10,15 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dplearn.core.votes import plurality
-from dplearn.learners.stable_parity_sizes import (
-    full_rank_probability,
-    stable_parity_failure,
-    stable_parity_sizes,
-    stable_parity_split,
-)
+from dplearn.kernels.votes import plurality
+from dplearn.learners.parity.sizes import stable_parity_failure, stable_parity_sizes, stable_parity_split
 from dplearn.mechanisms.stability import release_probabilities
 from dplearn.privacy import ApproxDP
+from dplearn.theory.rules import full_rank_probability
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 

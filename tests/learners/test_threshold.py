@@ -15,7 +15,6 @@ from sklearn.model_selection import train_test_split
 
 from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import SeededDice
-from dplearn.core.cuts import NONUNIFORM_SIZE
 from dplearn.domains import (
     Bits,
     Categories,
@@ -26,7 +25,8 @@ from dplearn.domains import (
     LargeIntegerRange,
     Schema,
 )
-from dplearn.learners.threshold import (
+from dplearn.kernels.cuts import NONUNIFORM_SIZE
+from dplearn.learners.rules.threshold import (
     CutColumn,
     ThresholdClassifier,
     _least_errors,

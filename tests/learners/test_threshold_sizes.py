@@ -7,9 +7,11 @@ import pytest
 
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
-from dplearn.learners.threshold import CutColumn, by_errors, by_interior_point
-from dplearn.learners.threshold_sizes import (
+from dplearn.learners.rules.threshold import (
     THRESHOLD_METHODS,
+    CutColumn,
+    by_errors,
+    by_interior_point,
     interior_point_examples,
     threshold_excess_errors,
     threshold_sample_size,

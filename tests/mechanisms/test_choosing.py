@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.core.distributions import laplace_quantile, laplace_tail
-from dplearn.core.exact import decay_ratio, exp_bounds
+from dplearn.kernels.distributions import laplace_quantile, laplace_tail
+from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.mechanisms import choosing_mechanism
 from dplearn.privacy import ApproxDP
 from dplearn.theory import choosing_threshold

@@ -12,8 +12,8 @@ import pytest
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.chance import SeededDice
-from dplearn.core.confidence_bounds import success_bounds
-from dplearn.core.exact import decay_ratio, selection_ratio
+from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms import choosing_mechanism
 from dplearn.mechanisms.interior_point import (
     _random_pairs,

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution, replay_privacy
-from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.enumeration import least_exp_epsilon
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
-from dplearn.core.distributions import gaussian_probabilities
-from dplearn.core.exact import at_most_exp, decay_ratio, exp_bounds
+from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels.exact import at_most_exp, decay_ratio, exp_bounds
 from dplearn.mechanisms import gaussian_counts, gaussian_sums, laplace_counts
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP

@@ -13,14 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
-from dplearn.audit.distributions import OutputDistribution, least_exp_epsilon
+from dplearn.audit.enumeration import OutputDistribution, least_exp_epsilon
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.core.exact import at_most_exp, decay_ratio, selection_ratio
+from dplearn.kernels.exact import at_most_exp, decay_ratio, selection_ratio
 from dplearn.mechanisms import permute_and_flip, report_noisy_max, sanitized_noisy_max_epsilon
-from dplearn.mechanisms.noisy_max import costs_of_candidates
+from dplearn.mechanisms.noisy_max import costs_of_candidates, epsilon_candidates
 from dplearn.privacy import ApproxDP, BoundedRange, Composition, Gaussian
 from dplearn.privacy.noisy_max import (
-    epsilon_candidates,
     publishable_noisy_max_cost,
     secret_noisy_max_epsilon,
     secret_noisy_max_total,

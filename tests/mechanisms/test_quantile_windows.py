@@ -14,7 +14,7 @@ import pytest
 
 from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
-from dplearn.core.ranks import SortedCodes
+from dplearn.kernels.ranks import SortedCodes
 from dplearn.mechanisms import codes_in_windows
 from dplearn.mechanisms.quantile_windows import (
     WindowTerms,

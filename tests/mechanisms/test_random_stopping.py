@@ -4,7 +4,7 @@ from collections import Counter
 from fractions import Fraction
 
 from dplearn.chance import enumerate_paths
-from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.mechanisms.selection import best_of_runs
 from dplearn.privacy.random_stopping import RandomStopping
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import ApproxDP
 from dplearn.theory import estimated_frequencies, truth_probability

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import power_probabilities
-from dplearn.core.exact import selection_ratio
-from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.kernels.distributions import power_probabilities
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
 from dplearn.mechanisms.rank_selection import code_near_rank, codes_at_fractions
 from dplearn.privacy import ApproxDP

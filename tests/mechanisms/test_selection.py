@@ -10,7 +10,7 @@ import pytest
 from dplearn import ApproxDP
 from dplearn.audit import exact_distribution
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import (
     exponential_mechanism,
     permute_and_flip,

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
-from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import AboveThreshold, SparseVector, sparse_vector
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP, Composition, PureDP

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
-from dplearn.audit.distributions import least_exp_epsilon
+from dplearn.audit.enumeration import least_exp_epsilon
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.core.distributions import laplace_quantile, laplace_tail
-from dplearn.core.exact import at_most_exp, decay_ratio
+from dplearn.kernels.distributions import laplace_quantile, laplace_tail
+from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
 from dplearn.privacy import ApproxDP
 from dplearn.theory import release_probabilities

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dplearn.audit import FaultyDice
-from dplearn.audit.distributions import exact_distribution, least_exp_epsilon
+from dplearn.audit.enumeration import exact_distribution, least_exp_epsilon
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
-from dplearn.core.exact import at_most_exp
+from dplearn.kernels.exact import at_most_exp
 from dplearn.mechanisms import sparse_vector
 from dplearn.mechanisms.stable_answers import StableAnswers
 from dplearn.privacy import ApproxDP

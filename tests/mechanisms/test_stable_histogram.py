@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.core.distributions import gaussian_probabilities, laplace_probabilities, laplace_tail
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities, laplace_tail
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import frequent_keys, stable_histogram
 from dplearn.mechanisms.stable_histogram import frequent_keys_threshold
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP

@@ -18,9 +18,8 @@ from dplearn import LinearRegressor, PrivacyLedger
 from dplearn.audit.cases.scores import Echo
 from dplearn.domains import DomainError, Grid
 from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
-from dplearn.model_selection.measures import NoisyTable
 from dplearn.model_selection.metrics import METRICS, measure_of
-from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.tables import NoisyTable, TableNoise
 from dplearn.privacy import ApproxDP
 
 GENERATOR = np.random.default_rng(0)

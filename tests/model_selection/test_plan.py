@@ -17,12 +17,13 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
+from dplearn.model_selection.candidates import Exposure, SearchTable, splits_by_position
 from dplearn.model_selection.metrics import PrivateScorer
-from dplearn.model_selection.plan import Exposure, SearchPlan, SearchTable, splits_by_position
+from dplearn.model_selection.search import SearchPlan
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
+from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.random_stopping import gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.privacy.theorems import least_epsilon
 
 BUDGET = ApproxDP(1, "1e-6")
 exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.booleans())

@@ -29,7 +29,7 @@ from dplearn.fit.execute import begin
 from dplearn.fit.relation import GROUPS, PARTS, PARTS_OF_GROUPS
 from dplearn.model_selection import private_score
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
-from dplearn.model_selection.statistics import ErrorCount
+from dplearn.model_selection.tables import ErrorCount
 from dplearn.privacy import ApproxDP
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])

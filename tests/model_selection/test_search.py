@@ -30,10 +30,10 @@ from dplearn import (
 from dplearn.audit.cases.search import OneAnswer
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
-from dplearn.estimator.public import cost_of_fit
-from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.estimator.recipe import cost_of_fit
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.model_selection import PrivateSearchCV
-from dplearn.model_selection.plan import splits_by_position
+from dplearn.model_selection.candidates import splits_by_position
 from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler
 from dplearn.privacy import pipeline_guarantee
 
@@ -435,6 +435,13 @@ def test_warnings_do_not_tell_how_many_runs_there_were():
     assert found[0]
     assert len(set(found[0])) == len(found[0])
     assert all(each == found[0] for each in found)
+
+
+@pytest.mark.parametrize(("refit", "numbers"), [(True, {"80", "100"}), (False, {"80"})])
+def test_warnings_are_about_fits_that_take_place(refit, numbers):
+    with pytest.warns(UserWarning, match="n_samples is") as caught:
+        search(grid={}, epsilon=0.01, refit=refit, random_state=None).fit(X[:100], Y[:100])
+    assert {str(each.message).split(":")[0].removeprefix("n_samples is ") for each in caught} == numbers
 
 
 def test_a_warning_is_about_the_line_that_searches():

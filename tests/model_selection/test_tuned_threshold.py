@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn import StatisticalQueryLogisticRegression
 from dplearn.audit.cases.search import OneAnswer
 from dplearn.domains import Floats
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.model_selection import PrivateTunedThresholdClassifier
 from dplearn.model_selection.tuned_threshold import _SCORES, _scores
 from dplearn.preprocessing import PrivateRobustScaler

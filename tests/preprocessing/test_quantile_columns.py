@@ -22,8 +22,6 @@ from dplearn.preprocessing.quantile_columns import (
     placed,
 )
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
-from dplearn.releases.extremes import ExtremesPlan
-from dplearn.releases.quantiles import QuantilesPlan
 from dplearn.theory import quantile_errors
 
 # Many of these tables are too small for the worst-case bounds; the warnings are tested below.
@@ -291,7 +289,7 @@ def test_the_plan_has_the_guarantee_of_the_fit(transformer):
     assert list(clone(transformer).plan(4000).columns) == ["x0"]
     plan = clone(transformer).plan(4000, n_features=30)
     assert len(plan.columns) == 30
-    if not isinstance(plan.columns["x7"], ExtremesPlan):
+    if plan.columns["x7"].title != "ExtremesPlan":
         errors = quantile_errors(plan.columns["x7"].q, Floats().size, 4000, epsilon=Fraction(1, 30))
         assert plan.error == max(errors)
     assert plan.n_inside <= plan.n_needed or min(plan.columns["x0"].q) < 0.05
@@ -365,16 +363,16 @@ def test_the_search_ends_where_quantiles_are_sure_to_lie_in_the_data():
     clipper = PrivateMinMaxClipper()
     enough = PrivateMinMaxClipper(method="quantiles").plan(10).n_inside
     [few], [many] = (clipper.plan(n).columns.values() for n in (enough - 1, enough))
-    assert isinstance(few, ExtremesPlan)
-    assert isinstance(many, QuantilesPlan)
+    assert few.title == "ExtremesPlan"
+    assert many.title == "QuantilesPlan"
     assert few.n_inside < enough / 10
     [with_0] = PrivateMinMaxClipper(quantile_range=(0, 99)).plan(10**9).columns.values()
-    assert isinstance(with_0, ExtremesPlan)
+    assert with_0.title == "ExtremesPlan"
     assert with_0.n_inside is None
     [of_grid] = PrivateMinMaxClipper(domain=Grid(0, 9)).plan(10).columns.values()
-    assert isinstance(of_grid, QuantilesPlan)
+    assert of_grid.title == "QuantilesPlan"
     always = PrivateMinMaxClipper(method="above_threshold").plan(10**9)
-    assert isinstance(always.columns["x0"], ExtremesPlan)
+    assert always.columns["x0"].title == "ExtremesPlan"
 
 
 @pytest.mark.parametrize("range_", [(1, 99), (10, 90), (25, 75)])
@@ -400,7 +398,7 @@ def test_columns_of_a_table_have_methods_of_their_own():
     schema = Schema({"age": Grid(0, 100, 101), "wage": Floats()})
     table = pd.DataFrame({"age": np.arange(3000) % 90, "wage": WAGES.ravel()})
     fitted = PrivateMinMaxClipper(domain=schema, epsilon=4, random_state=0).fit(table)
-    assert [type(each) for each in fitted.plan(3000).columns.values()] == [QuantilesPlan, ExtremesPlan]
+    assert [each.title for each in fitted.plan(3000).columns.values()] == ["QuantilesPlan", "ExtremesPlan"]
     assert fitted.data_high_[0] == pytest.approx(89, abs=4)
     assert np.quantile(WAGES, 0.9) < fitted.data_high_[1] < 4 * WAGES.max()
 

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from dplearn import ApproxDP, ZeroConcentratedDP
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import _replaced
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import (
     BoundedRange,

@@ -8,8 +8,8 @@ from dp_accounting.pld.privacy_loss_mechanism import DiscreteGaussianPrivacyLoss
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.distributions import gaussian_probabilities
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,
@@ -20,7 +20,7 @@ from dplearn.privacy import (
     gaussian_sigma2,
 )
 from dplearn.privacy.calibration import _suffices
-from dplearn.privacy.theorems import least_epsilon
+from dplearn.privacy.composition import least_epsilon
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=15)
 

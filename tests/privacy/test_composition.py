@@ -28,8 +28,8 @@ from dplearn.privacy import (
     ZeroConcentrated,
     compose,
 )
+from dplearn.privacy.composition import THEOREMS, least_epsilon
 from dplearn.privacy.events import freeze
-from dplearn.privacy.theorems import THEOREMS, least_epsilon
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=25)
 

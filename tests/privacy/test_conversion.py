@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.core.exact import exp_bounds, log_bounds
+from dplearn.kernels.exact import exp_bounds, log_bounds
 from dplearn.privacy.conversion import (
     best_order,
     chords,

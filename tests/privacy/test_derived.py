@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import enumerate_privacy, exact_distribution, least_exp_epsilon
-from dplearn.core.exact import exp_bounds, log_bounds
+from dplearn.kernels.exact import exp_bounds, log_bounds
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import (
     ApproxDP,

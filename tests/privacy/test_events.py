@@ -9,12 +9,12 @@ import pytest
 
 from dplearn.audit import exact_distribution
 from dplearn.chance import EnumeratingDice
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     gaussian_probabilities,
     permute_and_flip_probabilities,
     power_probabilities,
 )
-from dplearn.core.exact import decay_ratio, exp_bounds
+from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.privacy import (
     ApproxDP,
     Approximate,

@@ -14,8 +14,8 @@ import pytest
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from dplearn.core.distributions import gaussian_probabilities
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,
@@ -28,6 +28,7 @@ from dplearn.privacy import (
     ZeroConcentrated,
     gaussian_sigma2,
 )
+from dplearn.privacy.composition import gaussian, least_epsilon, zero_concentrated
 from dplearn.privacy.gaussian_dp import (
     FAILURE,
     LARGEST_EPSILON,
@@ -42,7 +43,6 @@ from dplearn.privacy.gaussian_dp import (
     tail_bounds,
 )
 from dplearn.privacy.shares import concentrated_budget, gaussian_budget
-from dplearn.privacy.theorems import gaussian, least_epsilon, zero_concentrated
 
 BITS = 90
 BUDGETS = [(1, 1e-6), (0.1, 1e-6), (0.01, 1e-9), (3, 1e-5), (10, 1e-9), (50, 0.05), (0.5, 0.3), (2, 1e-15)]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from dplearn import mechanisms
 from dplearn.chance import SystemDice
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
-from dplearn.core.distributions import gaussian_probabilities
+from dplearn.kernels.distributions import gaussian_probabilities
 from dplearn.privacy import Gaussian, ZeroConcentratedDP
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.noisy_max import (

@@ -24,6 +24,7 @@ from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.privacy.plan import Plan, cell_text
 from dplearn.releases import (
+    ReleasePlan,
     cdf_plan,
     grouped,
     interior_point_plan,
@@ -66,24 +67,26 @@ def test_all_plans_are_printed_alike():
     assert {plan for plan in named if not issubclass(plan, Plan)} == set()
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan._title)
 def test_each_number_has_its_line(plan):
     first, *lines = str(plan).splitlines()
     names = [line.split()[0] for line in lines]
-    assert first == type(plan).__name__
+    assert first == plan._title
     assert len(set(names)) == len(names)
     for field in fields(plan):
         shown = [name for name in names if name.split("[")[0].split(".")[0] == field.name]
         assert bool(shown) == field.repr, field.name
+    stated = [*plan.states, *plan.later] if isinstance(plan, ReleasePlan) else []
+    assert all(any(name.split("[")[0].split(".")[0] == each for name in names) for each in stated)
     assert names[names.index("guarantee") + 1] == "advantage"
     assert "epsilon" in lines[[name.split(".")[-1] for name in names].index("guarantee")]
 
 
-@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: type(plan).__name__)
+@pytest.mark.parametrize("plan", PLANS, ids=lambda plan: plan._title)
 def test_a_notebook_shows_the_same_as_a_table(plan):
     html = plan._repr_html_()
     assert html.count("<tr>") == len(str(plan).splitlines()) - 1
-    assert f"<caption>{type(plan).__name__}</caption>" in html
+    assert f"<caption>{plan._title}</caption>" in html
 
 
 def test_plans_within_plans_are_shown_under_their_names():

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from dplearn.core.exact import exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
 # A label is replaced: it is neither added nor removed.

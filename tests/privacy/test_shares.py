@@ -14,8 +14,8 @@ from dplearn.privacy import (
     ZeroConcentratedDP,
     event_of,
 )
+from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.shares import concentrated_budget, equal_epsilon, equal_shares, gaussian_budget
-from dplearn.privacy.theorems import least_epsilon
 
 BUDGETS = [ApproxDP(1, 1e-6), ApproxDP("1e-3", "1e-12"), ApproxDP(50, "0.05"), ApproxDP(3, "0.9")]
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
-from dplearn.core.exact import at_most_exp, decay_ratio, log_bounds
+from dplearn.kernels.exact import at_most_exp, decay_ratio, log_bounds
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, Approximate, Composition
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.core.exact import log_bounds
+from dplearn.kernels.exact import log_bounds
 from dplearn.privacy import (
     Approximate,
     BoundedRange,
@@ -23,7 +23,7 @@ from dplearn.privacy import (
     Renyi,
     compose,
 )
-from dplearn.privacy.theorems import (
+from dplearn.privacy.composition import (
     _deviation,
     advanced,
     basic,

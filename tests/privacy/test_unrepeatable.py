@@ -11,8 +11,9 @@ from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, Thr
 from dplearn.domains import Grid
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder, PrivateQuantileTransformer, PrivateRobustScaler
-from dplearn.queries import central, local, simulate_locally
+from dplearn.queries import central, local
 from dplearn.releases import cdf, grouped, interior_point, learned_schema, median, quantiles, stable_counts
+from dplearn.theory import simulate_locally
 
 VALUES = list(range(5000))
 X, Y = np.linspace(0, 1, 200)[:, None], np.arange(200) % 2

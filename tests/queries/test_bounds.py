@@ -4,9 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplearn.learners.masked_parity_sizes import masked_parity_sample_size
+from dplearn.learners.parity.masked import masked_parity_sample_size
 from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.queries.bounds import TailBound, query_sample_size, sampling_bound
+from dplearn.queries.answer import TailBound, sampling_bound
+from dplearn.theory.simulation import query_sample_size
 
 
 def test_a_tail_bound_is_its_formula():

@@ -12,7 +12,6 @@ from dplearn.privacy.gaussian_dp import SLACK, mu2_of_gaussian
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import CentralOracle, HistogramQuery, LocalOracle, MeanQuery, VectorQuery
 from dplearn.queries import noise as noise_module
-from dplearn.queries.factories import oracle_for
 from dplearn.queries.noise import (
     SHARE_NOISES,
     LocalNoise,
@@ -22,6 +21,7 @@ from dplearn.queries.noise import (
     noise_of,
     share_noise,
 )
+from dplearn.queries.oracle import oracle_for
 
 QUERIES = [
     MeanQuery(lambda records: records % 3, low=0, high=2),

@@ -15,12 +15,12 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.core.hadamard import hadamard_coordinate
+from dplearn.kernels.hadamard import hadamard_coordinate
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     CentralOracle,
-    Examples,
     HistogramQuery,
+    LabelledRows,
     LocalOracle,
     MeanQuery,
     Oracle,
@@ -279,12 +279,12 @@ def named_places(kind):
         "polars series": lambda: pl.Series(places),
         "recarray": lambda: np.rec.fromarrays([places], names="place"),
         "sparse": lambda: coo_matrix(wide),
-        "examples": lambda: Examples(pd.DataFrame(wide), pd.Series(places, index=twice)),
+        "examples": lambda: LabelledRows(pd.DataFrame(wide), pd.Series(places, index=twice)),
     }[kind]()
 
 
 def place_of(records):
-    records = records.y if isinstance(records, Examples) else records
+    records = records.y if isinstance(records, LabelledRows) else records
     records = records.toarray() if hasattr(records, "toarray") else records
     records = records.place if hasattr(records, "place") else records
     return np.asarray(records).reshape(len(records), -1)[:, 0]

@@ -8,8 +8,8 @@ import pytest
 
 from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
-from dplearn.core.exact import at_most_exp
-from dplearn.core.hadamard import hadamard_coordinate
+from dplearn.kernels.exact import at_most_exp
+from dplearn.kernels.hadamard import hadamard_coordinate
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,

@@ -11,18 +11,24 @@ from hypothesis import strategies as st
 
 from dplearn.audit import freeze
 from dplearn.chance import SeededDice
-from dplearn.core.intervals import depth_of
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.numbers import LargeIntegerRange
+from dplearn.kernels.intervals import depth_of
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
-from dplearn.releases.cdf import CDFPlan, cdf, cdf_plan, distribution_of, distribution_of_points
+from dplearn.releases.cdf import cdf, cdf_plan, distribution_of, distribution_of_points
 from dplearn.releases.cdf_errors import BlockPlan, TreePlan, tree_plan
+from dplearn.releases.release import ReleasePlan
 
 AGES = IntegerRange(0, 120)
 VALUES = [20] * 300 + [40] * 500 + [41] * 200
 PLAIN = ApproxDP(10**6)  # as good as no noise
 FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
+
+
+def planned(mechanism, n, domain):
+    """The plan of a distribution function that is made by hand."""
+    return ReleasePlan(mechanism.guarantee, n, states={"domain": domain, "mechanism_plan": mechanism})
 
 
 def test_the_guarantee_says_what_is_public_and_whether_noise_repeats():
@@ -225,7 +231,7 @@ def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, threshold=1, seed=0):
     levels = tree_counts(
         codes, domain.size, fan_out=fan_out, threshold=threshold, privacy=privacy, dice=SeededDice(seed)
     )
-    return distribution_of(levels, CDFPlan(privacy, len(codes), "tree", domain, plan))
+    return distribution_of(levels, planned(plan, len(codes), domain))
 
 
 @given(
@@ -359,7 +365,7 @@ def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
             privacy=plan.privacy,
             dice=SeededDice(seed),
         )
-        found = distribution_of(levels, CDFPlan(plan.guarantee, codes.size, "tree", domain, plan))
+        found = distribution_of(levels, planned(plan, codes.size, domain))
         low, high = found.band(beta=0.2, of="sample").at(x)
         missed += ((truth < low) | (truth > high)).any()
         widths.append((high - low).mean())
@@ -402,7 +408,7 @@ def test_plots_are_drawn_where_they_are_told(monkeypatch):
 
 
 def made_of_points(points, n=40):
-    return distribution_of_points(points, CDFPlan(PLAIN, n, "blocks", IntegerRange(0, 99), FOUR_BLOCKS))
+    return distribution_of_points(points, planned(FOUR_BLOCKS, n, IntegerRange(0, 99)))
 
 
 def test_single_points_have_the_middle_ranks_of_their_blocks():

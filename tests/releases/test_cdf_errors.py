@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import laplace_tail, partial_sum_bound
-from dplearn.core.intervals import prefix_counts
+from dplearn.kernels.distributions import laplace_tail, partial_sum_bound
+from dplearn.kernels.intervals import prefix_counts
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.releases.cdf_errors import (

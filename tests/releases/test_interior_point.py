@@ -12,9 +12,9 @@ import pytest
 
 from dplearn.audit.fits import ready
 from dplearn.chance import SeededDice
-from dplearn.core.distributions import laplace_tail
-from dplearn.core.exact import decay_ratio, selection_ratio
 from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
+from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import next_domain_size
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
@@ -28,7 +28,7 @@ from dplearn.releases.interior_point import (
     iterated_logarithm,
     recursive_sizes,
 )
-from dplearn.theory.lower_bounds import interior_point_lower_bound
+from dplearn.theory.sample_sizes import interior_point_lower_bound
 
 HUGE = LargeIntegerRange(0, 2**4096 - 1)
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"

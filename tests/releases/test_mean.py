@@ -1,5 +1,6 @@
 """The mean of bounded numbers."""
 
+from dataclasses import replace
 from importlib import import_module
 
 import numpy as np
@@ -7,14 +8,13 @@ import pandas as pd
 import pytest
 
 from dplearn.audit.cases import CASES
-from dplearn.audit.distributions import least_exp_epsilon
-from dplearn.audit.enumeration import distribution_on
+from dplearn.audit.enumeration import distribution_on, least_exp_epsilon
 from dplearn.domains import DomainError
 from dplearn.fit.execute import Facts
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.table import Held, Table
 from dplearn.releases import mean, mean_plan
 from dplearn.releases.mean import _Mean
+from dplearn.table.table import InMemory, Table
 
 module = import_module("dplearn.releases.mean")  # the package exports a function by that name
 X = np.random.default_rng(0).gamma(2, 10, 5000)
@@ -67,7 +67,7 @@ def test_noise_for_half_of_the_range_is_refuted(monkeypatch):
 def _halved(plan_of):
     def plan(self, facts, **more):
         found = plan_of(self, facts, **more)
-        return type(found)(type(found.guarantee)(2), found.n_samples, found.error, found.n_needed, found.beta)
+        return replace(found, guarantee=type(found.guarantee)(2))
 
     return plan
 
@@ -84,5 +84,5 @@ def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
 def test_the_widest_bounds_do_not_overflow(share, monkeypatch):
     release = _Mean((-1e300, 1e300), 1)
     monkeypatch.setattr(module, "laplace_counts", lambda _, **how: np.array([int(share * how["high"])]))
-    found = release.run(Table(Held(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
+    found = release.run(Table(InMemory(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
     assert found.value == pytest.approx((2 * share - 1) * 1e300)

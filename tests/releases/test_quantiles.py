@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.core.exact import selection_ratio
-from dplearn.core.ranks import SortedCodes
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.ranks import SortedCodes
 from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.releases.quantiles import (

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dplearn.audit import enumerate_privacy
-from dplearn.core.ranks import UnsortedCodes
 from dplearn.domains import IntegerRange, LargeIntegerRange
+from dplearn.kernels.ranks import UnsortedCodes
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases import median, stable_counts
 from dplearn.releases.quantiles import release_quantiles

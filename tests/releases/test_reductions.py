@@ -10,8 +10,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
 from dplearn.concepts import Corners
-from dplearn.core.exact import selection_ratio
 from dplearn.domains import IntegerRange, Product
+from dplearn.kernels.exact import selection_ratio
 from dplearn.mechanisms import select_exponential
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dplearn import releases
+from dplearn._documented import _entries, _sections
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange, Product
 from dplearn.fit.relation import GROUPS
@@ -86,6 +87,21 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         result = inspect.signature(function).return_annotation
         assert {name, f"{name}_plan", result.__name__} <= set(releases.__all__)
         assert inspect.signature(planned).return_annotation.__name__ in releases.__all__
+
+
+#: Parameters that a plan describes in words of its own.
+OTHERWISE = {("grouped", "max_rows_per_group"), ("learned_schema", "columns")}
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in RELEASES.values()}))
+def test_a_release_and_its_plan_describe_what_they_share_in_the_same_words(name):
+    described = [
+        _entries(_sections(getattr(releases, each))[1]["Parameters"]) for each in (name, f"{name}_plan")
+    ]
+    shared = described[0].keys() & described[1].keys()
+    assert "epsilon" in shared
+    differing = {(name, each) for each in shared if described[0][each] != described[1][each]}
+    assert differing <= OTHERWISE
 
 
 def test_the_result_keeps_the_plan_that_planning_returns(release, plan):

@@ -12,7 +12,7 @@ from dplearn import releases
 from dplearn.domains import DomainError, IntegerRange
 from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
 from dplearn.privacy import PrivacyLedger
-from dplearn.records.passes import PartsChangedError
+from dplearn.table.passes import PartsChangedError
 from tests.releases.test_release import AGES, RELEASES, VALUES
 
 N = len(VALUES)

@@ -8,9 +8,9 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn.core.distributions import laplace_tail
-from dplearn.core.exact import decay_ratio
 from dplearn.domains import DomainError
+from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels.exact import decay_ratio
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases.stable_counts import stable_counts, stable_counts_plan
 

@@ -9,8 +9,17 @@ import pytest
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Schema
 from dplearn.privacy import ApproxDP
-from dplearn.releases.table_network import NetworkStep, TableModel, counts_of, projected, raked
-from dplearn.releases.table_plan import TableBudget, TableNoise, checked_layout, table_columns
+from dplearn.releases.table_columns import table_columns
+from dplearn.releases.table_network import (
+    NetworkStep,
+    TableBudget,
+    TableModel,
+    TableNoise,
+    checked_layout,
+    counts_of,
+    projected,
+    raked,
+)
 
 COLUMNS = table_columns(Schema({name: Categories(range(k)) for name, k in (("a", 2), ("b", 3), ("c", 2))}), 4)
 RNG = np.random.default_rng(0)

@@ -11,15 +11,8 @@ from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange
 from dplearn.domains.cells import object_array
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable, table_network
-from dplearn.releases.table_plan import (
-    TableBudget,
-    TableTypes,
-    as_table,
-    checked_layout,
-    synthetic_table_plan,
-    table_column,
-    table_columns,
-)
+from dplearn.releases.table_columns import TableTypes, as_table, table_column, table_columns
+from dplearn.releases.table_network import TableBudget, checked_layout, synthetic_table_plan
 
 DOMAINS = (
     IntegerRange(-5, 5),

@@ -214,12 +214,12 @@ def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budg
     monkeypatch.setattr(
         SchemaRelease,
         "run",
-        lambda self, *given: seen.append(("schema", self.guarantee.epsilon)) or schema(self, *given),
+        lambda self, *given: seen.append(("schema", self.cost.epsilon)) or schema(self, *given),
     )
     monkeypatch.setattr(
         TableRelease,
         "run",
-        lambda self, *given: seen.append(("tables", self.guarantee.epsilon)) or tables(self, *given),
+        lambda self, *given: seen.append(("tables", self.cost.epsilon)) or tables(self, *given),
     )
     ledger = PrivacyLedger(1, 1e-5)
     SyntheticTable(delta=0, ledger=ledger).fit(FRAME[["age", "retired"]])

@@ -18,13 +18,13 @@ import pytest
 from scipy.stats import chisquare
 
 from dplearn.chance import SystemDice, sampling
-from dplearn.core.distributions import (
+from dplearn.kernels.distributions import (
     laplace_probabilities,
     laplace_tail,
     permute_and_flip_probabilities,
     power_probabilities,
 )
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 
 FALSE_ALARM = 1e-6
 CHUNK = 1_000_000  # draws held in memory at a time

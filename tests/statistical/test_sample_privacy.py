@@ -17,8 +17,8 @@ import pytest
 from dplearn import mechanisms
 from dplearn.audit import sample_privacy
 from dplearn.audit.cases.interior_point import tiny_sizes
-from dplearn.core.distributions import gaussian_probabilities
-from dplearn.core.ranks import Cell, SortedCodes
+from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms.quantile_windows import WindowTerms
 from dplearn.privacy import ApproxDP, Composition, GaussianSums, ZeroConcentratedDP
 

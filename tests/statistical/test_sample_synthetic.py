@@ -19,7 +19,7 @@ from dplearn.audit.fits import ready
 from dplearn.domains import Categories, Grid, Learn, Schema
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable
-from dplearn.releases.table_plan import TableNoise
+from dplearn.releases.table_network import TableNoise
 
 SCHEMA = importlib.import_module("dplearn.releases.learned_schema")
 ROWS = 2000  # sampled

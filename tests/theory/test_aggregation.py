@@ -13,7 +13,7 @@ from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
 from dplearn.chance import SeededDice
-from dplearn.core.votes import plurality
+from dplearn.kernels.votes import plurality
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import stable_answers_noise

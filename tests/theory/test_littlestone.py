@@ -38,6 +38,7 @@ from dplearn.theory import (
     mistake_tree,
     pure_private_lower_bound,
 )
+from dplearn.theory.littlestone import tree_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.1, "beta": 0.1}
 
@@ -294,7 +295,7 @@ def test_a_full_memo_leaves_bounds_and_a_tree_of_the_lower_one(most):
     least, greatest = spaces.bounds()
     assert exact == same
     assert least <= exact <= greatest == len(table).bit_length() - 1
-    points, concepts = spaces.tree(least)
+    points, concepts = tree_of(spaces, least)
     assert (len(points), len(concepts)) == (2**least - 1, 2**least)
     assert most > 2 or least < greatest
 
@@ -307,7 +308,7 @@ def test_a_memo_of_one_space_proves_less():
 
 def test_no_tree_is_deeper_than_the_dimension():
     with pytest.raises(ValueError, match="no mistake tree of depth 2"):
-        VersionSpaces(np.eye(4, dtype=int)).tree(2)
+        tree_of(VersionSpaces(np.eye(4, dtype=int)), 2)
 
 
 @pytest.mark.parametrize(("bits", "d"), [(1, 1), (5, 1), (10, 1), (3, 2), (2, 3), (1, 4), (3, 3), (1, 5)])

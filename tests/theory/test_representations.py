@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dplearn.core.keys import KeyHash
+from dplearn.kernels.points import KeyHash
 from dplearn.releases import learned_distribution
 from dplearn.theory import deterministic_representation, one_way_error, representation_value, representations
 

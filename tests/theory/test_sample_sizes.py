@@ -15,9 +15,9 @@ import pytest
 from scipy.stats import binom, hypergeom
 
 from dplearn.audit.cases.small_database import query_table, small_database
-from dplearn.audit.distributions import exact_distribution
+from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import SystemDice
-from dplearn.core.exact import decay_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget

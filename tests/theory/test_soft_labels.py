@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import beta as beta_law
 
 from dplearn.chance import SeededDice
-from dplearn.core.votes import plurality
+from dplearn.kernels.votes import plurality
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (

@@ -26,21 +26,21 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Fit, Rows, WholeFit
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Floats
 from dplearn.learners.additive import AdditiveClassifier, AdditiveRegressor
-from dplearn.learners.additive_joint import JointBasis
-from dplearn.learners.additive_losses import LogisticLoss, SoftmaxLoss, SquaredLoss
-from dplearn.learners.additive_outputs import OutputsLoss, outputs_query
-from dplearn.learners.additive_plan import Bits
-from dplearn.learners.additive_queries import Block, mass_query, moment_query, residual_query
-from dplearn.learners.additive_queries import Rows as Tables
+from dplearn.learners.additive.losses import LogisticLoss, OutputsLoss, SoftmaxLoss, SquaredLoss
+from dplearn.learners.additive.model import JointBasis
+from dplearn.learners.additive.plan import Bits
+from dplearn.learners.additive.poisson import PoissonLoss
+from dplearn.learners.additive.queries import Block, mass_query, moment_query, outputs_query, residual_query
+from dplearn.learners.additive.queries import Rows as Tables
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.base import NEIGHBORS
+from dplearn.privacy.guarantees import NEIGHBORS
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
-from dplearn.queries import CentralOracle, Examples, StatisticalQuery
-from dplearn.records.targets import STEPS
+from dplearn.queries import CentralOracle, LabelledRows, StatisticalQuery
+from dplearn.table.targets import STEPS
 
 __all__ = [
     "ADDITIVE_REPLAYS",
@@ -50,6 +50,7 @@ __all__ = [
     "SIGNS",
     "additive_case",
     "additive_query_case",
+    "counts_gradient",
     "joint_rows",
     "signed_tables",
     "with_far_noise",
@@ -142,7 +143,9 @@ def additive_query_case(
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         table = np.array(rows)
         targets = table[:, -outputs:]
-        records = Examples(table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0])
+        records = LabelledRows(
+            table[:, :-outputs].astype(np.int16), targets if outputs > 1 else targets[:, 0]
+        )
         most = 1 if neighbors == ADDED else MOST_RECORDS
         oracle = CentralOracle(records, privacy=claim, dice=dice, count_share=0, most_records=most)
         return str(oracle.ask(query())[0].means.round(6).tolist()), oracle.rounds
@@ -239,6 +242,18 @@ def _residuals(order: int = 1) -> StatisticalQuery:
     )
 
 
+def counts_gradient(loss: PoissonLoss | None = None, order: int = 1) -> StatisticalQuery:
+    """Ask for the gradient of the clipped Poisson loss, at expected counts of almost 0 and far above all."""
+    own, margins = loss or PoissonLoss(mean=STEPS // 2, scale=STEPS // 2), np.array([-1 << 15, 0, 1 << 15])
+    return residual_query(
+        signed_tables(1, 0, 1, order=order),
+        lambda records: own.residuals(margins[records.X[:, 0]][:, None], records.y),
+        n_outputs=1,
+        reach=PoissonLoss.reach,
+        bits=0,
+    )
+
+
 def _moments() -> StatisticalQuery:
     """Ask for second moments of two columns."""
     tables = [np.array([[1], [0], [-1]])] * 2
@@ -258,7 +273,7 @@ def outputs_gradient(loss_reach: int | None = 2048, reach: int | None = None) ->
 
 def _target() -> StatisticalQuery:
     """Ask for the means of target and square."""
-    return SquaredLoss(bits=0).base_query()
+    return SquaredLoss(bits=0).base_queries()[0]
 
 
 #: Cells of one column and one of two labels.
@@ -305,6 +320,9 @@ CASES: tuple[AuditCase, ...] = (
         "additive_three_labels", _labels_of_three, _THREE, _CLASSIFIER, required=Required(3, 0.499)
     ),
     additive_query_case("additive_residuals", _residuals, _TARGETS, _REGRESSOR, required=Required(3, 0.999)),
+    additive_query_case(
+        "additive_counts", counts_gradient, _TARGETS, _REGRESSOR, required=Required(3, 0.999)
+    ),
     additive_query_case("additive_target", _target, _TARGETS[:3], _REGRESSOR, required=Required(3, 0.499)),
 )
 
@@ -321,6 +339,7 @@ CASES += tuple(
         ("joint", _joint_gradient, PAIRS, (_CLASSIFIER,), Required(3, 0.999)),
         ("three_labels", _labels_of_three, _THREE, (_CLASSIFIER,), Required(3, 0.999)),
         ("residuals", _residuals, _TARGETS, (_REGRESSOR,), Required(3, 0.999)),
+        ("counts", counts_gradient, _TARGETS, (_REGRESSOR,), Required(3, 0.999)),
         ("target", _target, _TARGETS[:3], (_REGRESSOR,), Required(3, 0.999)),
     )
 )

@@ -6,9 +6,9 @@ from typing import Any
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.naive_bayes import REPLACED, split
 from dplearn.audit.fits import StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES
+from dplearn.audit.replay import RULES
 from dplearn.domains import Bits, Domain, IntegerRange
-from dplearn.learners.conjunction import ConjunctionClassifier
+from dplearn.learners.counts.conjunction import ConjunctionClassifier
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "conjunction_case"]

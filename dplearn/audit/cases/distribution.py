@@ -15,16 +15,17 @@ from typing import Any
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.audit.fits import Rows
-from dplearn.audit.rules import RULES, Rule, moved_by
+from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.core.intervals import Level, depth_of
 from dplearn.domains import IntegerRange
+from dplearn.kernels.intervals import Level, depth_of
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.releases.cdf import CDFPlan, distribution_of, distribution_of_points
+from dplearn.releases.cdf import distribution_of, distribution_of_points
 from dplearn.releases.cdf_errors import BlockPlan, TreePlan
+from dplearn.releases.release import ReleasePlan
 
 __all__ = ["CASES", "block_case", "distribution_case", "released", "released_blocks"]
 
@@ -52,13 +53,14 @@ def released(
         **ends,
     )
     shown = [(level.starts.tolist(), level.counts.tolist()) for level in levels]
-    made = distribution_of(levels, _planned("tree", plan, len(rows)))
+    made = distribution_of(levels, _planned(plan, len(rows)))
     # All of it but what is public: the plan.
     return str(shown), (made.n_samples, made.knots, made.cumulative, made.least, made.levels)
 
 
-def _planned(method: str, plan: TreePlan | BlockPlan, n: int) -> CDFPlan:
-    return CDFPlan(plan.guarantee, n, method, IntegerRange(0, plan.size - 1), plan)
+def _planned(plan: TreePlan | BlockPlan, n: int) -> ReleasePlan:
+    domain = IntegerRange(0, plan.size - 1)
+    return ReleasePlan(plan.guarantee, n, states={"domain": domain, "mechanism_plan": plan})
 
 
 def distribution_case(
@@ -125,7 +127,7 @@ def released_blocks(
 @lru_cache(maxsize=1024)
 def _made_of(points: tuple[int, ...], n: int, plan: BlockPlan) -> tuple[Any, ...]:
     """Return what is published about points, without what is public."""
-    made = distribution_of_points(list(points), _planned("blocks", plan, n))
+    made = distribution_of_points(list(points), _planned(plan, n))
     return made.n_samples, made.knots, made.cumulative, made.least, made.most, made.levels
 
 

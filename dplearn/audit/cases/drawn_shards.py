@@ -18,16 +18,16 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme, Spread
 from dplearn.audit.fits import Ready, Rows, TableFit, ready, refitted
 from dplearn.chance.dice import Dice
-from dplearn.ensembles.aggregators import Ballot
-from dplearn.ensembles.ensemble import Ensemble, SoftEnsemble
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.learners.ensembles import AggregationPlan, EnsembleTable
-from dplearn.learners.soft_labels import bins_of_rows
+from dplearn.learners.votes.aggregators import Ballot
+from dplearn.learners.votes.online import Ensemble, OnlineFit, bins_of_rows
+from dplearn.learners.votes.recipe import AggregationPlan, VotesFit, VotesTable
+from dplearn.learners.votes.transfer import TransferFit
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 
@@ -46,55 +46,67 @@ class _Taught(list[Any]):
 class _AskedOnce(Ensemble):
     """An ensemble whose teachers are asked once for each cut of a table."""
 
-    def _votes(self, queries: Any, *how: Any) -> Any:
+    def _votes(self, queries: Any, n_bins: Any) -> Any:
         assert isinstance(self.teachers, _Taught)
         if self.teachers.votes is None:
-            self.teachers.votes = super()._votes(queries, *how)
+            self.teachers.votes = super()._votes(queries, n_bins)
         return self.teachers.votes
 
 
-class _SoftAskedOnce(_AskedOnce, SoftEnsemble):
-    """The same for scores."""
+class _OncePerCut(VotesFit):
+    """A fit that trains the teachers of each cut of a table once, and not on each path."""
+
+    seen: dict[str, Any]
+
+    def _trained(self, train: Any, cut: dict[str, Any], plan: AggregationPlan, **how: Any) -> Any:
+        key = str([shard.tolist() for shard in cut["shards"]])
+        if key not in self.seen:
+            taught = super()._trained(train, cut, plan, **how)
+            self.seen[key] = _Taught(taught) if isinstance(taught, list) else taught
+        return self.seen[key]
 
 
-class _OncePerCut:
-    """A mixin of ensembles that trains the teachers of each cut of a table once, and not on each path."""
-
-    _most_records = 2
-    _seen: dict[Any, Any]
-    _cut: Any
-
-    def _drawn_lessons(self, rows: Any, plan: Any, dice: Dice) -> tuple[Any, dict[str, Any]]:
-        found, lessons = super()._drawn_lessons(rows, plan, dice)  # type: ignore[misc]
-        self._cut = str([shard.tolist() for shard in lessons["shards"]])
-        return found, lessons
-
-    def _watched(self, plan: AggregationPlan, train: Callable[[dict[str, Any]], Any]) -> Any:
-        if self._cut not in self._seen:
-            taught = super()._watched(plan, train)  # type: ignore[misc]
-            self._seen[self._cut] = _Taught(taught) if isinstance(taught, list) else taught
-        return self._seen[self._cut]
+class _Online(_OncePerCut, OnlineFit):
+    _ensemble = _AskedOnce
 
 
-class AskedVotes(_OncePerCut, SubsampleAggregateClassifier):
-    """Votes of teachers that are trained and asked once for each cut of a table."""
+class _Counted(_Online):
+    """The fit of as many teachers as there are records, by their noisy number."""
 
-    _kind = _AskedOnce
-
-
-class _Scores(_OncePerCut, SoftLabelAggregateClassifier):
-    _kind = _SoftAskedOnce
+    def _sizes(self, public: VotesTable) -> Ballot:
+        return Ballot(self.cost, public.n_labels, min(public.n_samples, 2), self.max_queries)
 
 
-class _Transfer(_OncePerCut, KnowledgeTransferClassifier):
+class _Transferred(_OncePerCut, TransferFit):
     pass
 
 
-class _CountedVotes(AskedVotes):
-    """An ensemble with as many teachers as there are records, by their noisy number."""
+class _Small:
+    """A mixin of ensembles whose teachers are trained once for each cut of a table."""
 
-    def _sizes(self, params: Any, public: EnsembleTable) -> Ballot:
-        return Ballot(params.cost, public.n_labels, min(public.n_samples, 2), params.max_queries)
+    _most_records = 2
+
+    def _recipe(self, reproducible: bool) -> VotesFit:
+        recipe: VotesFit = super()._recipe(reproducible).given(seen={})  # type: ignore[misc]
+        return recipe
+
+
+class AskedVotes(_Small, SubsampleAggregateClassifier):
+    """Votes of teachers that are trained and asked once for each cut of a table."""
+
+    _fit_class = _Online
+
+
+class _Scores(_Small, SoftLabelAggregateClassifier):
+    _fit_class = _Online
+
+
+class _Transfer(_Small, KnowledgeTransferClassifier):
+    _fit_class = _Transferred
+
+
+class _CountedVotes(AskedVotes):
+    _fit_class = _Counted
 
 
 @dataclass(frozen=True)
@@ -107,7 +119,7 @@ class DrawnFit(TableFit):
         Factory of the unfitted ensemble.
     once : bool
         Whether all that makes no draw is done once a table, and teachers are trained and asked once a cut;
-        then `make` returns an `_OncePerCut`. False: `fit` and `predict` run on each path.
+        then the recipe is an `_OncePerCut`. False: `fit` and `predict` run on each path.
     """
 
     make: Callable[[], Any]
@@ -120,9 +132,7 @@ class DrawnFit(TableFit):
 
         @cache
         def before() -> Ready:
-            first = self.make()
-            first._seen = {}
-            return ready(first, X[:, None], y, **more)
+            return ready(self.make(), X[:, None], y, **more)
 
         def run(dice: Dice) -> tuple[str, Any]:
             if not self.once:
@@ -140,13 +150,13 @@ class DrawnFit(TableFit):
 
 def _released(learner: Any, notes: tuple[str, ...]) -> tuple[str, Any]:
     """Return what identifies the outcome of a fit with its answer, and all that is published."""
-    known = {"_seen", "_cut", "_one_time_state", *learner.get_params(deep=False)}
+    known = {"_one_time_state", *learner.get_params(deep=False)}
     published = {name: value for name, value in vars(learner).items() if name not in known}
     if "_one_time_state" not in vars(learner):  # a transfer
         answers = learner.predict(_QUERIES).tolist()
     else:
         with learner._one_time_state.use() as ensemble:
-            if isinstance(ensemble, SoftEnsemble):
+            if isinstance(learner, SoftLabelAggregateClassifier):
                 n_bins = bins_of_rows(learner.bin_width_, len(_QUERIES))
                 answers = ensemble.answer(_QUERIES, n_bins).tolist()
             else:

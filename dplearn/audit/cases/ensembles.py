@@ -20,17 +20,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.faults import FaultyDice
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, FaultyDice, Required
 from dplearn.audit.fits import Rows, StagedFit, TableFit, WholeFit, refitted, two_parts
 from dplearn.chance.dice import Dice
-from dplearn.ensembles.asking import QueriesExhaustedError
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
     KnowledgeTransferClassifier,
     SoftLabelAggregateClassifier,
     SubsampleAggregateClassifier,
 )
+from dplearn.learners.votes.aggregators import QueriesExhaustedError
 from dplearn.privacy import ApproxDP, OneTimeState
 
 __all__ = [
@@ -215,6 +214,13 @@ _ensemble = partial(
     _case, ensemble_case, model=SubsampleAggregateClassifier, estimator=Extreme(), abstain_label="none"
 )
 _stable = partial(_ensemble, aggregation="sparse_vector")
+
+
+def _votes(name: str, **parameters: Any) -> AuditCase:
+    """Return a case of one answer by noisy maxima, whose name ends with the aggregation."""
+    return _ensemble(name, max_queries=1, aggregation=name.partition("ensemble_")[2], **parameters)
+
+
 _soft = partial(
     _case,
     partial(ensemble_case, method="predict_proba"),
@@ -222,7 +228,7 @@ _soft = partial(
     estimator=Spread(),
     part_of=("SoftLabelTransferClassifier",),  # whose student sees public rows and released scores only
 )
-_bins = partial(_soft, aggregation="sparse_vector")
+_bins = partial(_soft, aggregation="sparse_vector", bin_width=0.5)
 _transfers = partial(
     _case,
     model=KnowledgeTransferClassifier,
@@ -235,128 +241,32 @@ _transfer = partial(_transfers, transfer_case)
 
 #: Cases with too many outcomes for the nightly suite: three labels, with noise on every count.
 LONG_CASES = tuple(
-    _ensemble(
-        f"{aggregation}_of_three_labels",
-        labels="abc",
-        epsilon=16,
-        free=6,
-        max_queries=1,
-        aggregation=aggregation,
-    )
-    for aggregation in ("gnmax", "confident_gnmax", "lnmax")
+    _ensemble(f"{each}_of_three_labels", labels="abc", epsilon=16, free=6, max_queries=1, aggregation=each)
+    for each in ("gnmax", "confident_gnmax", "lnmax")
 )
 
-
-def _both(
-    make: Any, name: str, free: int, fewer: int, *, required: tuple[Required, Required], **parameters: Any
-) -> tuple[AuditCase, AuditCase]:
-    """Return a case, and a small one with fewer free records."""
-    large, small = required
-    return (
-        make(name, free=free, required=large, **parameters),
-        make(f"small_{name}", free=fewer, required=small, **parameters),
-    )
-
+_ONE, _TWO, _ONE_OF_TWO = (
+    {"max_queries": queries, "max_abstentions": most} for queries, most in ((1, 1), (2, 2), (2, 1))
+)
+#: A case and a small one: how they are made, free records of both, labels, epsilon, further parameters, and
+#: what is required of both.
+_PAIRS: tuple[tuple[str, Any, tuple[int, int], str, int, dict[str, Any], Required, Required], ...] = (
+    ("ensemble_sparse_vector", _stable, (6, 4), "aba", 8, _ONE_OF_TWO, Required(19, 0.99), Required(8, 0.99)),
+    ("ensemble_three_labels", _stable, (6, 4), "abc", 12, _TWO, Required(23, 0.6), Required(9, 0.45)),
+    ("ensemble_gnmax", _votes, (6, 4), "aba", 12, {}, Required(5, 0.85), Required(4, 0.85)),
+    ("ensemble_confident_gnmax", _votes, (6, 4), "aba", 16, {}, Required(5, 0.33), Required(4, 0.33)),
+    ("ensemble_lnmax", _votes, (6, 4), "aba", 16, {}, Required(5, 0.9), Required(4, 0.9)),
+    ("soft_labels", _bins, (6, 4), "aba", 12, _ONE_OF_TWO, Required(16, 0.6), Required(9, 0.45)),
+    ("soft_labels_of_three", _bins, (4, 3), "abc", 12, _ONE, Required(6, 0.7), Required(5, 0.45)),
+    ("soft_means", _soft, (4, 2), "aba", 8, {"max_queries": 1}, Required(3, 0.8), Required(2, 0.8)),
+    ("transfer", _transfer, (4, 3), "aba", 12, {}, Required(11, 0.99), Required(7, 0.35)),
+)
 
 CASES = (
-    *_both(
-        _stable,
-        "ensemble_sparse_vector",
-        6,
-        4,
-        labels="aba",
-        epsilon=8,
-        max_queries=2,
-        max_abstentions=1,
-        required=(Required(19, 0.99), Required(8, 0.99)),
-    ),
-    *_both(
-        _stable,
-        "ensemble_three_labels",
-        6,
-        4,
-        labels="abc",
-        epsilon=12,
-        max_queries=2,
-        max_abstentions=2,
-        required=(Required(23, 0.6), Required(9, 0.45)),
-    ),
-    *_both(
-        _ensemble,
-        "ensemble_gnmax",
-        6,
-        4,
-        labels="aba",
-        epsilon=12,
-        max_queries=1,
-        aggregation="gnmax",
-        required=(Required(5, 0.85), Required(4, 0.85)),
-    ),
-    *_both(
-        _ensemble,
-        "ensemble_confident_gnmax",
-        6,
-        4,
-        labels="aba",
-        epsilon=16,
-        max_queries=1,
-        aggregation="confident_gnmax",
-        required=(Required(5, 0.33), Required(4, 0.33)),
-    ),
-    *_both(
-        _ensemble,
-        "ensemble_lnmax",
-        6,
-        4,
-        labels="aba",
-        epsilon=16,
-        max_queries=1,
-        aggregation="lnmax",
-        required=(Required(5, 0.9), Required(4, 0.9)),
-    ),
-    *_both(
-        _bins,
-        "soft_labels",
-        6,
-        4,
-        labels="aba",
-        epsilon=12,
-        max_queries=2,
-        max_abstentions=1,
-        bin_width=0.5,
-        required=(Required(16, 0.6), Required(9, 0.45)),
-    ),
-    *_both(
-        _bins,
-        "soft_labels_of_three",
-        4,
-        3,
-        labels="abc",
-        epsilon=12,
-        max_queries=1,
-        max_abstentions=1,
-        bin_width=0.5,
-        required=(Required(6, 0.7), Required(5, 0.45)),
-    ),
-    *_both(
-        _soft,
-        "soft_means",
-        4,
-        2,
-        labels="aba",
-        epsilon=8,
-        max_queries=1,
-        aggregation="mean",
-        required=(Required(3, 0.8), Required(2, 0.8)),
-    ),
-    *_both(
-        _transfer,
-        "transfer",
-        4,
-        3,
-        labels="aba",
-        epsilon=12,
-        required=(Required(11, 0.99), Required(7, 0.35)),
+    *(
+        make(prefix + name, labels=labels, epsilon=epsilon, free=free, required=required, **parameters)
+        for name, make, both, labels, epsilon, parameters, *needed in _PAIRS
+        for prefix, free, required in zip(("", "small_"), both, needed, strict=True)
     ),
     _transfers(
         partial(transfer_case, staged=False),

@@ -13,10 +13,10 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, moved_by
+from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.concepts import Conjunctions
 from dplearn.domains import IntegerRange
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 

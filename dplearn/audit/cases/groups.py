@@ -19,20 +19,20 @@ from dplearn.audit.cases.ensembles import Extreme
 from dplearn.audit.cases.naive_bayes import _shown as tables_shown
 from dplearn.audit.cases.queries import MEAN
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, groups_within, moved_by
+from dplearn.audit.replay import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, IntegerRange
-from dplearn.ensembles.public_data import PublicData
+from dplearn.estimator.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier, KnowledgeTransferClassifier
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
-from dplearn.records.groups import grouping_of_codes
-from dplearn.records.part_sources import in_parts
-from dplearn.records.passes import InTurn
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.release import Release
+from dplearn.table.groups import grouping_of_codes
+from dplearn.table.passes import InTurn
+from dplearn.table.sources import in_parts
 
 __all__ = ["CASES", "groups_of", "rows_of_groups"]
 
@@ -155,7 +155,7 @@ CASES = (
             _released(make, lambda found: str((found.counts, found.sums))),
             universe,
             n,
-            replace(make().guarantee, protects="groups"),
+            replace(make().cost, protects="groups"),
             ordered=False,
             rules=None,
             part_of=("Grouped",),

@@ -11,9 +11,9 @@ import numpy as np
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.naive_bayes import REPLACED, _shown, split
 from dplearn.audit.fits import IncrementalFit, Rows, WholeFit, refitted
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.domains import Grid, IntegerRange
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import ApproxDP
 

@@ -18,7 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.learners.generic import ExponentialMechanismClassifier
+from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.mechanisms.stable_histogram import frequent_keys
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.composition import Composition
@@ -154,9 +154,9 @@ class SmallTarget(OneNumber):
     def _recipe(self, reproducible: bool) -> Any:
         return super()._recipe(reproducible).given(declared=self.domain)
 
-    def _publish(self, outcome: int, plan: Any) -> None:
+    def _publish(self, outcome: tuple[int, Any], plan: Any) -> None:
         super()._publish(outcome, plan)
-        self.target_range_ = (plan.target.low, plan.target.high)
+        self.target_range_ = outcome[1]
 
 
 def _target_case(name: str, n: int, epsilon: int, domain: Any, required: Required) -> AuditCase:

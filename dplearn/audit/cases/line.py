@@ -12,9 +12,8 @@ from typing import Any
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, coin_within
-from dplearn.learners.line import LineClassifier
-from dplearn.learners.line_sizes import line_budgets
+from dplearn.audit.replay import RULES, coin_within
+from dplearn.learners.rules.line import LineClassifier, line_budgets
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "line_case"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.learners.linear import LinearRegressor
 from dplearn.privacy import ApproxDP
 

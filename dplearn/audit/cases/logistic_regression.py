@@ -11,9 +11,9 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
 from dplearn.learners.linear import (
     MOST_COLUMNS,
     WEIGHT_UNITS,
@@ -30,7 +30,7 @@ from dplearn.learners.linear import (
     take_steps,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, Examples
+from dplearn.queries import CentralOracle, LabelledRows
 
 __all__ = [
     "CASES",
@@ -146,7 +146,7 @@ def logistic_plan_case(
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = _split(rows)
-        oracle = CentralOracle(Examples(plan.rows(X), y), privacy=claim, dice=dice)
+        oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=claim, dice=dice)
         steps = take_steps(oracle, plan)
         return str(
             [np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]
@@ -173,7 +173,7 @@ def _kept(rows: Rows, dice: Dice) -> tuple[str, Any]:
         ApproxDP(1), "laplace", 1, second_moments=False, n_kept=1, public=shape, bits=0, levels=0
     )
     X, y = _split(rows)
-    oracle = CentralOracle(Examples(sparse_rows(X), y), privacy=ApproxDP(1), dice=dice)
+    oracle = CentralOracle(LabelledRows(sparse_rows(X), y), privacy=ApproxDP(1), dice=dice)
     masses = oracle.ask(mass_query(plan))[0]
     columns = kept_columns(masses.means, threshold=0.25, most=2)
     return str([masses.means.tolist(), columns.tolist()]), oracle.rounds
@@ -186,7 +186,7 @@ def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
     """Ask for the histogram of scores and labels."""
     plan = replace(MOMENTS, levels=1)
     X, y = _split(rows)
-    oracle = CentralOracle(Examples(plan.rows(X), y), privacy=ApproxDP(1), dice=dice)
+    oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=ApproxDP(1), dice=dice)
     weights = np.array([[-1.0, 1.0], [0.0, 0.0]])
     queries = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=2.0)
     return str(oracle.ask(queries)[0].means.tolist()), oracle.rounds
@@ -195,7 +195,7 @@ def _scores(rows: Rows, dice: Dice) -> tuple[str, Any]:
 def _weighted(rows: Rows, dice: Dice) -> tuple[str, Any]:
     """Ask for the numbers of records of the classes, and for the label part of the weighted gradient."""
     X, y = _split(rows)
-    oracle = CentralOracle(Examples(STEP.rows(X), y), privacy=ApproxDP(_VISIBLE), dice=dice)
+    oracle = CentralOracle(LabelledRows(STEP.rows(X), y), privacy=ApproxDP(_VISIBLE), dice=dice)
     half = Fraction(1, 2)
     # Noise that allows the steps the weights as they are.
     weights = released_weights(oracle, {0: 0.25}, (0, 1), share=half, noise_to_signal=0.0)

@@ -6,7 +6,7 @@ from typing import Any
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.groups import groups_of
 from dplearn.audit.fits import ReleaseFit, Rows
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.privacy import ApproxDP
 from dplearn.releases.mean import _Mean
 

@@ -17,9 +17,9 @@ import numpy as np
 from dplearn import mechanisms
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Fit, Rows
-from dplearn.audit.rules import RULES, coin_within, each_moved_by, moved_by
+from dplearn.audit.replay import RULES, coin_within, each_moved_by, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.core.votes import plurality
+from dplearn.kernels.votes import plurality
 from dplearn.privacy import ApproxDP, Composition, GaussianSums, ZeroConcentratedDP
 
 __all__ = ["CASES", "MECHANISM_FITS"]

@@ -13,7 +13,7 @@ import numpy as np
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.search import OneAnswer
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES
+from dplearn.audit.replay import RULES
 from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier, PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP

@@ -11,9 +11,9 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, moved_by
+from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.domains import Bits, Domain, IntegerRange
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "REPLACED", "naive_bayes_case", "split"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, coin_within
+from dplearn.audit.replay import RULES, Rule, coin_within
 from dplearn.learners import ParityClassifier
 from dplearn.privacy import ApproxDP
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, coin_within
+from dplearn.audit.replay import RULES, coin_within
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.learners.point import PointClassifier
+from dplearn.learners.rules.point import PointClassifier
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "point_case", "point_model"]

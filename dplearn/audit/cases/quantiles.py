@@ -16,10 +16,10 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.rules import RULES, Rule, each_moved_by
+from dplearn.audit.replay import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
-from dplearn.core.ranks import Cell, SortedCodes, rank_sensitivity
 from dplearn.domains import Floats, IntegerRange
+from dplearn.kernels.ranks import Cell, SortedCodes, rank_sensitivity
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import first_reaching

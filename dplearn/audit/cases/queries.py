@@ -7,7 +7,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP

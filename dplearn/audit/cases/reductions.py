@@ -12,7 +12,7 @@ from typing import Any
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.small_database import query_table, small_database
 from dplearn.audit.fits import Rows
-from dplearn.audit.rules import RULES, groups_within, moved_by
+from dplearn.audit.replay import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.mechanisms import laplace_counts
 from dplearn.privacy import ApproxDP

@@ -20,23 +20,19 @@ from dplearn.audit.cases.groups import groups_of
 from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
-from dplearn.estimator.public import Public
-from dplearn.model_selection.measures import NoisyTable
+from dplearn.estimator.recipe import Public
 from dplearn.model_selection.metrics import PrivateScorer
-from dplearn.model_selection.plan import SearchPlan
-from dplearn.model_selection.search import PrivateSearchCV, SearchFit, Trial
-from dplearn.model_selection.statistics import (
+from dplearn.model_selection.search import PrivateSearchCV, SearchFit, SearchPlan, flipped
+from dplearn.model_selection.tables import (
     BinnedScores,
     ConfusionCounts,
     ErrorCount,
     LossSum,
+    NoisyTable,
     Statistic,
     TargetSums,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.records.rows import Examples
-
-__all__ = ["CASES", "Echo", "table_case"]
 
 _LABELS = (0, 1)
 _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -141,18 +137,6 @@ def _found(search: PrivateSearchCV) -> tuple[str, Any]:
     return f"{search.best_index_} {shown} {search.best_estimator_.concept_}", search
 
 
-class ConstantTrial(Trial):
-    """A trial of candidates that predict 0, 1, ..., and are not fitted; only the selection is released."""
-
-    def _counted(self, index: int, dice: Dice) -> tuple[Any, Any]:  # noqa: ARG002 - nothing is fitted
-        ((_, test),) = self.plan.public.splits
-        rows, y = self._at(test)
-        return self.measure.statistic.of(Echo(), np.full_like(rows, index), y), None
-
-    def _noisy(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ARG002 - nothing is released
-        return None
-
-
 @lru_cache
 def _r2_plan() -> SearchPlan:
     search = CoarseSearch(
@@ -167,8 +151,12 @@ def _r2_plan() -> SearchPlan:
 
 
 def _selected_by_r2(rows: Rows, dice: Dice) -> tuple[str, Any]:
-    X, y = _table(rows)
-    found = ConstantTrial(Examples(X, y), _r2_plan()).choose(dice).index
+    """Select one of two candidates that predict 0 and 1; only the selection is released."""
+    (X, y), plan = _table(rows), _r2_plan()
+    ((_, test),) = plan.public.splits
+    statistic: Any = plan.measure and plan.measure.statistic
+    tables = [statistic.of(Echo(), np.full_like(X[test], each), y[test]) for each in (0, 1)]
+    found = flipped(tables, plan, dice)
     return str(found), found
 
 

@@ -5,7 +5,7 @@ The learner makes as few draws as possible, so that all paths of a search with s
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -16,31 +16,19 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
-from dplearn.estimator.fit_recipe import FitRecipe
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.mechanisms import randomized_response
-from dplearn.mechanisms.random_stopping import best_of_runs
+from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
 from dplearn.model_selection.score import _Score
 from dplearn.model_selection.search import PrivateSearchCV
-from dplearn.model_selection.statistics import Statistic
-from dplearn.model_selection.table_noise import TableNoise
+from dplearn.model_selection.tables import Statistic, TableNoise
 from dplearn.model_selection.tuned_threshold import PrivateTunedThresholdClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import Plan
 from dplearn.privacy.random_stopping import RandomStopping
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.records.targets import TargetRange, read_target
-
-__all__ = [
-    "CASES",
-    "GaussianAnswer",
-    "OneAnswer",
-    "OneNumber",
-    "best_of_runs_case",
-    "score_recipe",
-    "search_case",
-]
+from dplearn.table.targets import TargetRange, read_target
 
 _SEARCH = ("PrivateSearchCV",)
 _DELTA = Fraction(1, 20)
@@ -61,18 +49,7 @@ def best_of_runs_case(
 ) -> AuditCase:
     """Return a case in which each run releases a rank; the cost of keeping the best shows at the middle one.
 
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    stopping : RandomStopping
-        How many runs there are.
-    claim : ApproxDP
-        The guarantee to verify.
-    weights : mapping of int to tuple of int
-        Weights of the ranks on both tables. By default each run spends ln(8 / 5), less than 1/2.
-    **options
-        Further fields of the case.
+    `weights` are those of the ranks on both tables: by default each run spends ln(8 / 5), less than 1/2.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -86,48 +63,33 @@ def best_of_runs_case(
 
 
 @dataclass(frozen=True)
-class OneAnswerPlan(Plan):
-    """The plan of a fit of `OneAnswer`."""
+class AnswerPlan(Plan):
+    """The plan of a fit that asks one record for its answer."""
 
     guarantee: ApproxDP
-    place: int
-    classes: Any
-
-
-@dataclass(frozen=True)
-class GaussianAnswerPlan(OneAnswerPlan):
-    """The plan of a fit of `GaussianAnswer`."""
+    noise: str = "exact"
 
     _accounting = GAUSSIAN
-    noise = "gaussian"
 
 
+@dataclass(eq=False, repr=False)
 class OneAnswer(PrivateClassifier):
     """Predict one constant label: the randomised response of one of the training records."""
 
-    def __init__(
-        self,
-        *,
-        place: int = 0,
-        epsilon: Any = 1.0,
-        delta: Any = 0.0,
-        classes: Any = None,
-        ledger: Any = None,
-        random_state: Any = None,
-    ):
-        self.place = place
-        self.epsilon = epsilon
-        self.delta = delta
-        self.classes = classes
-        self.ledger = ledger
-        self.random_state = random_state
+    _: KW_ONLY
+    place: int = 0
+    epsilon: Any = 1.0
+    delta: Any = 0.0
+    classes: Any = None
+    ledger: Any = None
+    random_state: Any = None
 
     def _recipe(self, reproducible: bool) -> "OneAnswerFit":
         cost = ApproxDP(self.epsilon, self.delta, reproducible=reproducible)
         return OneAnswerFit(self, cost, classes=np.array(self.classes), place=self.place)
 
-    def _publish(self, outcome: int, plan: "OneAnswerPlan") -> None:
-        self.guarantee_, self.classes_, self.concept_ = plan.guarantee, plan.classes, outcome
+    def _publish(self, outcome: tuple[int, Any], plan: AnswerPlan) -> None:
+        self.guarantee_, (self.concept_, self.classes_) = plan.guarantee, outcome
 
     def predict(self, X: Any) -> Any:
         """Return the same label for each row."""
@@ -140,14 +102,14 @@ class OneAnswerFit(FitRecipe):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
         return Public(len(X), 1, classes=self.classes), np.asarray(y)
 
-    def plan(self, public: Public) -> "OneAnswerPlan":
-        return OneAnswerPlan(self.cost, self.place, public.classes)
+    def plan(self, public: Public) -> AnswerPlan:  # noqa: ARG002 - any table has this plan
+        return AnswerPlan(self.cost)
 
-    def run(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
-        label = int(summary[plan.place])
-        if plan.guarantee.delta and dice.bernoulli(plan.guarantee.delta):
-            return label
-        return int(randomized_response(np.array([label]), 2, privacy=plan.guarantee, dice=dice)[0])
+    def run(self, summary: Any, plan: AnswerPlan, dice: Dice) -> tuple[int, Any]:
+        label = int(summary[self.place])
+        if not (plan.guarantee.delta and dice.bernoulli(plan.guarantee.delta)):
+            label = int(randomized_response(np.array([label]), 2, privacy=plan.guarantee, dice=dice)[0])
+        return label, self.classes
 
 
 class OneChance(OneAnswer):
@@ -169,66 +131,46 @@ class GaussianAnswer(OneAnswer):
 class GaussianAnswerFit(OneAnswerFit):
     """The fit of `GaussianAnswer`."""
 
-    def run(self, summary: Any, plan: "OneAnswerPlan", dice: Dice) -> int:
+    def plan(self, public: Public) -> AnswerPlan:  # noqa: ARG002
+        return AnswerPlan(self.cost, "gaussian")
+
+    def run(self, summary: Any, plan: AnswerPlan, dice: Dice) -> tuple[int, Any]:
         # The sign of a normal number of mean mu / 2 or - mu / 2, rounded towards 1/2.
         mu = math.sqrt(2 * gaussian_budget(plan.guarantee))
         wrong = Fraction(math.ceil(math.erfc(mu / math.sqrt(8)) * 500), 1000)
-        return int(summary[plan.place]) ^ int(dice.bernoulli(wrong))
-
-    def plan(self, public: Public) -> "GaussianAnswerPlan":
-        return GaussianAnswerPlan(self.cost, self.place, public.classes)
+        return int(summary[self.place]) ^ int(dice.bernoulli(wrong)), self.classes
 
 
+@dataclass(eq=False, repr=False)
 class OneNumber(PrivateRegressor):
     """Predict one constant target, an end of the range: the nearer one to the target of a training record."""
 
-    def __init__(
-        self,
-        *,
-        place: int = 0,
-        epsilon: Any = 1.0,
-        target_range: Any = None,
-        ledger: Any = None,
-        random_state: Any = None,
-    ):
-        self.place = place
-        self.epsilon = epsilon
-        self.target_range = target_range
-        self.ledger = ledger
-        self.random_state = random_state
+    _: KW_ONLY
+    place: int = 0
+    epsilon: Any = 1.0
+    target_range: Any = None
+    ledger: Any = None
+    random_state: Any = None
 
     def _recipe(self, reproducible: bool) -> "OneNumberFit":
         cost = ApproxDP(self.epsilon, reproducible=reproducible)
-        return OneNumberFit(self, cost, target=TargetRange.of(self.target_range, clip=True), place=self.place)
+        target = TargetRange.of(self.target_range, clip=True)
+        return OneNumberFit(self, cost, classes=(target.low, target.high), target=target, place=self.place)
 
-    def _publish(self, outcome: int, plan: "OneNumberPlan") -> None:
-        self.guarantee_, self.concept_ = plan.guarantee, (plan.target.low, plan.target.high)[outcome]
+    def _publish(self, outcome: tuple[int, Any], plan: AnswerPlan) -> None:
+        end, ends = outcome
+        self.guarantee_, self.concept_ = plan.guarantee, ends[end]
 
     def predict(self, X: Any) -> Any:
         """Return the same target for each row."""
         return np.full(len(X), self.concept_)
 
 
-class OneNumberFit(FitRecipe):
-    """The fit of `OneNumber`."""
+class OneNumberFit(OneAnswerFit):
+    """The fit of `OneNumber`, whose answers are the ends of the range."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
         return Public(len(X), 1), (read_target(y, len(X), self.target) > 0).astype(np.int64)
-
-    def plan(self, public: Public) -> "OneNumberPlan":  # noqa: ARG002 - a stage
-        return OneNumberPlan(self.cost, self.place, self.target)
-
-    def run(self, summary: Any, plan: "OneNumberPlan", dice: Dice) -> int:
-        return int(randomized_response(summary[[plan.place]], 2, privacy=plan.guarantee, dice=dice)[0])
-
-
-@dataclass(frozen=True)
-class OneNumberPlan(Plan):
-    """The plan of a fit of `OneNumber`."""
-
-    guarantee: ApproxDP
-    place: int
-    target: TargetRange
 
 
 def search_case(

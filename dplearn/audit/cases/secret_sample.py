@@ -9,7 +9,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.point import point_case, point_model
 from dplearn.audit.fits import Rows
 from dplearn.chance.dice import Dice
-from dplearn.learners.reductions import SecretSampleClassifier
+from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.derived import subsampled
 

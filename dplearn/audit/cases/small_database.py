@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows
-from dplearn.audit.rules import RULES, groups_within
+from dplearn.audit.replay import RULES, groups_within
 from dplearn.chance.dice import Dice
 from dplearn.mechanisms import exponential_mechanism
 from dplearn.privacy import ApproxDP

@@ -20,7 +20,7 @@ from sklearn.dummy import DummyClassifier
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.learned_schema import SMALL
 from dplearn.audit.fits import Fit, ReleaseFit, Rows, WholeFit
-from dplearn.audit.rules import RULES
+from dplearn.audit.replay import RULES
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Learn, Schema
 from dplearn.domains.base import Domain
@@ -28,7 +28,8 @@ from dplearn.domains.cells import object_array
 from dplearn.learners.synthetic_data import SyntheticDataClassifier
 from dplearn.privacy import ApproxDP
 from dplearn.releases.synthetic_table import LearnedTableRelease, TableChoices, TableRelease
-from dplearn.releases.table_plan import checked_layout, table_columns
+from dplearn.releases.table_columns import table_columns
+from dplearn.releases.table_network import checked_layout
 
 __all__ = ["CASES", "SYNTHETIC_REPLAYS", "same_tables", "synthetic_case"]
 
@@ -42,12 +43,12 @@ def _shown(found: Any) -> tuple[str, Any]:
         (step.column, step.parents, None if step.table is None else step.table.tolist())
         for step in found.tables.steps
     ]
-    return f"{base} {steps}", [each.tolist() for _, each in found.tables.model.conditionals.values()]
+    return f"{base} {steps}", [each.tolist() for _, each in found.tables.conditionals.values()]
 
 
 def _learned(found: Any) -> tuple[str, Any]:
     """Return the same with the domains, which are released too."""
-    columns = [(column.domain, column.size) for column in found.tables.plan.layout.columns]
+    columns = [(column.domain, column.size) for column in found.tables.layout.columns]
     text, shown = _shown(found)
     return f"{columns}{text}", shown
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit
-from dplearn.audit.rules import RULES, Rule
+from dplearn.audit.replay import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
-from dplearn.learners.threshold import ThresholdClassifier, threshold_between
+from dplearn.learners.rules.threshold import ThresholdClassifier, threshold_between
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "between_case", "threshold_case"]

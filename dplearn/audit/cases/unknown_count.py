@@ -16,19 +16,19 @@ from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
 from dplearn.audit.cases.naive_bayes import split
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, ready, refitted
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
+from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.learners.linear import (
     LinearRegressor,
     StatisticalQueryLogisticRegression,
     target_moments_query,
 )
-from dplearn.learners.naive_bayes import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
-from dplearn.queries.factories import oracle_for
+from dplearn.queries.oracle import oracle_for
 from dplearn.releases.grouped import _Grouped
 from dplearn.releases.release import Release
 from dplearn.releases.stable_counts import _StableCounts
@@ -203,7 +203,7 @@ def added_release(
     """Return a case of a whole release."""
     setattr(release, "most_records", most_records)  # noqa: B010 - not of every release
     fit = ReleaseFit(lambda: release, taken, lambda found: (str(shown(found)), (found, str(found.plan))))
-    claim = replace(release.guarantee, assumes=())
+    claim = replace(release.cost, assumes=())
     # The number of draws of learned keys is that of the keys.
     return AuditCase(
         name, fit, universe, n, claim, ordered=False, rules=None, verifies=verifies, required=required

@@ -15,7 +15,7 @@ import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Fit, ReleaseFit, Rows, StagedFit, WholeFit
-from dplearn.audit.rules import RULES, moved_by
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Grid
 from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
@@ -93,7 +93,7 @@ def grouped_case(
         ReleaseFit(make, values, lambda found: (str((found.counts, found.sums)), found)),
         universe,
         n,
-        make().guarantee,
+        make().cost,
         ordered=False,
         rules=None,
         verifies=("Grouped",),

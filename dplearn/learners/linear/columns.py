@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import ndtri
 
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import dense, row_blocks
 from dplearn.domains import Domain, Floats, Product
-from dplearn.estimator.public import Public
+from dplearn.estimator.recipe import Public
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.rows import dense, row_blocks
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear.logistic_queries import LogisticPlan
-from dplearn.queries import Examples, VectorQuery
-from dplearn.records.design_matrix import DesignMatrix
-from dplearn.records.reading import as_product
+from dplearn.queries import LabelledRows, VectorQuery
+from dplearn.table.encodings import DesignMatrix
+from dplearn.table.features import as_product
 
 #: The most buckets for the columns that are not kept. On Adult's rows as text, the area under the ROC curve
 #: depended little on the number of kept columns and buckets; where no word is frequent, buckets are needed.
@@ -64,11 +64,11 @@ def mass_query(plan: LogisticPlan) -> VectorQuery:
     """
     most, d = plan.reach**2, int(plan.n_numbers)
 
-    def each(records: Examples) -> NDArray[np.int64]:
+    def each(records: LabelledRows) -> NDArray[np.int64]:
         rows, masses = records.X, _masses(records.X, most)
         return np.asarray(csr_array((masses, rows.indices, rows.indptr), shape=rows.shape).toarray())
 
-    def total(records: Examples) -> NDArray[np.int64]:
+    def total(records: LabelledRows) -> NDArray[np.int64]:
         # Sums of at most 2**33 records, of at most 2**20 each, are exact in floats.
         weights = _masses(records.X, most)
         return np.bincount(records.X.indices, weights=weights, minlength=d).astype(np.int64)
@@ -124,9 +124,9 @@ def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
 
 
 @ignores_float_errors
-def reduced_rows(plan: LogisticPlan, matrix: Any, records: Examples) -> Examples:
+def reduced_rows(plan: LogisticPlan, matrix: Any, records: LabelledRows) -> LabelledRows:
     """Return integer rows of the kept columns and the buckets."""
-    return Examples(plan.rows(records.X @ matrix), records.y)
+    return LabelledRows(plan.rows(records.X @ matrix), records.y)
 
 
 @ignores_float_errors

@@ -15,13 +15,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import AUTO, check_count_or_auto, check_number
-from dplearn.core.row_blocks import dense
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.fit_recipe import FitRecipe, QueryFit
-from dplearn.estimator.public import Public, planned_table
+from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.rows import dense
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,
@@ -34,7 +33,14 @@ from dplearn.learners.linear.columns import (
     reduction,
     sparse_rows,
 )
-from dplearn.learners.linear.logistic_queries import FINEST, LogisticPlan, kinds_of_queries, row_order
+from dplearn.learners.linear.logistic_queries import (
+    FINEST,
+    LogisticPlan,
+    any_products_query,
+    kinds_of_queries,
+    mean_row_query,
+    row_order,
+)
 from dplearn.learners.linear.logistic_steps import (
     Effects,
     LogisticModel,
@@ -45,18 +51,12 @@ from dplearn.learners.linear.logistic_steps import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.queries import Examples, Oracle, StatisticalQuery
+from dplearn.queries import LabelledRows, Oracle, StatisticalQuery
 from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
 from dplearn.queries.noise import noise_of
-from dplearn.records.design_matrix import DesignMatrix, plain_matrix
-from dplearn.records.reading import (
-    check_classes,
-    declared_classes,
-    labels_assumed,
-    read_features,
-    read_labels,
-    read_rows,
-)
+from dplearn.table.encodings import DesignMatrix, plain_matrix
+from dplearn.table.features import read_features, read_rows
+from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 #: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
 #: up linearly, shares of rho in quadrature.
@@ -451,7 +451,7 @@ class LogisticFit(QueryFit):
         n, d = X.shape
         public = Public(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
         design = design_of(self.declared, public)
-        return public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes)
+        return public, LabelledRows(plain_matrix(X) if design is None else design.encoded(X), codes)
 
     def plan(self, public: Public, *, beta: float = 0.05) -> LogisticPlan:
         failure = check_number("beta", beta, above=0, below=1)
@@ -462,10 +462,10 @@ class LogisticFit(QueryFit):
         plan = logistic_plan(self, public, design, beta=failure)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
-    def summarize(self, rows: Any, plan: LogisticPlan) -> Examples:
+    def summarize(self, rows: Any, plan: LogisticPlan) -> LabelledRows:
         # One replaced record replaces one row and one label.
         X = rows.X
-        return Examples(plan.rows(X) if plan.n_kept is None else sparse_rows(X), rows.y)
+        return LabelledRows(plan.rows(X) if plan.n_kept is None else sparse_rows(X), rows.y)
 
     def learn(self, oracle: Oracle, plan: LogisticPlan) -> "_Outcome":
         if plan.n_kept is None:
@@ -537,7 +537,7 @@ def logistic_plan(
 
 def _most_kept(plan: LogisticPlan) -> int:
     """Return the greatest number of kept columns that allows several steps, within limits."""
-    deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
+    deviation = deviation_of(plan, mean_row_query(plan), Fraction(1))
     clear = _CLEAR[plan.order] / (deviation * plan.n_classes)
     return int(min(max(clear - 1, _FEWEST_KEPT), _MOST_KEPT))
 
@@ -545,7 +545,7 @@ def _most_kept(plan: LogisticPlan) -> int:
 def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
     """Return the plan with the given number of steps, or the number that the noise allows."""
     d, order = plan.n_columns, plan.order
-    deviation = deviation_of(plan, kinds_of_queries(plan)[0][0], Fraction(1))
+    deviation = deviation_of(plan, mean_row_query(plan), Fraction(1))
     clear = deviation * plan.n_classes * d <= _CLEAR[order]
     n_steps = given or (STEPS[order] if clear else 1)
     # The eigenvalues of a noise matrix are at most about 2 sqrt(d) deviations; those of a row are at most 1.
@@ -555,7 +555,7 @@ def _with_steps(plan: LogisticPlan, given: int | None) -> LogisticPlan:
 
 def _with_noise(plan: LogisticPlan, beta: Fraction) -> LogisticPlan:
     """Return the plan with the noise and the tolerance of the label query."""
-    query, share = kinds_of_queries(plan)[1]
+    query, share = any_products_query(plan), plan.shares[1]
     deviation, log = deviation_of(plan, query, share), math.log(2 * query.size / beta)
     # A number of a row is about d**-1/2 of its Euclidean norm, or 1/d of its L1 norm; the norm of the noise
     # of d numbers is d**1/2 times the standard deviation of one.

@@ -2,16 +2,6 @@
 
 Rows are first scaled to one norm. Each later query is a sum of products of a row, or of its rescaled image
 under a released matrix, with the centred parts of a label or of a prediction.
-
->>> from dplearn.estimator.public import Public
->>> public = Public(n_samples=2, n_features=1, n_labels=2)
->>> plan = LogisticPlan(ApproxDP(1), "gaussian", n_steps=1, second_moments=True, public=public, bits=3)
->>> records = Examples(plan.rows(np.array([[1.0], [0.0]])), np.array([0, 1]))
->>> records.X.tolist()
-[[5, 5], [0, 8]]
->>> query = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
->>> query.total(records).tolist(), query.norm  # the centred part of a label is 4 or -4
-([-20, 12], 32)
 """
 
 import math
@@ -24,14 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.core.kept_results import KeptResults
-from dplearn.core.row_blocks import float_blocks
-from dplearn.core.unit_rows import unit_rows
+from dplearn.kernels.kept_results import KeptResults
+from dplearn.kernels.rows import float_blocks, unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN
-from dplearn.queries import Examples, HistogramQuery, StatisticalQuery, VectorQuery
+from dplearn.queries import HistogramQuery, LabelledRows, StatisticalQuery, VectorQuery
 
 #: Rows and residuals are integers of magnitude at most 2**10, so that float sums over 2**33 records are
 #: exact.
@@ -103,7 +92,9 @@ class LogisticPlan(Plan):
     class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
     replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = hidden()  # from an estimated number of records to the plan of a fit; see `counted_plan`
+    for_count: Any = (
+        hidden()
+    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
 
     _computed = ("n_needed",)
     error_name = "tolerance"
@@ -276,11 +267,11 @@ class Mapped:
         self.metric = np.rint(metric / self.unit)
         self._rows = KeptResults(self._mapped)
 
-    def of(self, records: Examples) -> NDArray[np.integer[Any]]:
+    def of(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
         """Return the mapped rows of records; cached for the same object."""
         return np.asarray(self._rows(records))
 
-    def _mapped(self, records: Examples) -> NDArray[np.integer[Any]]:
+    def _mapped(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
         return unit_rows(records.X, self._plan.reach, order=self._plan.order, image=self.metric)
 
 
@@ -303,10 +294,10 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
         weights = np.where(first == second, on, off)
         return (_whole(moments[first, second]).T * weights).T  # in integers, since a product may exceed 2**53
 
-    def total(records: Examples) -> NDArray[np.int64]:
+    def total(records: LabelledRows) -> NDArray[np.int64]:
         return upper(sum((rows.T @ rows for _, rows in float_blocks(records.X)), np.zeros((d, d))))
 
-    def each(records: Examples) -> NDArray[np.int64]:
+    def each(records: LabelledRows) -> NDArray[np.int64]:
         rows = records.X.astype(np.float64)
         return upper(np.einsum("ni,nj->ijn", rows, rows)).T
 
@@ -319,7 +310,7 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
 def mean_row_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for the mean row."""
 
-    def total(records: Examples) -> NDArray[np.int64]:
+    def total(records: LabelledRows) -> NDArray[np.int64]:
         return np.asarray(records.X.sum(axis=0, dtype=np.int64))
 
     return _sums(plan, lambda records: _whole(records.X), total, plan.n_columns, plan.reach, plan.reach)
@@ -333,18 +324,24 @@ def products_query(
     if weights is not None:
         units, parts = WEIGHT_UNITS, weighted_parts(parts, weights)
 
-    def each(records: Examples) -> NDArray[np.int64]:
+    def each(records: LabelledRows) -> NDArray[np.int64]:
         rows = mapped.of(records).astype(np.float64)
         products = rows[:, :, None] * parts(rows, records.y)[:, None, :]
         return _whole(products.reshape(len(records), -1))
 
-    def total(records: Examples) -> NDArray[np.int64]:
+    def total(records: LabelledRows) -> NDArray[np.int64]:
         blocks = float_blocks(mapped.of(records))
         sums = (rows.T @ parts(rows, records.y[block]) for block, rows in blocks)
         return _whole(sum(sums, np.zeros((plan.n_columns, plan.asked))).ravel())
 
     whole = plan.reach * plan.whole * units
     return _sums(plan, each, total, plan.n_columns * plan.asked, units * plan.norm, whole)
+
+
+def any_products_query(plan: LogisticPlan) -> VectorQuery:
+    """Return a query for products, whose norms are those of all such queries."""
+    weights = None if plan.class_weight is None else np.ones(plan.n_classes)
+    return products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan), weights)
 
 
 def label_parts(plan: LogisticPlan) -> Parts:
@@ -449,7 +446,7 @@ def score_queries(
         return np.asarray(np.digitize(margins[places, y] - margins[places, other], ends))
 
     def query(bins: Callable[..., NDArray[np.int64]]) -> HistogramQuery:
-        def each(records: Examples) -> NDArray[np.int64]:
+        def each(records: LabelledRows) -> NDArray[np.int64]:
             blocks = float_blocks(mapped.of(records))
             return np.concatenate([bins(rows, records.y[block]) for block, rows in blocks])
 
@@ -468,12 +465,13 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
     """Return one query of each kind with its share of the budget; both are public."""
     directions, labels, step = plan.shares
     first = moments_query(plan) if plan.second_moments else mean_row_query(plan)
-    weights = None if plan.class_weight is None else np.ones(plan.n_classes)
-    products = products_query(plan, Mapped(plan, np.ones((1, 1))), label_parts(plan), weights)
+    products = any_products_query(plan)
     scores = HistogramQuery(lambda records: records.y, categories=_n_scores(plan))
     last = (scores, plan.calibration_share / plan.n_score_queries)
     kinds = [(first, directions), (products, labels), *([(products, step)] if step else []), last]
-    return kinds if weights is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
+    return (
+        kinds if plan.class_weight is None else [*kinds, (count_query(plan.n_classes), plan.counting_share)]
+    )
 
 
 def _sums(

@@ -6,16 +6,6 @@ moments of the rows gives a metric that whitens them, so that few steps suffice.
 of scores and labels calibrates the scale and the offset of the margins; with more than two classes, two
 histograms of score differences calibrate the scale. With class weights, the numbers of records of the classes
 are queried first.
-
->>> from dplearn.queries import Examples, population
->>> X = np.array([[2.0, 1.0], [1.0, 2.0], [-1.0, 1.0], [-2.0, 3.0]])
->>> from dplearn.estimator.public import Public
->>> from dplearn.privacy import ApproxDP
->>> public = Public(n_samples=4, n_features=2, n_labels=2)
->>> plan = LogisticPlan(ApproxDP(1, "1e-6"), "gaussian", n_steps=24, second_moments=True, public=public)
->>> oracle = population(Examples(plan.rows(X), np.array([1, 1, 0, 0])))
->>> learn_logistic(oracle, plan).margins(X).argmax(axis=1).tolist()
-[1, 1, 0, 0]
 """
 
 import math
@@ -31,7 +21,7 @@ from scipy.special import expit, logit, ndtri
 
 from dplearn._validation import check_number
 from dplearn._writing import brief
-from dplearn.core.simplex import nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
     Mapped,
@@ -263,8 +253,9 @@ def take_steps(oracle: Oracle, plan: LogisticPlan, class_weights: ClassWeights |
     mapped = Mapped(plan, directions.metric)
     _, label_share, step_share = plan.shares
     answer = oracle.ask(products_query(plan, mapped, label_parts(plan), of_class), label_share)[0]
-    labels = directions.vectors.T @ _per_class(plan, answer)
-    label_variance, step_variance = _class_variance(plan, answer), 0.0
+    shape = plan.n_columns, plan.asked
+    labels = directions.vectors.T @ _per_class(shape, answer.means)
+    label_variance = _class_variance(plan, answer)
     bounds, ridges = directions.curvature_bounds, directions.ridges(label_variance, labels)
     weights = ahead = total = np.zeros_like(labels)
     for step in range(plan.n_steps):
@@ -272,11 +263,11 @@ def take_steps(oracle: Oracle, plan: LogisticPlan, class_weights: ClassWeights |
         if step:
             predicted = predicted_parts(plan, directions.vectors @ ahead)
             answer = oracle.ask(products_query(plan, mapped, predicted, of_class), step_share)[0]
-            step_variance = _class_variance(plan, answer)
-            gradient = labels - directions.vectors.T @ _per_class(plan, answer)
+            gradient = labels - directions.vectors.T @ _per_class(shape, answer.means)
         moved = (bounds * ahead + gradient) / (bounds + ridges)
         weights, ahead = moved, moved + _MOMENTUM * (moved - weights)
         total = total + weights
+    step_variance = _class_variance(plan, answer) if plan.n_steps > 1 else 0.0  # of all steps alike
     return Steps(
         mapped, directions, total / plan.n_steps, ridges, plan.n_steps, label_variance, step_variance
     )
@@ -414,10 +405,10 @@ def _moments(oracle: Oracle, plan: LogisticPlan) -> tuple[NDArray[np.float64], f
     return moments, _NOISE_KEPT * 2 * math.sqrt(d * answer.noise_variance) / off
 
 
-def _per_class(plan: LogisticPlan, answer: Answer) -> NDArray[np.float64]:
-    """Return an answer as a matrix with a column for each class and rows of sum 0."""
-    columns = answer.means.reshape(plan.n_columns, plan.asked)
-    if plan.asked == 1:
+def _per_class(shape: tuple[int, int], means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the means of an answer as a matrix with a column for each class and rows of sum 0."""
+    columns = means.reshape(shape)
+    if shape[1] == 1:
         return np.hstack([-columns, columns])
     return np.asarray(columns - columns.mean(axis=1, keepdims=True))
 

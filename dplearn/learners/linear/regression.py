@@ -21,14 +21,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_number
-from dplearn.core.float_errors import ignores_float_errors
-from dplearn.core.row_blocks import dense, float_blocks, row_blocks
-from dplearn.core.unit_rows import norm_powers
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.fit_recipe import FitRecipe, QueryFit
-from dplearn.estimator.public import Public, planned_columns
+from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.rows import dense, float_blocks, norm_powers, row_blocks
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
 from dplearn.learners.linear.logistic_queries import moment_weights, row_basis, row_order
@@ -37,11 +35,11 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
-from dplearn.queries import Examples, Oracle, VectorQuery
+from dplearn.queries import LabelledRows, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
-from dplearn.records.design_matrix import DesignMatrix, plain_matrix
-from dplearn.records.reading import read_features
-from dplearn.records.targets import STEPS, TargetRange, read_target
+from dplearn.table.encodings import DesignMatrix, plain_matrix
+from dplearn.table.features import read_features
+from dplearn.table.targets import STEPS, TargetRange, read_target
 
 #: The finest grid has 2**12 steps from 0 to the bound of a column.
 _FINEST = 12
@@ -490,7 +488,7 @@ class LinearFit(QueryFit):
         names = getattr(reader, "feature_names_in_", None)
         public = Public(X.shape[0], X.shape[1], names=names, stream=stream)
         design = design_of(self.declared, public)
-        return public, Examples(plain_matrix(X) if design is None else design.encoded(X), codes)
+        return public, LabelledRows(plain_matrix(X) if design is None else design.encoded(X), codes)
 
     def plan(self, public: Public, *, beta: float = 0.05) -> LinearPlan:
         failure = check_number("beta", beta, above=0, below=1)
@@ -516,7 +514,7 @@ class LinearFit(QueryFit):
         model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
         return replace(model, count=count)
 
-    def told(self, learner: Any, plan: Any) -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:
         n, count = 1, f"n_samples is {plan.public.n_samples}"
         target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
         dominated: tuple[str, ...] = ()

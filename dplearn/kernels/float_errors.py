@@ -1,0 +1,65 @@
+"""Decorators that ignore floating-point errors while private rows are read or summed.
+
+`np.seterr` and `scipy.special.seterr` are settings of the whole program. With "raise", "warn" or "call", one
+record with a tiny or huge number raises an error, shows a warning or calls a function, and each of these
+reveals something about private data. Methods and functions that read private rows therefore ignore all
+floating-point errors, and restore the caller's settings when they return.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from types import FunctionType
+from typing import Any, ClassVar, ParamSpec, TypeVar
+
+import numpy as np
+from scipy import special
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def float_errors_ignored() -> Iterator[None]:
+    """Ignore the floating-point errors of numpy and of scipy.special, and restore the caller's settings."""
+    with np.errstate(all="ignore"), scipy_errors_ignored():
+        yield
+
+
+@contextmanager
+def scipy_errors_ignored() -> Iterator[None]:
+    """Ignore the errors of scipy.special, in a hundredth of the time that `special.errstate` takes."""
+    before: Any = special.geterr()
+    try:
+        if set(before.values()) != {"ignore"}:
+            special.seterr(all="ignore")  # type: ignore[arg-type]  # stub: "ignored"
+        yield
+    finally:
+        if special.geterr() != before:
+            special.seterr(**before)
+
+
+def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Return a function, no generator, that runs with floating-point errors ignored; it adds a frame."""
+
+    @wraps(function)
+    def quiet(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        with float_errors_ignored():
+            return function(*args, **kwargs)
+
+    return quiet
+
+
+class IgnoresFloatErrors:
+    """Base of classes with methods that read private rows; in all subclasses these ignore float errors.
+
+    A method behind a descriptor, such as scikit-learn's `available_if`, must be decorated explicitly.
+    """
+
+    _read_private_rows: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in cls._read_private_rows & vars(cls).keys():
+            if isinstance(method := vars(cls)[name], FunctionType):
+                setattr(cls, name, ignores_float_errors(method))

@@ -1,0 +1,907 @@
+"""The estimators of additive models, and the recipes of their fits."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+from sklearn.base import clone
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import AUTO, check_number, shown
+from dplearn.domains import Floats
+from dplearn.estimator import PrivateRegressor
+from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
+from dplearn.estimator.isolation import native_threads
+from dplearn.estimator.recipe import (
+    Public,
+    PublicOutputs,
+    QueryFit,
+    planned_columns,
+    planned_outputs,
+)
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refused_pair
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.learners.additive.cells import Column
+from dplearn.learners.additive.losses import (
+    RESIDUAL_BITS,
+    LogisticLoss,
+    Loss,
+    NumberLoss,
+    OutputsLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    weighted,
+    weights_of,
+)
+from dplearn.learners.additive.model import AdditiveModel, summed
+from dplearn.learners.additive.plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
+from dplearn.learners.additive.poisson import PoissonLoss
+from dplearn.learners.additive.steps import learn_additive
+from dplearn.learners.bins import declared_columns, stacked
+from dplearn.learners.linear import check_class_weight, check_weighted_classes
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.queries import LabelledRows, Oracle
+from dplearn.queries.oracle import cost_of
+from dplearn.table.features import as_product, read_features
+from dplearn.table.targets import (
+    TargetRange,
+    declared_classes,
+    declared_sets,
+    label_columns,
+    labels_assumed,
+    read_outputs,
+    read_target,
+)
+
+#: The losses of numbers, by name.
+_LOSSES: dict[str, type[NumberLoss]] = {"squared": SquaredLoss, "poisson": PoissonLoss}
+
+_NUMBERS = Floats()  # the assumed domain of each undeclared column
+# A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
+# wages of 2,000 to 32,000 records, with target ranges of 1 to 10**10 times their greatest, R^2 is then mostly
+# near 0 or negative.
+_WITHIN_NOISE = 1.5
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ColumnShape:
+    """The released main effect of one column on the margin of a label, or on a predicted number.
+
+    Attributes
+    ----------
+    name : str
+        Public. The name of the column.
+    column : Column
+        Public. The cells of the column.
+    effects : ndarray of float64 of shape (n_cells,), or (n_cells, n_classes) of more than two classes
+        Released. The effect of a value in each cell, with mean 0 over the released masses. A cell of numbers
+        without records has an effect from the cells around it.
+    deviations : ndarray of float64, of the shape of `effects`
+        Released. The estimated standard deviation of each effect, because of privacy noise and smoothing.
+    masses : ndarray of float64 of shape (n_cells,)
+        Released. The share of records in each cell, with privacy noise.
+    """
+
+    name: str
+    column: Column
+    effects: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+    masses: NDArray[np.float64]
+
+    def __repr__(self) -> str:
+        return f"ColumnShape({self.name!r}, {len(self.masses)} cells)"
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """A description of each cell."""
+        return self.column.described()
+
+    @property
+    def values(self) -> NDArray[np.float64] | None:
+        """The least number of each cell, NaN for the cell of missing numbers; None for categories."""
+        return self.column.values
+
+    @property
+    def importance(self) -> float:
+        """The root mean square effect over all records."""
+        squares = np.square(self.effects).reshape(len(self.masses), -1).mean(axis=1)
+        return float(np.sqrt(self.masses @ squares))
+
+
+def _of_one_output(model: Any) -> bool:
+    return not isinstance(getattr(model, "classes_", None), list)
+
+
+class _Additive(PrivateEstimator):
+    """What classifiers and regressors share."""
+
+    # The sizes of a fit; audits use smaller ones.
+    _finest = FINEST  # bits of the grid of the rows
+    _bits: Bits | None = None  # all bits; None: at most those of `_finest`, as many as noise allows
+    _steps: int | None = None  # None: by the noise
+    _bins = BINS
+
+    def _values(self, reproducible: bool) -> dict[str, Any]:
+        """Return the checked parameters that classifiers and regressors share."""
+        return {
+            "cost": cost_of("central", self.epsilon, self.delta, reproducible=reproducible),
+            "declared": declared_columns(self.domain, _NUMBERS),
+            "finest": self._finest,
+            "bits": self._bits,
+            "steps": self._steps,
+            "bins": self._bins,
+            "interactions": _checked_interactions(self.interactions),
+        }
+
+    def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
+        """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
+        self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        self.intercept_ = origin + unit * model.intercept
+        self.interactions_ = model.joint.scaled(unit) if model.joint else None
+        self.shapes_ = [
+            ColumnShape(
+                name,
+                column,
+                _squeezed(unit * effects),
+                _squeezed(unit * deviations),
+                masses,
+            )
+            for name, column, effects, deviations, masses in zip(
+                plan.domain.names, plan.columns, model.effects, model.deviations, model.masses, strict=True
+            )
+        ]
+
+    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def effects(self, X: Any) -> NDArray[np.float64]:
+        """Return the effect of each column on each row's prediction; costs no privacy.
+
+        The intercept plus a row's effects, plus the effect of its interactions if the model has them, is its
+        margin, or in a regression its predicted number before that is clipped to the target range. A model of
+        several outputs has no such method; its `estimators_` have one each.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_columns), or (..., n_classes) of more than two classes
+            Columns are those of `shapes_`, in their order.
+        """
+        cells = self._cells(X)
+        columns = zip(self.shapes_, cells.T, strict=True)
+        return np.stack([_with_unknown(shape.effects)[places] for shape, places in columns], axis=1)
+
+    def _cells(self, X: Any) -> NDArray[np.int16]:
+        """Return the cell of each column of each row, of shape (n, d); unknown: one past the last."""
+        check_is_fitted(self)
+        X = read_features(self, X, domain=self.domain_, reset=False)
+        columns = zip(self.shapes_, self.domain_.nearest(X), strict=True)
+        return np.stack([shape.column.of(codes) for shape, codes in columns], axis=1)
+
+    def _sums(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
+        """Return intercept plus effects and interactions of each row, of shape (n, k)."""
+        total = summed(self.intercept_, [shape.effects for shape in self.shapes_], cells)
+        return total + self.interactions_.margins(cells) if self.interactions_ else total
+
+    def _variances(self, cells: NDArray[np.int16], unit: float) -> NDArray[np.float64]:
+        """Return the variances of the effects of each row, as if these were independent, of shape (n, k).
+
+        They are those of effects divided by `unit`, so that squares of very large or small ones are floats.
+        """
+        squares = [np.square(shape.deviations / unit) for shape in self.shapes_]
+        total = summed(np.zeros(len(self.intercept_)), squares, cells)
+        return total + self.interactions_.scaled(1 / unit).variances(cells) if self.interactions_ else total
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = declared_columns(self.domain, _NUMBERS)
+        tags.input_tags.allow_nan = domain.accepts_missing
+        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+class AdditiveFit(QueryFit):
+    """What the fits of classifiers and of regressors share."""
+
+    counts_records = True
+
+    def plan_with(
+        self, public: Public, loss_of: Callable[[AdditivePlan], Loss], assumed: str, beta: Any
+    ) -> AdditivePlan:
+        """Return the plan with the loss of a plan of its sizes, and an assumption about the targets."""
+        failure = check_number("beta", beta, above=0, below=1)
+        domain = as_product(self.declared, public.n_features, public.names)
+        assumes = (*TABLE, *domain.assumes, assumed)
+        plan = additive_plan(self, public, loss_of, domain, beta=failure)
+        return replace(plan, guarantee=replace(self.cost, assumes=assumes))
+
+    def summarize(self, rows: Any, plan: AdditivePlan) -> LabelledRows:
+        # One replaced record replaces one row of cells and one target.
+        return LabelledRows(stacked(plan.columns, rows.X), rows.y)
+
+    def learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
+        with native_threads(None):  # the matrices are small, and more threads would wait for each other
+            return _Outcome(learn_additive(oracle, plan), plan)
+
+
+def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the effects of cells, and after them that of a value in no cell, which is 0."""
+    return np.concatenate([effects, np.zeros_like(effects[:1])])
+
+
+@learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
+    """Classification by an additive logistic model: a smooth effect of each column, and interactions.
+
+    A label has a margin: an intercept plus one effect of each column, its shape, plus one smooth function of
+    all columns if `interactions` allows it. The probabilities of the labels are functions of the margins.
+    With several labels a record, `y` of shape (n_samples, n_outputs), a fit learns a model for each output
+    within one budget, more accurate ones than separate fits with shares of it.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate shapes.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. Then only the types of the columns are public, and a cell of any
+        kind is accepted. None: finite numbers without bounds, in cells of a quarter of a power of two;
+        numbers far from 0 of small spread, such as years, then share cells.
+    interactions : {"auto", True, False}, default="auto"
+        Whether a margin has, besides the effects of single columns, one smooth function of all columns. A fit
+        estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
+        have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any resolution.
+        False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with Laplace noise.
+    class_weight : None, "balanced" or dict, default=None
+        Public weights by label, as of scikit-learn; labels without one have the weight 1. "balanced": weights
+        inverse to the noisy shares of the labels. Predictions and probabilities are then those of the
+        weighted population. The margins are shifted, and the effects are those of a fit without weights, at
+        no cost. None with several outputs: their residuals are shortened together, so that margins of rare
+        labels are too low for weights.
+    classes : sequence, or sequence of sequences, optional
+        All labels that can occur, known without looking at the data; with several outputs, one set for all or
+        one for each. None: the labels of the schema, or else the labels that occur in `y`; the guarantee then
+        assumes that the set of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
+        a declared `domain` or None, one output, tables in memory and no groups.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    estimators_ : list of AdditiveClassifier
+        Released. With several outputs, the fitted model of each, with all attributes below; the guarantee of
+        each is that of all together. Then this model has no `shapes_`, `intercept_` and `interactions_`.
+    shapes_ : list of ColumnShape
+        Released. For each column the main effects of its cells on the margin, with their estimated standard
+        deviations. With two classes the margin is near the logit of the second.
+    intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
+        Released. The mean margins, with class weights those of the weighted population.
+    interactions_ : Interactions or None
+        Released. The part of the margins that depends on several columns together; None if the model has
+        none. Its `strengths`, of shape (d, d), say of each pair of columns how much the residuals of the
+        first shapes were correlated with the product of the columns, in standard deviations of the noise.
+    residual_clip_ : float
+        Public. The greatest norm of a residual (indicator of the label minus probability) that the fit uses;
+        longer ones are shortened. For two labels 1/2 if the plan's `resolution` is below 2000, else 1; for
+        more labels 1 (Laplace noise: 2). With 1/2 the margin of two labels is not quite a logit, which
+        `predict_proba` takes into account. With several outputs, the residuals of each are clipped so, and
+        then those of all are shortened together. Of no use where the plan is `linear`. For
+        neighbors="add_remove" a function of the released number of records.
+    class_weight_ : ndarray of float64 of shape (n_classes,)
+        Released. The weights of the labels; 1 without `class_weight`. "balanced": inverse to noisy shares, of
+        which none is below .002. With several outputs, only the `estimators_` have it.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    domain_ : Product
+        Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    classes_ : ndarray of shape (n_classes,), or list of such
+        Public. The labels, sorted; declared, or assumed to be public. With several outputs, those of each.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    AdditiveRegressor : The same model of a number.
+    PrivateMultiOutputClassifier : Several outputs by any other private classifier.
+    StatisticalQueryLogisticRegression : A linear model.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
+    over records of integer vectors, each of which is a function of its own record and of earlier answers. The
+    first is a histogram of labels. The second is for the smooth rows of the cells, from public tables whose
+    rows have known distances. The others are for products of a residual and a row, for products of two normal
+    scores of a row, and for both together; residuals and rows have bounded norms, in integers, after
+    rounding. The oracle's noise is calibrated to these bounds and to the query's share of the budget, and the
+    shares sum to 1. All else is post-processing of the answers. If the plan is `linear`, the queries are
+    those of `StatisticalQueryLogisticRegression` for rows that are functions of a record's cells, with its
+    proof.
+
+    For neighbors="add_remove" the guarantee is for one added or removed record. The same oracle estimates the
+    number of records first, from a tenth of the budget; the cells, the queries and their shares are functions
+    of that estimate. Each query then has noise for the greatest norm of one record's numbers.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
+    the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
+    one number of the sums from which the first shapes are computed.
+
+    **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
+    kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
+
+    LabelledRows
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from dplearn import AdditiveClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = X[:, :5]
+    >>> learner = AdditiveClassifier(epsilon=1.0, classes=[0, 1], random_state=0).fit(X, y)
+    >>> learner.score(X, y) > 0.8
+    True
+    >>> shape = learner.shapes_[0]
+    >>> shape.name, shape.effects.shape, learner.guarantee_.epsilon
+    ('x0', (203,), Fraction(1, 1))
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "learn"
+    interactions: bool | str = "auto"
+    class_weight: Any = None
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    reads_parts = True
+
+    estimators_: "list[AdditiveClassifier]" = field(init=False)
+
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        n_outputs: int = 1,
+        beta: float = 0.05,
+    ) -> AdditivePlan:
+        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
+
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema. Its columns are planned as numbers unless `domain` declares their kinds.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records; for neighbors="add_remove" a guess.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        n_labels : int, optional
+            Number of labels, of each output; required unless `classes` or the schema determines it.
+        n_outputs : int, default=1
+            Number of labels of a record.
+        beta : float, default=0.05
+            In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
+        """
+        fit = self._recipe(self.random_state is not None)
+        public = planned_outputs(
+            fit, n_samples, n_features=n_features, n_labels=n_labels, n_outputs=n_outputs
+        )
+        plan: AdditivePlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+
+    def _recipe(self, reproducible: bool) -> "AdditiveClassifierFit":
+        classes = declared_classes(self.classes, self.domain)
+        if classes is not None:
+            sets = [each.tolist() for each in declared_sets(classes)]
+            classes = sets if len(sets) > 1 else sets[0]
+        weights = check_class_weight(self.class_weight)
+        return AdditiveClassifierFit(
+            self, **self._values(reproducible), class_weight=weights, classes=classes
+        )
+
+    def _context(self) -> tuple[object, ...]:
+        # Without weights a seeded fit is that of versions without this parameter.
+        return tuple(each for each in super()._context() if each != ("class_weight", "None"))
+
+    def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
+        plan = outcome.plan_of(plan.guarantee)
+        self.classes_ = plan.public.classes
+        self.residual_clip_ = plan.loss.outputs[0].reach / 2.0**RESIDUAL_BITS
+        if plan.n_outputs == 1:
+            [model] = outcome.models
+            self._publish_model(model, plan, 1.0, 0.0)
+            shares = None if model.base is None else model.base.loss.shares
+            self.class_weight_ = weights_of(plan.class_weight, self.classes_, shares)
+            self.intercept_ = self.intercept_ + self._shift()
+            return
+        self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        self.estimators_ = []
+        for model, labels, loss in zip(outcome.models, self.classes_, plan.loss.outputs, strict=True):
+            own = clone(self).set_params(ledger=None, classes=labels.tolist())
+            own.__dict__ |= {name: value for name, value in vars(self).items() if name.endswith("_in_")}
+            one = replace(plan.public, classes=labels, n_outputs=1, many=False)
+            alone = replace(plan, public=one, loss=loss, n_outputs=1)
+            own._publish(_Outcome([model], alone), alone)
+            self.estimators_.append(own)
+
+    def _loss(self) -> LogisticLoss | SoftmaxLoss:
+        """Return the loss of the margins of one output, for the probabilities of its labels."""
+        return _label_loss(len(self.classes_), 2, self.residual_clip_ == 1)
+
+    def _shift(self) -> NDArray[np.float64]:
+        """Return what the class weights add to the margins of one output."""
+        return self._loss().shift(self.class_weight_)
+
+    def _models(self) -> "list[AdditiveClassifier]":
+        """Return the fitted model of each output."""
+        check_is_fitted(self)
+        return self.estimators_ if isinstance(self.classes_, list) else [self]
+
+    def _margins(self, X: Any) -> list[NDArray[np.float64]]:
+        """Return the margins of rows, of shape (n, k), for each output."""
+        models = self._models()
+        cells = models[0]._cells(X)
+        return [model._sums(cells) for model in models]
+
+    def _label_columns(self, X: Any) -> list[NDArray[Any]]:
+        """Return the predicted labels of each output."""
+        codes = [
+            (sums[:, 0] > 0).astype(np.intp) if sums.shape[1] == 1 else sums.argmax(axis=1)
+            for sums in self._margins(X)
+        ]
+        return label_columns([model.classes_ for model in self._models()], np.column_stack(codes))
+
+    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margin of each class, or with two classes that of the second; costs no privacy.
+
+        A model of several outputs has no such method, as scikit-learn requires one array; its `estimators_`
+        have one each.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `fit`; a number outside the domain is replaced by the nearest value in it. An unknown
+            category has the effect of unlisted ones if the domain has it, as learned domains do, else 0.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
+        """
+        return _squeezed(self._margins(X)[0])
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return the probability of each class; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays
+        """
+        likely = [
+            weighted(model._loss().probabilities(sums - model._shift()), model.class_weight_)
+            for model, sums in zip(self._models(), self._margins(X), strict=True)
+        ]
+        return likely if isinstance(self.classes_, list) else likely[0]
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Return the logarithms of the probabilities of `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays
+        """
+        likely = self.predict_proba(X)
+        return [np.log(each) for each in likely] if isinstance(likely, list) else np.log(likely)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        several = refused_pair(("outputs", self.neighbors)) is None
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = several
+        return tags
+
+
+class AdditiveClassifierFit(AdditiveFit):
+    """The fit of `AdditiveClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        facts, columns = self.read_columns(X, reader)
+        outputs = read_outputs(y, len(columns), self.classes)
+        if not outputs.many:
+            return replace(facts, classes=outputs.classes[0]), LabelledRows(columns, outputs.codes[:, 0])
+        known = vars(facts) | {"classes": outputs.classes, "n_outputs": len(outputs.classes)}
+        public = PublicOutputs(**known, many=True)
+        return public, LabelledRows(columns, outputs.codes)
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+        counts = _label_counts(public)
+        if min(counts) < 2:
+            raise ValueError(
+                f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
+            )
+        if len(counts) == 1:
+            check_weighted_classes(self.class_weight, public.classes)
+        return self.plan_with(
+            public,
+            lambda plan: _loss_of_labels(counts, plan.order, plan.clear),
+            labels_assumed(self.classes),
+            beta,
+        )
+
+
+@learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
+class AdditiveRegressor(PrivateRegressor, _Additive):
+    """Regression by an additive model: a smooth effect of each column, and interactions.
+
+    A prediction is an intercept plus one effect of each column, its shape, plus one smooth function of all
+    columns if `interactions` allows it. Of counts, with `loss="poisson"`, this sum is the logarithm of the
+    prediction.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and pure differential privacy, with less accurate shapes.
+    domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
+        `dplearn.releases.learned_schema`. Then only the types of the columns are public, and a cell of any
+        kind is accepted. None: finite numbers without bounds, in cells of a quarter of a power of two;
+        numbers far from 0 of small spread, such as years, then share cells.
+    interactions : {"auto", True, False}, default="auto"
+        Whether a prediction has, besides the effects of single columns, one smooth function of all columns.
+        A fit estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model
+        may have it if the plan's `resolution` is at least twice its `least_resolution`. True: at any
+        resolution. False: the shapes are the whole model. It needs 2 to 256 columns, and is left out with
+        Laplace noise.
+    loss : {"squared", "poisson"}, default="squared"
+        What a fit minimises, of residuals that are clipped. "squared": the prediction is the sum of effects.
+        "poisson": the prediction is the expected count of events, the exponential of that sum, as of
+        scikit-learn's `HistGradientBoostingRegressor`; `target_range` is (0, high). There are no prediction
+        intervals then.
+    target_range : pair of numbers or "learn", default="learn"
+        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
+        range first, together with the domain if that is learned, from one share of its budget, by default a
+        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
+        states, and a trusted curator. For counts the low end is 0.
+    clip_target : bool, default=False
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused. For
+        counts, True also allows a declared range whose low end is not 0, of which only the high end counts.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
+        a declared `domain` or None, one output, tables in memory and no groups.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    shapes_ : list of ColumnShape
+        Released. For each column the main effects of its cells, in the unit of the target, with their
+        estimated standard deviations; of counts, the effects on the logarithm of the expected count.
+    intercept_ : ndarray of float64 of shape (1,)
+        Released. The mean prediction; of counts, the mean of its logarithm.
+    interactions_ : Interactions or None
+        Released. The part of the prediction that depends on several columns together, in the unit of the
+        effects; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
+        much the residuals of the first shapes were correlated with the product of the columns, in standard
+        deviations of the noise.
+    residual_std_ : float
+        Released. The root mean square of the differences of targets and predictions, approximately.
+    target_range_ : tuple of float
+        Released. The range of the target: the learned one; or the declared one, which is public.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    domain_ : Product
+        Public. The domain of each column.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    AdditiveClassifier : The same model of a label.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. Proof: each query is a sum
+    over records of integer vectors, each of which is a function of its own record and of earlier answers. The
+    first is for the target and its square, of bounded distance. The second is for the smooth rows of the
+    cells, from public tables whose rows have known distances. Two are histograms of the magnitudes of
+    residuals, the first of which says where residuals are clipped. The others are for products of a residual
+    and a row, for products of two normal scores of a row, and for both together; residuals and rows have
+    bounded norms, in integers, after rounding. The oracle's noise is calibrated to these bounds and to the
+    query's share of the budget, and the shares sum to 1. All else is post-processing of the answers.
+
+    For neighbors="add_remove" the guarantee is for one added or removed record, as for `AdditiveClassifier`.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
+    the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
+    one number of the sums from which the first shapes are computed.
+
+    **Source.** Generalised additive models are by Hastie and Tibshirani (1986), linear functions of kernels
+    to landmarks by Williams and Seeger (2001), and clipped residuals by Huber (1964); the private algorithm
+    is ours.
+
+    LabelledRows
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import AdditiveRegressor
+    >>> generator = np.random.default_rng(0)
+    >>> ages = generator.integers(18, 90, (5000, 1))
+    >>> wages = 1000 + 50 * ages[:, 0] + generator.normal(0, 100, 5000)
+    >>> learner = AdditiveRegressor(epsilon=1.0, target_range=(0, 6000), random_state=0).fit(ages, wages)
+    >>> learner.score(ages, wages) > 0.9
+    True
+    >>> low, high = learner.predict_interval([[40]])[0]
+    >>> bool(low < 3000 < high)
+    True
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "learn"
+    interactions: bool | str = "auto"
+    loss: str = "squared"
+    target_range: Any = "learn"
+    clip_target: bool = False
+    neighbors: str = "replace_one"
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    reads_parts = True
+
+    def plan(self, n_samples: int, *, n_features: int | None = None, beta: float = 0.05) -> AdditivePlan:
+        """Return the plan of a fit: its guarantee, its queries and its noise. No data is read.
+
+        If the fit learns its schema, the plan is a `SchemaFitPlan`, which has the same attributes, and a plan
+        of the schema. Its columns are planned as numbers unless `domain` declares their kinds.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records; for neighbors="add_remove" a guess.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        beta : float, default=0.05
+            In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
+        """
+        fit = self._recipe(self.random_state is not None)
+        public = planned_columns(fit, n_samples, n_features=n_features)
+        plan: AdditivePlan = fit.planned(public, beta=beta)
+        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+
+    def _recipe(self, reproducible: bool) -> "AdditiveRegressorFit":
+        loss = _checked_loss(self.loss)
+        target = loss.ranged(TargetRange.of(self.target_range, clip=self.clip_target))
+        return AdditiveRegressorFit(self, **self._values(reproducible), target=target, loss=loss)
+
+    def _context(self) -> tuple[object, ...]:
+        # The squared loss has the stream of a fit without this parameter.
+        return tuple(each for each in super()._context() if each != ("loss", "'squared'"))
+
+    def _publish(self, outcome: "_Outcome", plan: AdditivePlan) -> None:
+        plan = outcome.plan_of(plan.guarantee)
+        [model] = outcome.models
+        assert model.base is not None
+        units = model.base.loss.units(plan.target)
+        self._publish_model(model, plan, units.margin, units.origin)
+        self.residual_std_ = units.residual * model.spread
+        self.target_range_ = (plan.target.low, plan.target.high)
+        self._loss = self.loss  # of the fit, whatever the parameter is set to afterwards
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict targets, clipped to the declared range; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `fit`; a number outside the domain is replaced by the nearest value in it. An unknown
+            category has the effect of unlisted ones if the domain has it, as learned domains do, else 0.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples,)
+        """
+        predicted: NDArray[np.float64] = _LOSSES[self._loss].predicted(self._sums(self._cells(X))[:, 0])
+        return predicted.clip(*self.target_range_)
+
+    def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
+        """Return intervals for the targets of new records; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+        beta : float, default=0.05
+            Probability, for each record, that the interval does not contain its target, in (0, 1).
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, 2)
+            Lower and upper ends, within the declared range. They contain the residual and the noise of the
+            effects, which are assumed to be normal, so that the probability is approximate.
+
+        Raises
+        ------
+        ValueError
+            If the loss is not "squared".
+        """
+        failure = float(check_number("beta", beta, above=0, below=1))
+        if self._loss != "squared":
+            raise ValueError(
+                f"loss must be 'squared' for prediction intervals, got {self._loss!r}: the spread of counts"
+                " grows with the expected count, and a fit releases their mean spread only"
+            )
+        cells = self._cells(X)
+        middle = self._sums(cells)[:, 0]
+        low, high = self.target_range_
+        unit = high / 2 - low / 2
+        # The residual contains the usual noise of the effects.
+        usual = sum(float(shape.masses @ np.square(shape.deviations / unit)) for shape in self.shapes_)
+        if self.interactions_:
+            usual += float(self.interactions_.usual_deviation[0] / unit) ** 2
+        beyond = np.maximum(self._variances(cells, unit)[:, 0] - usual, 0.0)
+        half = ndtri(1 - failure / 2) * unit * np.sqrt(beyond + (self.residual_std_ / unit) ** 2)
+        return np.stack([middle - half, middle + half], axis=1).clip(low, high)
+
+
+class AdditiveRegressorFit(AdditiveFit):
+    """The fit of `AdditiveRegressor`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        facts, columns = self.read_columns(X, reader)
+        codes = read_target(y, len(columns), self.target)
+        return facts, LabelledRows(columns, codes)
+
+    def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+        return self.plan_with(
+            public,
+            lambda plan: self.loss.of(self.target, plan.bits.targets),
+            self.target.assumption,
+            beta,
+        )
+
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:
+        told = super().late_warnings(learner, plan)
+        count = f"n_samples is {plan.public.n_samples}"
+        if plan.for_count:
+            n = learner.noisy_count_
+            plan, count = plan.for_count(n), f"the noisy number of records is {n}"
+        target = TargetRange(*learner.target_range_)  # which may be learned, and not in the plan
+        within = learner.residual_std_ < _WITHIN_NOISE * plan.deviation * target.half
+        return (*told, target.too_wide(count)) if within and not plan.noise_dominated else told
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What a fit releases."""
+
+    models: list[AdditiveModel]  # of each output
+    plan: AdditivePlan  # public, or released: of the queries, with the guarantee of these alone
+
+    @property
+    def count(self) -> int:
+        """Public, or released: the number of records by which the fit was planned."""
+        n: int = self.plan.public.n_samples
+        return n
+
+    def plan_of(self, guarantee: ApproxDP) -> AdditivePlan:
+        """Return the plan with the guarantee of the whole fit."""
+        return replace(self.plan, guarantee=guarantee)
+
+
+def _label_loss(n_labels: int, order: int, clear: bool) -> LogisticLoss | SoftmaxLoss:
+    """Return the loss of labels; residuals of two labels are clipped at 1/2 unless the noise is small."""
+    if n_labels > 2:
+        return SoftmaxLoss(n_labels, order)
+    return LogisticLoss(Fraction(1) if clear else Fraction(1, 2))
+
+
+def _loss_of_labels(counts: Sequence[int], order: int, clear: bool) -> Loss:
+    """Return the loss of one output with a number of labels, or of several outputs."""
+    losses = [_label_loss(count, order, clear) for count in counts]
+    return OutputsLoss(losses, order) if len(losses) > 1 else losses[0]
+
+
+def _label_counts(public: Public) -> list[int]:
+    """Return the number of labels of each output."""
+    if not isinstance(public, PublicOutputs):
+        return [public.n_labels]
+    if public.classes is None:
+        return [public.n_labels] * public.n_outputs
+    return [len(labels) for labels in public.classes]
+
+
+def _checked_loss(loss: Any) -> type[NumberLoss]:
+    """Return the loss of numbers of a name."""
+    if not isinstance(loss, str) or loss not in _LOSSES:
+        raise ValueError(f"loss must be {' or '.join(map(repr, _LOSSES))}, got {shown(loss)}")
+    return _LOSSES[loss]
+
+
+def _checked_interactions(interactions: Any) -> bool | str:
+    """Return the checked parameter `interactions`."""
+    if isinstance(interactions, (bool, np.bool_)):
+        return bool(interactions)
+    if isinstance(interactions, str) and interactions == AUTO:
+        return AUTO
+    raise ValueError(f"interactions must be {AUTO!r}, True or False, got {shown(interactions)}")
+
+
+def _squeezed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the only column of a matrix, or the matrix if it has several."""
+    return values[:, 0] if values.shape[1] == 1 else values

@@ -1,0 +1,110 @@
+"""Poisson regression of counts: a margin is the logarithm of the expected count.
+
+Residuals are count minus expected count, in integers, clipped. The expected count is looked up by the margin,
+in units of the scale, so that a residual depends on the margin and the target of its own record alone.
+
+>>> import numpy as np
+>>> loss = PoissonLoss(mean=STEPS // 8, scale=STEPS // 4)  # a count of 0 has the code -STEPS
+>>> margins, y = np.array([[0], [0], [1 << MARGIN_BITS]]), np.array([-STEPS, 0, -STEPS + STEPS // 8])
+>>> (loss.residuals(margins, y) / (1 << RESIDUAL_BITS)).round(2).tolist()
+[[-0.5], [1.0], [-0.86]]
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.learners.additive.losses import (
+    MARGIN_BITS,
+    RESIDUAL_BITS,
+    Base,
+    Floats64,
+    Integers,
+    NumberLoss,
+    Units,
+    in_scales,
+    target_query,
+)
+from dplearn.queries import Answer, StatisticalQuery
+from dplearn.table.targets import STEPS, TargetRange
+
+_COARSER = 4  # a count is looked up in steps of 2**(_COARSER - MARGIN_BITS) of the margin
+_LAST = 16 << (MARGIN_BITS - _COARSER)  # of these steps, on both sides of 0
+_MOST = 1 << 40  # the greatest expected count, in units of a residual
+_DEVIATIONS, _WIDTH = 3.0, 3.0  # residuals are clipped at so many spreads: they are skew
+_UNCLIPPED = 0.85  # the mean curvature during the steps, as a share of that of the base
+_LEAST_SPREAD, _LEAST_MEAN = 1e-3, 1e-3  # as shares of half the range of counts
+
+
+class PoissonLoss(NumberLoss):
+    """The Poisson loss of a count; `mean` is the expected count of a margin of 0, in steps of a target."""
+
+    shrinks = True
+
+    def __init__(self, mean: int = STEPS, scale: int = STEPS, bits: int = 10):
+        self.mean, self.scale, self._bits = mean, scale, bits
+        margins = (np.arange(-_LAST, _LAST + 1) + 0.5) * 2.0 ** (_COARSER - MARGIN_BITS)
+        counts = (1 << RESIDUAL_BITS) * (mean / scale) * np.exp(margins)
+        self._counts = np.rint(counts.clip(0, _MOST)).astype(np.int64)
+
+    @classmethod
+    def of(cls, target: TargetRange, bits: int) -> Self:  # noqa: ARG003
+        """Return the loss of a mean in the middle of the range."""
+        return cls(bits=bits)
+
+    @classmethod
+    def ranged(cls, target: TargetRange) -> TargetRange:
+        """Return the range from 0: an end that is not 0 is refused, but where targets are clipped."""
+        if not target.clip and target.low != 0:
+            raise ValueError(
+                "target_range must be a pair (0, high) for loss='poisson', which is of counts, got"
+                f" ({target.low:g}, {target.high:g}); with clip_target=True smaller targets count as 0"
+            )
+        return TargetRange(0.0, target.high if target.high > 0 else 1.0, target.clip)
+
+    def base_queries(self) -> list[StatisticalQuery]:
+        """Return the query for the means of the target and of its square."""
+        return [target_query(self._bits)]
+
+    def base(self, answers: Sequence[Answer]) -> Base:
+        """Return the base with the released mean, in the unit of the released standard deviation."""
+        [answer] = answers
+        noise = math.sqrt(answer.noise_variance)
+        middle = float(answer.means[0].clip(-1.0, 1.0))
+        mean = min(max(1 + middle, noise, _LEAST_MEAN), 2.0)
+        square = float(answer.means[1]) - middle**2 + noise  # too wide a spread clips less
+        spread = math.sqrt(min(max(square, noise, _LEAST_SPREAD**2), 1.0))
+        scale = max(1, round(min(_DEVIATIONS * spread, 2.0) * STEPS))
+        return PoissonLoss(round(mean * STEPS), scale)._base(spread * STEPS / scale)
+
+    def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:  # noqa: ARG002
+        """Return the base in the unit of the spread of residuals; margins remain as they are."""
+        scale = max(1, round(min(spread * _WIDTH, 1.0) * self.scale))
+        return PoissonLoss(self.mean, scale)._base(spread * self.scale / scale), 1.0
+
+    def _base(self, spread: float) -> Base:
+        one = np.ones(1)
+        curvature = self.mean / self.scale * one
+        return Base(self, 0 * one, curvature, spread**2 * one, _UNCLIPPED * curvature, 0 * one)
+
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return the count minus the mean, clipped."""
+        return self.residuals(np.zeros((len(y), 1), dtype=np.int64), y)
+
+    def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
+        """Return count minus expected count, clipped."""
+        expected = self._counts[(margins >> _COARSER).clip(-_LAST, _LAST) + _LAST]
+        apart = in_scales(y, -STEPS, self.scale)[:, None] - expected
+        return np.asarray(apart.clip(-self.reach, self.reach))
+
+    def units(self, target: TargetRange) -> Units:
+        """Return the units: margins are logarithms of counts, and residuals are in scales."""
+        return Units(1.0, math.log(target.half * self.mean / STEPS), target.half * self.scale / STEPS)
+
+    @staticmethod
+    def predicted(sums: Floats64) -> Floats64:
+        """Return the expected counts."""
+        return np.asarray(np.exp(sums))

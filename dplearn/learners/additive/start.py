@@ -1,0 +1,509 @@
+"""Where the steps start: the masses of cells, the first shapes, and the released joint distribution of cells.
+
+The masses of the cells of a column are shares of records, fitted to noisy sums of the smooth rows of the
+cells; a mass may be 0, and the noise of the masses is part of the noise below. With them the rows are
+centred, which makes them short: usual values say almost nothing. Noisy sums of centred rows times targets are
+linear in the effects of the cells, so the effects have a Gaussian posterior, given the kernel of the column
+and the known noise. Amplitudes and kernels of the prior are weighed by their marginal likelihood; among them
+is an amplitude of 0, for a column without effect.
+
+Cells have normal scores under the released masses. Two queries are for products of two scores. Their means
+are the correlations of columns, from which synthetic records are drawn. The means of residual times product
+show interactions. A column with large effects or strong interactions has a large weight in joint features.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri, softmax
+
+from dplearn.chance import PublicStream
+from dplearn.kernels.simplex import fitted_shares, nearest_shares
+from dplearn.learners.additive.cells import Column, kernel, smooth_rows
+from dplearn.learners.additive.losses import RESIDUAL_BITS, Base
+from dplearn.learners.additive.plan import AdditivePlan
+from dplearn.learners.additive.queries import (
+    Margins,
+    RecordFeatures,
+    Rows,
+    margins_of,
+    mass_query,
+    moment_query,
+    pair_query,
+    residual_query,
+    residuals_at,
+)
+from dplearn.learners.linear import moment_weights
+from dplearn.queries import HistogramQuery, LabelledRows, Oracle
+
+# The greatest prior weight of a first shape in the whole model: correlated columns count an effect twice.
+_KEPT = 0.6
+# Of a regression, the share is the ratio of signal and noise in the sums, but at least:
+_LEAST_SHARE = 0.2
+_MASS_LEVEL = 2  # the least level of the rows of which masses are sums: a line shows nothing but the mean
+_CONSTANT = 0.1  # the square of the constant, as a share of the mean square of centred rows
+_LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
+_LEAST_SQUARE = 1e-3  # of centred rows
+_AMPLITUDES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)  # prior variances of an effect
+_USUAL, _PENALTY = 0.1, 0.1  # the log-likelihood falls by the penalty times the log-distance from the usual
+_LEAST_AMPLITUDE = 0.003  # for that distance
+_UNLIKELY = 1e-3  # priors with a smaller posterior probability are left out
+_TINY = 1e-10  # keeps covariances regular without noise
+_DRAWN, _PARTS = 2000, 25  # synthetic records, and quantiles of their norms
+_EXTREME = 2.5  # the greatest normal score
+_LEAST_WEIGHT = 1 / 4  # of a column, as a share of the greatest
+_LEAST_PAIRED = 0.1  # the same where interactions were found, for columns without any
+_LEAST_VARIANCE = 0.05
+_LEAST_EIGENVALUE = 0.02
+_LEAST_KEPT = 0.3  # of the squares of scores, after shortening
+_NEAR_0 = 1e-9
+_UNCLEAR = 0.05  # noise in a share of records from which on the histogram is ignored
+
+Integers = NDArray[np.int64]
+Floats64 = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """The released effects of the cells of one column."""
+
+    effects: Floats64  # on each of the k margins, of shape (cells, k), with mean 0 over the masses
+    covariance: Floats64  # the posterior one of the effects on one margin, the mean of those of all margins
+    # The factor, at most 1, by which the prior weight of the shape in the whole model and the prior variance
+    # of that weight are reduced.
+    share: float = 1.0
+
+    @property
+    def kept(self) -> float:
+        """The prior weight in the whole model."""
+        return _KEPT * self.share
+
+
+@dataclass(frozen=True, eq=False)
+class Copula:
+    """The released distribution of cells: masses, correlations, and the order that these refer to.
+
+    Correlations are those of normal scores; columns with larger effects or interactions have larger weights.
+    Strengths are those of the interactions of pairs of columns, in standard deviations of noise.
+    """
+
+    masses: list[Floats64]
+    orders: list[NDArray[np.intp]]
+    correlations: Floats64
+    scores: Sequence[Floats64]
+    weights: Floats64
+    strengths: Floats64
+
+    def drawn(self, n: int) -> Integers:
+        """Return the cells of n synthetic records."""
+        return synthetic_cells(self.masses, self.orders, self.correlations, n)
+
+
+def ask_masses(oracle: Oracle, plan: AdditivePlan) -> tuple[list[Floats64], float]:
+    """Query the sums of smooth rows, and return the masses of the cells of each column, and the noise."""
+    tables = _tables(plan, max(plan.level, _MASS_LEVEL))
+    rows = Rows.of(tables, constant=0.0, length=1.0, bits=plan.bits.masses if plan.order == 2 else 0)
+    answer = oracle.ask(mass_query(rows), plan.shares.masses)[0]
+    images = [answer.means[here] for here in rows.slices]
+    alike: dict[int, list[int]] = {}  # columns with the same table, which is one object for equal columns
+    for place, table in enumerate(tables):
+        alike.setdefault(id(table), []).append(place)
+    masses: dict[int, Floats64] = {}
+    for places in alike.values():
+        table, several = tables[places[0]], np.stack([images[place] for place in places])
+        alone = np.array_equal(table, np.eye(len(table)))
+        found = nearest_shares(several) if alone else fitted_shares(table, several)
+        masses.update(zip(places, found, strict=True))
+    return [masses[place] for place in range(len(tables))], answer.noise_variance
+
+
+def ask_shapes(
+    oracle: Oracle, plan: AdditivePlan, base: Base, masses: Sequence[Floats64], mass_variance: float
+) -> list[list[Shape]]:
+    """Query the sums of centred rows times targets, and return the shapes of each output, one a column."""
+    rows = _centred_rows(plan, masses)
+    loss, k = base.loss, plan.loss.n_outputs
+    query = residual_query(
+        rows,
+        lambda block: loss.targets(block.y),
+        n_outputs=k,
+        reach=loss.target_reach,
+        bits=plan.bits.factors,
+    )
+    answer = oracle.ask(query, plan.shares.shapes)[0]
+    sums, variance = answer.means.reshape(rows.size, k) * rows.width, answer.noise_variance * rows.width**2
+    kept, shapes, start = _usual_factors(rows, masses), [], 0
+    for output in base.outputs:
+        stop = start + len(output.margins)
+        shapes.append(
+            _shapes_of(plan, output, rows, masses, kept, sums[:, start:stop], (variance, mass_variance))
+        )
+        start = stop
+    return shapes
+
+
+def narrowed(
+    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
+) -> tuple[Base, list[Shape]]:
+    """Return base and shapes in the unit that suits the residuals of the shapes, with their shares.
+
+    The variance that one shape explains is its mean square. Of uncorrelated columns these sum to at most the
+    variance of the target. Of d equal columns each explains all, and the sum of shapes is d times too large.
+    So their weights have a share with which the sum is the variance at most, times the one that they have.
+    Margins of labels have no such bound: there, smaller shapes were less accurate on most tables.
+
+    Privacy: all of this is post-processing. Masses, shapes and the variance of the target are released, and
+    the spread is by its own query.
+    """
+    explained = sum(
+        float((mass @ shape.effects**2).sum()) for shape, mass in zip(shapes, masses, strict=True)
+    )
+    variance = float(base.variance[0] / base.curvature[0] ** 2)  # in the unit of margins
+    share = variance / max(explained, variance)
+    shapes = [replace(shape, share=share * shape.share) for shape in shapes]
+    effects = [shape.kept * shape.effects for shape in shapes]
+    spread = ask_spread(oracle, plan, base, margins_of(effects, base.margins))
+    narrow, wider = base.loss.narrowed(base, spread, 2 * shapes[0].kept * explained)
+    scaled = [
+        replace(shape, effects=shape.effects * wider, covariance=shape.covariance * wider**2)
+        for shape in shapes
+    ]
+    return narrow, scaled
+
+
+def ask_spread(
+    oracle: Oracle,
+    plan: AdditivePlan,
+    base: Base,
+    margins: Margins,
+    joint: RecordFeatures | None = None,
+) -> float:
+    """Return the root mean square of residuals, from a histogram of their magnitudes."""
+    size = plan.n_bins
+    edges = np.floor((1 << RESIDUAL_BITS) * 2.0 ** (-np.arange(size - 1)[::-1] / 2))
+    middles = 2.0 ** (-np.arange(size)[::-1] / 2 + 0.25)
+    rows, given = Rows([], 0, 1, 1.0, joint=joint), residuals_at(base.loss, margins)
+
+    def magnitude(records: LabelledRows) -> Integers:
+        slices = rows.block(records).slices()
+        residuals = np.concatenate([given(each) for each in slices])
+        return np.asarray(np.digitize(np.abs(residuals[:, 0]), edges, right=True))
+
+    answer = oracle.ask(HistogramQuery(magnitude, categories=size), plan.shares.spread)[0]
+    noise = math.sqrt(answer.noise_variance)
+    seen = np.where(answer.means > 2 * noise, answer.means, 0.0)
+    if noise > _UNCLEAR or not seen.any():
+        return 1.0
+    return math.sqrt(float(seen @ np.minimum(middles, 1.0) ** 2) / float(seen.sum()))
+
+
+def ask_correlations(
+    oracle: Oracle, plan: AdditivePlan, masses: list[Floats64], shapes: Sequence[Shape]
+) -> Copula:
+    """Query the correlations of normal scores, for labels of columns weighted by the energy of their shapes.
+
+    For numbers all columns have one weight: one with a small effect alone may have a large one among others,
+    and wrong correlations make joint features of records longer than those of synthetic ones.
+    """
+    orders = [
+        np.arange(column.size)
+        if column.ordered
+        else np.argsort(_main_effects(plan, mass, shape), kind="stable")
+        for column, mass, shape in zip(plan.columns, masses, shapes, strict=True)
+    ]
+    d = len(masses)
+    if not plan.correlated:
+        return Copula(masses, orders, np.eye(d), [], np.ones(d), np.zeros((d, d)))
+    scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
+    weights = np.ones(d) if plan.loss.shrinks else np.maximum(_sizes(masses, shapes), _LEAST_WEIGHT)
+    tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
+    rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
+    answer = oracle.ask(moment_query(rows), plan.shares.correlations)[0]
+    (first, second), (on, off) = np.triu_indices(d), moment_weights(2)
+    units = rows.width**2 / np.outer(weights, weights)
+    variances = np.array([float(mass @ score**2) for mass, score in zip(masses, scores, strict=True)])
+    units /= np.sqrt(np.outer(variances, variances)).clip(_LEAST_VARIANCE)
+    found = np.zeros((d, d))
+    found[first, second] = answer.means / np.where(first == second, on, off)
+    found = units * (found + np.triu(found, 1).T)
+    noise = units * math.sqrt(answer.noise_variance) / off
+    # Records that are far out in several columns are shortened, which makes all products smaller alike.
+    kept = np.clip(np.average(np.diag(found), weights=weights**2), _LEAST_KEPT, 1.0)
+    found, noise = found / kept, noise / kept
+    if plan.loss.shrinks:
+        found = _without_noise(found, np.sqrt(np.diag(noise))).clip(-0.99, 0.99)
+    else:
+        found = (found**3 / (found**2 + noise**2)).clip(-0.99, 0.99)  # shrunk where it is mostly noise
+    np.fill_diagonal(found, 1.0)
+    values, vectors = np.linalg.eigh(found)
+    found = (vectors * np.maximum(values, _LEAST_EIGENVALUE)) @ vectors.T
+    scale = np.sqrt(np.diag(found))
+    found = found / np.outer(scale, scale)
+    return Copula(masses, orders, found, scores, weights, np.zeros((d, d)))
+
+
+def ask_pairs(
+    oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Sequence[Shape]], copula: Copula
+) -> list[Copula]:
+    """Query residuals times products of normal scores, and give interacting columns larger weights.
+
+    Without interactions, residuals are not correlated with products of scores. Each output has weights of its
+    own.
+    """
+    d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
+    tables = [score[:, None] for score in copula.scores]
+    rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
+    margins = margins_of([shape.kept * shape.effects for shape in across(shapes)], base.margins)
+    query = pair_query(
+        rows,
+        residuals_at(base.loss, margins),
+        n_outputs=k,
+        reach=base.loss.reach,
+        bits=plan.bits.pairs,
+    )
+    answer = oracle.ask(query, plan.shares.pairs)[0]
+    found = answer.means.reshape(k, -1) * rows.width**2
+    copulas, start = [], 0
+    for output, own in zip(base.outputs, shapes, strict=True):
+        stop = start + len(output.margins)
+        variances = answer.noise_variance * rows.width**4 + output.variance[:, None] / n
+        copulas.append(_paired(of_output(copula, own), own, found[start:stop], variances))
+        start = stop
+    return copulas
+
+
+def of_output(copula: Copula, shapes: Sequence[Shape]) -> Copula:
+    """Return the copula with the weights of columns that the shapes of one output give them."""
+    return replace(copula, weights=np.maximum(_sizes(copula.masses, shapes), _LEAST_WEIGHT))
+
+
+def across(outputs: Sequence[Sequence[Shape]]) -> list[Shape]:
+    """Return the shape of each column with the effects on the margins of all outputs."""
+    if len(outputs) == 1:
+        return list(outputs[0])
+    return [
+        Shape(
+            np.concatenate([each.effects for each in shapes], axis=1),
+            np.mean([each.covariance for each in shapes], axis=0),
+        )
+        for shapes in zip(*outputs, strict=True)
+    ]
+
+
+def synthetic_cells(
+    masses: Sequence[Floats64], orders: Sequence[NDArray[np.intp]], correlations: Floats64, n: int
+) -> NDArray[np.int64]:
+    """Return the cells of n synthetic records: public draws from a Gaussian copula of released values."""
+    d = len(masses)
+    uniform = (PublicStream(0, "synthetic").labels(1 << 32, n * d).reshape(n, d) + 0.5) / 2.0**32
+    places = ndtr(ndtri(uniform) @ np.linalg.cholesky(correlations).T)
+    cells = np.empty((n, d), dtype=np.int64)
+    for column, (order, mass) in enumerate(zip(orders, masses, strict=True)):
+        ends = np.cumsum(mass[order])[:-1]
+        cells[:, column] = order[np.searchsorted(ends, places[:, column])]
+    return cells
+
+
+def _tables(plan: AdditivePlan, level: int) -> list[Floats64]:
+    """Return a row for each cell: smooth, or with L1 norms one number for each cell."""
+    if plan.order == 1:
+        return [np.eye(column.size) for column in plan.columns]
+    return [smooth_rows(column, level) for column in plan.columns]
+
+
+def _centred_rows(plan: AdditivePlan, masses: Sequence[Floats64]) -> Rows:
+    tables = _tables(plan, plan.level)
+    if plan.order == 1:  # centring would make sparse rows long; each has the norm d
+        d = len(tables)
+        return Rows([table.astype(np.int64) for table in tables], 0, d, 1.0, order=1)
+    tables = [table - mass @ table for table, mass in zip(tables, masses, strict=True)]
+    squares = [float(mass @ (table**2).sum(axis=1)) for table, mass in zip(tables, masses, strict=True)]
+    mean = max(sum(squares), _LEAST_SQUARE)
+    constant, length = math.sqrt(_CONSTANT * mean), _LENGTH * math.sqrt((1 + _CONSTANT) * mean)
+    return Rows.of(tables, constant=constant, length=length, bits=plan.bits.rows)
+
+
+def _usual_factors(rows: Rows, masses: Sequence[Floats64]) -> list[Floats64]:
+    """Return the mean shortening factor given each cell of each column, for independent columns."""
+    lengths = [length.astype(np.float64) for length in rows.lengths()]
+    orders = [np.arange(len(mass)) for mass in masses]
+    cells = synthetic_cells(masses, orders, np.eye(len(masses)), _DRAWN)
+    drawn = np.stack([length[cells[:, place]] for place, length in enumerate(lengths)], axis=1)
+    total = drawn.sum(axis=1) + rows.constant**rows.order
+    factors = []
+    for place, length in enumerate(lengths):
+        others = np.quantile(total - drawn[:, place], (np.arange(_PARTS) + 0.5) / _PARTS)
+        norms = np.maximum(others[None, :] + length[:, None], 1.0) ** (1 / rows.order)
+        factors.append(np.minimum(1.0, rows.reach / norms).mean(axis=1))
+    return factors
+
+
+def _shapes_of(
+    plan: AdditivePlan,
+    base: Base,
+    rows: Rows,
+    masses: Sequence[Floats64],
+    factors: Sequence[Floats64],
+    sums: Floats64,
+    variances: tuple[float, float],
+) -> list[Shape]:
+    """Return the shape of each column for one output, given the usual factors, the sums and their noise."""
+    variance, mass_variance = variances
+    shapes, start, energy, expected, explained, clear = [], 0, 0.0, 0.0, 0.0, 0.0
+    for column, table, mass, kept in zip(plan.columns, rows.tables, masses, factors, strict=True):
+        rows_of_cells, seen = np.asarray(table * rows.unit, dtype=np.float64), mass * kept
+        stop = start + table.shape[1]
+        # Without effects the sums would be those of the mean target, but for the noise in the masses.
+        beyond = sums[start:stop] - np.outer(seen @ rows_of_cells, base.targets)
+        noise = variance + mass_variance * (float(mass @ kept) * base.targets) ** 2
+        start = stop
+        energy += float((beyond**2).sum())
+        expected += len(beyond) * float(noise.sum())
+        shape = _posterior(
+            rows_of_cells, seen, beyond, _kernels(column, plan.level), base, noise, plan.public.n_samples
+        )
+        shapes.append(replace(shape, effects=shape.effects - mass @ shape.effects))
+        size = float((mass @ shapes[-1].effects ** 2).sum())
+        explained += size
+        greatest = 2 * math.log(rows.size + 1) * noise  # square of as many numbers of noise
+        if (beyond**2 > greatest).any():
+            clear += size
+    if not (base.loss.shrinks and plan.order == 2):
+        return shapes
+    # Noise in many columns adds up: the sums of all together show more clearly whether there is any signal.
+    # Few clear columns among many are seen one by one: their part of the mean squares of all is signal.
+    ratio = energy / max(expected, _TINY) - 1
+    share = min(max(ratio, clear / max(explained, _TINY), _LEAST_SHARE), 1.0)
+    return [replace(shape, share=share) for shape in shapes]
+
+
+def _kernels(column: Column, level: int) -> list[Floats64]:
+    """Return the kernels up to a level; a column without smoothness has one."""
+    rough = not column.ordered or column.size - column.gap <= 2
+    return [kernel(column, each) for each in range(1 if rough else level + 1)]
+
+
+def _posterior(
+    rows: Floats64,
+    seen: Floats64,
+    sums: Floats64,
+    kernels: Sequence[Floats64],
+    base: Base,
+    variance: Floats64,
+    n: int,
+) -> Shape:
+    """Return the posterior mean and covariance of effects, given noisy sums that are linear in them."""
+    weighted = seen[:, None] * rows
+    # The noise is that of privacy in all directions, plus a share of the second moments of rows.
+    levels, axes = np.linalg.eigh(rows.T @ weighted)
+    whiteners = [
+        axes.T / np.sqrt(noise + _TINY + (each / n) * levels.clip(0.0))[:, None]
+        for noise, each in zip(variance, base.variance, strict=True)
+    ]
+    strengths = [amplitude * base.unit for amplitude in _AMPLITUDES]
+    tried, likely = [], []
+    for each in kernels:
+        reach = weighted.T @ each
+        signal = reach @ weighted
+        spectra = [
+            _Spectrum.of(column, whitener, curvature**2 * signal)
+            for column, whitener, curvature in zip(sums.T, whiteners, base.curvature, strict=True)
+        ]
+        for amplitude, strength in zip(_AMPLITUDES, strengths, strict=True):
+            distance = abs(math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL))
+            likely.append(sum(each.likelihood(strength) for each in spectra) - _PENALTY * distance)
+            tried.append((strength, each, reach, spectra))
+    shares = softmax(np.array(likely))
+    shares = np.where(shares < _UNLIKELY, 0.0, shares)
+    k, effects, covariance = sums.shape[1], np.zeros((len(seen), sums.shape[1])), np.zeros_like(kernels[0])
+    for share, (strength, prior, reach, spectra) in zip(shares / shares.sum(), tried, strict=True):
+        if not share:
+            continue
+        for out, spectrum in enumerate(spectra):
+            whitener = spectrum.whitener(strength)
+            response = whitener @ ((base.curvature[out] * strength) * reach)
+            mean = response.T @ (whitener @ sums[:, out])
+            effects[:, out] += share * mean
+            covariance += share / k * (strength * prior - response.T @ response + np.outer(mean, mean))
+    return Shape(effects, covariance - effects @ effects.T / k)
+
+
+@dataclass(frozen=True, eq=False)
+class _Spectrum:
+    """Sums that are a signal, of a covariance up to its strength, plus noise, in directions of both."""
+
+    directions: Floats64  # in these the noise has the covariance 1, and the signal a diagonal one
+    variances: Floats64  # the diagonal, for the strength 1
+    squares: Floats64  # of the sums in these directions
+
+    @classmethod
+    def of(cls, sums: Floats64, whitener: Floats64, signal: Floats64) -> "_Spectrum":
+        """Return the directions of a signal, given its covariance and a matrix that makes that of noise 1."""
+        variances, vectors = np.linalg.eigh(whitener @ signal @ whitener.T)
+        directions = vectors.T @ whitener
+        return cls(directions, variances.clip(0.0), (directions @ sums) ** 2)
+
+    def likelihood(self, strength: float) -> float:
+        """Return the logarithm of the marginal likelihood of the sums, but for a constant."""
+        total = 1 + strength * self.variances
+        return -0.5 * float((self.squares / total).sum() + np.log(total).sum())
+
+    def whitener(self, strength: float) -> Floats64:
+        """Return a matrix that makes the covariance of the sums 1."""
+        return self.directions / np.sqrt(1 + strength * self.variances)[:, None]
+
+
+def _without_noise(found: Floats64, units: Floats64) -> Floats64:
+    """Return correlations off the diagonal without noise of standard deviation units[i] * units[j].
+
+    Noise can hide each correlation of many columns that share a factor, but not the factor. The eigenvalues
+    of d x d noise of variance 1 are within 2 sqrt(d) of 0. Those within become 0, and the others what has the
+    least expected squared error.
+    """
+    scaled = found / np.outer(units, units)
+    np.fill_diagonal(scaled, 0.0)
+    values, vectors = np.linalg.eigh(scaled)
+    sizes = np.sign(values) * np.sqrt(np.maximum(values**2 - 4 * len(values), 0.0))
+    return np.asarray((vectors * sizes) @ vectors.T * np.outer(units, units))
+
+
+def _paired(copula: Copula, shapes: Sequence[Shape], found: Floats64, variances: Floats64) -> Copula:
+    """Return the copula with weights for the pairs of columns that the residuals of one output show."""
+    d = len(copula.scores)
+    far = found**2 > 2 * math.log(found.size + 1) * variances  # more than the greatest of as many noises
+    squares, strengths = np.zeros((d, d)), np.zeros((d, d))
+    upper = np.triu_indices(d, 1)
+    squares[upper] = np.where(far, found**2 - variances, 0.0).sum(axis=0)
+    strengths[upper] = np.sqrt((found**2 / variances).mean(axis=0))
+    shares = (squares + squares.T).sum(axis=1)
+    weights = copula.weights
+    if far.any():
+        effects = _sizes(copula.masses, shapes)
+        weights = np.maximum(np.maximum(effects, np.sqrt(shares / shares.max())), _LEAST_PAIRED)
+    return replace(copula, weights=weights, strengths=strengths + strengths.T)
+
+
+def _main_effects(plan: AdditivePlan, mass: Floats64, shape: Shape) -> Floats64:
+    """Return an effect of each category: on the last margin, or of several outputs their main direction."""
+    if plan.n_outputs == 1:
+        return shape.effects[:, -1]
+    _, _, directions = np.linalg.svd(np.sqrt(mass)[:, None] * shape.effects, full_matrices=False)
+    return np.asarray(shape.effects @ directions[0])
+
+
+def _sizes(masses: Sequence[Floats64], shapes: Sequence[Shape]) -> Floats64:
+    """Return the root mean square of the effects of each column, as a share of the greatest."""
+    squares = [float((mass @ shape.effects**2).sum()) for mass, shape in zip(masses, shapes, strict=True)]
+    return np.asarray(np.sqrt(np.array(squares) / max(*squares, _NEAR_0)))
+
+
+def _normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
+    """Return a normal score for each cell, standardised."""
+    ordered, scores = mass[order], np.empty(len(mass))
+    middles = (np.cumsum(ordered) - ordered / 2).clip(_NEAR_0, 1 - _NEAR_0)
+    scores[order] = ndtri(middles).clip(-_EXTREME, _EXTREME)
+    scores -= mass @ scores
+    return np.asarray(scores / max(math.sqrt(float(mass @ scores**2)), 0.3))

@@ -1,0 +1,491 @@
+"""All queries in their order, and the steps from the first shapes to a model of all columns.
+
+The first shapes are effects of single columns; where columns are correlated, their sum counts effects twice.
+Noisy sums of residual times features of the whole model are gradients, of minus the loss. A step moves the
+weights by a gradient times the inverse of an estimate of the curvature, the second derivatives of the loss:
+the second moments of synthetic records, drawn from the released masses and correlations. All gradients after
+the first steps together are a measurement of the weights, with known noise, from which the posterior mean is
+the result.
+
+The curvature of synthetic records can be too small in some direction: then steps pass the minimum, and may
+diverge. But two gradients, one before and one after a step, show the true curvature along this step. If they
+show, beyond what noise explains, that the step has passed the minimum, the estimate is corrected along the
+step (a rank-one secant update). If they show a smaller curvature than expected, steps are not made longer,
+because clipped residuals have the same effect. All of this is post-processing of noisy gradients.
+
+>>> import numpy as np
+>>> true, estimate = np.diag([100.0, 1.0]), np.eye(2)
+>>> step = np.array([[1.0], [0.0]])
+>>> correction = secant([estimate], step, true @ step, rate=0.5, bias=0.0, variance=0.0)
+>>> correction.ratio, correction.applied([estimate])[0].tolist()
+(16.0, [[16.0, 0.0], [0.0, 1.0]])
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from dplearn.learners.additive.cells import Column, line_rows
+from dplearn.learners.additive.losses import Base
+from dplearn.learners.additive.model import (
+    AdditiveModel,
+    Features,
+    feature_rows,
+    features_of,
+    joint_basis,
+    model_of,
+    rows_of_features,
+)
+from dplearn.learners.additive.plan import AdditivePlan
+from dplearn.learners.additive.queries import Rows, ask_gradients, margins_of
+from dplearn.learners.additive.start import (
+    Copula,
+    Shape,
+    across,
+    ask_correlations,
+    ask_masses,
+    ask_pairs,
+    ask_shapes,
+    ask_spread,
+    narrowed,
+    of_output,
+)
+from dplearn.learners.linear import LogisticPlan, learn_logistic
+from dplearn.queries import LabelledRows, Oracle
+
+_SYNTHETIC, _CELLS = 6000, 400_000  # the most synthetic records, and the most of their cells
+# Added to the second moments, as a share of the squared norm of a row: for the steps, and for the result.
+_FLOOR, _LOWER = 0.003, 0.001
+_TINY = 1e-9
+# If the loss shrinks, the greatest factor of the prior variances of joint features: with it these explain
+# about what is left of the variance of the target. Steps with much noise can look like larger effects.
+_MOST_JOINT = 1.0
+# The least factor of the prior variances of other features; and where the loss shrinks and noise dominates.
+_LEAST_PRIOR, _LEAST_OF_NOISE = 0.1, 0.03
+# If the loss shrinks, the prior standard deviation of a factor of the weights of all first shapes together:
+# where shapes are noise, the steps do not show it of one of them, but of their sum. Where noise dominates,
+# the first sums have determined this factor.
+_TOGETHER = 0.5
+# If the loss shrinks, the result is at most so many times as far from the start as the farthest step was.
+# Beyond, only synthetic records show the curvature, and too little of it where noise hides correlations.
+_BEYOND_STEPS = 2.0
+_MOST = 16.0  # the greatest ratio of curvatures in one correction
+_SURE = 3.0  # standard deviations of noise that are subtracted from a ratio
+_WARM = 0.25  # the share of the steps that are left out of the measurement, the first ones
+_NOTHING = 1e-12
+_PRIORS = (0.03, 0.1, 0.3, 1.0, 3.0)  # factors of the prior variances of weights
+# The same for joint features; 0: no interactions.
+_JOINT_PRIORS = (0.0, 0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+_PENALTY = 0.1  # the log-likelihood falls by this times the log-variance
+_SAMPLED = 0.2  # of the sampling error: the priors are narrower than some effects
+_BLOCK = 1 << 14  # records whose numbers are held as floats
+
+Integers = NDArray[np.int64]
+Floats64 = NDArray[np.float64]
+
+
+def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
+    """Learn the additive model of each output, from rows of cells and codes, with all of the budget."""
+    if plan.linear and (logistic := plan.logistic):
+        target = plan.shares.target
+        shares = plan.loss.ask_base(oracle, target) if target else None
+        masses, _ = ask_masses(oracle, plan)
+        model = learn_linear(oracle, plan.columns, masses, logistic, plan.shares.steps)
+        return [replace(model, base=shares)]
+    base = plan.loss.ask_base(oracle, plan.shares.target)
+    masses, variance = ask_masses(oracle, plan)
+    shapes = ask_shapes(oracle, plan, base, masses, variance)
+    if plan.narrows:
+        base, shapes[0] = narrowed(oracle, plan, base, shapes[0], masses)
+    copula = ask_correlations(oracle, plan, masses, across(shapes))
+    if plan.paired:
+        copulas = ask_pairs(oracle, plan, base, shapes, copula)
+    else:
+        copulas = [of_output(copula, each) for each in shapes]
+    models = _refined(oracle, plan, base, shapes, copulas)
+    if not plan.narrows:
+        return models
+    [model] = models
+    effects, joint = model.effects, model.joint
+    if joint:
+        effects = [mine - other for mine, other in zip(effects, joint.effects, strict=True)]
+    intercept = model.intercept - joint.constant if joint else model.intercept
+    margins = margins_of(effects, intercept, joint.weights if joint else None)
+    spread = ask_spread(oracle, plan, base, margins, joint.features if joint else None)
+    return [replace(model, spread=spread)]
+
+
+def _refined(
+    oracle: Oracle,
+    plan: AdditivePlan,
+    base: Base,
+    shapes: Sequence[Sequence[Shape]],
+    copulas: Sequence[Copula],
+) -> list[AdditiveModel]:
+    """Return the model of each output after steps that all of them take together."""
+    cells = copulas[0].drawn(max(500, min(_SYNTHETIC, _CELLS // len(plan.columns))))
+    plans = [plan.of_output(output.loss, base.loss.reach) for output in base.outputs]
+    starts = [
+        _start(own, output, each, copula, cells)
+        for own, output, each, copula in zip(plans, base.outputs, shapes, copulas, strict=True)
+    ]
+    paths = newton_steps(oracle, plan, base, starts)
+    return [_model(own, path) for own, path in zip(plans, paths, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """The released features of one output, the prior of their weights, and an estimate of the curvature."""
+
+    base: Base
+    copula: Copula
+    features: Features
+    rows: Rows
+    synthetic: Floats64  # the rows of synthetic records, of shape (n, size)
+    weights: Floats64  # the first ones, which are the means of the prior, of shape (size, k)
+    seen: list[Floats64]  # for each margin, the second derivatives that synthetic records show
+    floor: float  # the squared norm of a row, times the number of records
+
+    def curvatures(self, share: float) -> list[Floats64]:
+        """Return the second derivatives plus a share of the floor: positive definite."""
+        floor = self.floor * np.eye(self.rows.size)
+        return [
+            seen + least * share * floor
+            for seen, least in zip(self.seen, self.base.step_curvature, strict=True)
+        ]
+
+
+def _start(plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copula, cells: Integers) -> Start:
+    """Return the start of one output, given its shapes and the cells of synthetic records."""
+    joint = joint_basis(plan, base, copula, cells)
+    energies = (joint.values(cells) ** 2).mean(axis=0) if joint else None
+    features = features_of(plan, base, shapes, copula.masses, joint, energies)
+    rows = rows_of_features(plan, features, cells)
+    synthetic = feature_rows(rows, cells)
+    weights = np.zeros((rows.size, len(base.margins)))
+    for here, start in zip(rows.slices, features.starts, strict=True):
+        weights[here][: len(start)] = start
+    weights[-1] = base.margins / (rows.constant * rows.unit)
+    seen = _along_start(plan, base, _curvatures(plan, base, rows, synthetic), weights)
+    floor = plan.public.n_samples * rows.width**2
+    return Start(base, copula, features, rows, synthetic, weights, seen, floor)
+
+
+def newton_steps(oracle: Oracle, plan: AdditivePlan, base: Base, starts: Sequence[Start]) -> list["Path"]:
+    """Take all steps, those of all outputs together, and return the path of each output."""
+    paths = [Path(start, plan.public.n_samples, plan.n_steps, plan.rate) for start in starts]
+    bits, share = plan.bits.factors, plan.step_share
+    for _ in range(plan.n_steps):
+        points = [(path.start.rows, path.weights) for path in paths]
+        gradients = ask_gradients(oracle, base.loss, points, bits=bits, share=share)
+        for path, (mean, noise) in zip(paths, gradients, strict=True):
+            path.move(mean, noise)
+    return paths
+
+
+@dataclass(eq=False)
+class Path:
+    """The steps of one output so far, and the weights that they have led to."""
+
+    start: Start
+    n_samples: int
+    n_steps: int
+    rate: float  # the size of a step, as a share of the full Newton step
+    points: list[Floats64] = field(default_factory=list)  # the weights before each step, of shape (size, k)
+    gradients: list[Floats64] = field(default_factory=list)  # the noisy gradient at each of these points
+    biases: list[float] = field(default_factory=list)  # as for `secant`, for each step
+    variance: float = 0.0  # of the noise in each number of a gradient
+
+    def __post_init__(self) -> None:
+        self.weights, self._curvatures = self.start.weights, self.start.curvatures(_FLOOR)
+        self._inverses: list[Floats64] = []
+        self._ridges: list[Floats64] = []
+
+    def move(self, mean: Floats64, noise: float) -> None:
+        """Move the weights, given the mean gradient and the variance of its noise.
+
+        Let P be the prior variances and H the curvature. Let u be the variance of the noise in one gradient,
+        and v that in the mean of all gradients. A step moves the weights by the rate times
+        (H + (1 + (v + c u) / H) / P)^-1 (gradient - (1 + v / H) / P (weights - start)), where to divide by H
+        or P is to multiply by the inverse matrix. The caution c keeps the noise of single steps out of the
+        weights: without it, noise would make residuals so large that they are clipped, and the true curvature
+        would be less than H.
+        """
+        start, priors = self.start, self.start.features.priors
+        self.points.append(self.weights)
+        self.gradients.append(mean * self.n_samples)
+        self.variance = variance = noise * self.n_samples**2
+        if len(self.points) > 1:
+            correction = self._secant(self._curvatures, len(self.points) - 1)
+            self._curvatures = correction.applied(self._curvatures)
+            self._inverses = correction.inverted(self._inverses)
+        else:
+            for each in self._curvatures:
+                noise_ridge = variance * np.linalg.inv(each) / priors
+                ridge = np.diag(1 / priors) + noise_ridge / self.n_steps
+                self._ridges.append(ridge)
+                self._inverses.append(np.linalg.inv(each + ridge + start.base.loss.caution * noise_ridge))
+        apart = (self.weights - start.weights).T
+        pulled = [ridge @ each for ridge, each in zip(self._ridges, apart, strict=True)]
+        beyond = self.gradients[-1] - np.stack(pulled, axis=1)
+        moved = [inverse @ each for inverse, each in zip(self._inverses, beyond.T, strict=True)]
+        self.weights = self.weights + self.rate * np.stack(moved, axis=1)
+        traces = sum(float(inverse.trace()) for inverse in self._inverses)
+        self.biases.append(self.rate * variance * traces)
+
+    def _secant(self, curvatures: Sequence[Floats64], last: int) -> "Secant":
+        """Return the correction of curvatures along the step to the point of index `last`."""
+        step = self.points[last] - self.points[last - 1]
+        change = self.gradients[last - 1] - self.gradients[last]
+        bias, variance = self.biases[last - 1], 2 * self.variance
+        return secant(curvatures, step, change, rate=self.rate, bias=bias, variance=variance)
+
+    def learned(self, curvatures: Sequence[Floats64]) -> list[Floats64]:
+        """Return curvatures with the corrections along all steps."""
+        found = list(curvatures)
+        for last in range(1, len(self.points)):
+            found = self._secant(found, last).applied(found)
+        return found
+
+    def measured(self, curvatures: Sequence[Floats64]) -> tuple[Floats64, float]:
+        """Return the mean of gradient plus curvature times weights, and the variance of its noise.
+
+        The mean is over all steps but the first quarter. If the loss is quadratic and has these curvatures,
+        it is, but for noise, the curvature times the weights at the minimum.
+        """
+        first = int(_WARM * len(self.points))
+        counted = len(self.points) - first
+        total = np.sum(self.gradients[first:], axis=0)
+        weights = np.sum(self.points[first:], axis=0)
+        moved = np.stack([h @ w for h, w in zip(curvatures, weights.T, strict=True)], axis=1)
+        return (total + moved) / counted, self.variance / counted
+
+
+def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
+    """Return the model of one output after the steps."""
+    start = path.start
+    base, features, rows, weights = start.base, start.features, start.rows, start.weights
+    shrinks, dominated = base.loss.shrinks, plan.noise_dominated
+    common = (_TOGETHER if shrinks and not dominated else 0.0) * np.append(weights[:-1, 0], 0.0)
+    # Of cells without records a floor would make noise look like effects.
+    lower = path.learned(start.curvatures(_LOWER))
+    measured, variance = path.measured(lower)
+    posterior = []
+    for out, curvature in enumerate(lower):
+        mean, priors = posterior_weights(
+            measured[:, out],
+            curvature,
+            weights[:, out],
+            variance,
+            rows.joint_slice,
+            features.priors,
+            float(base.variance[out] / base.curvature[out]),
+            _MOST_JOINT if shrinks else math.inf,
+            _LEAST_OF_NOISE if shrinks and dominated else _LEAST_PRIOR,
+            common,
+        )
+        if shrinks and len(path.points) > 1:
+            points = [point[:, out] for point in path.points]
+            mean = _near_steps(mean, points, start.curvatures(_FLOOR)[out])
+        # The floor is no measurement; the first sums have shown no more than their posterior covariance.
+        priors = np.where(features.others, features.priors / features.missed, priors)
+        posterior.append((mean, covariance_of_weights(start.seen[out], priors, variance, common)))
+    return model_of(rows, base, start.copula, posterior, features.omitted, start.synthetic)
+
+
+def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
+    """Return weights, moved towards the first point if they are much farther from it than the others."""
+    first = points[0]
+    far = max(float((point - first) @ curvature @ (point - first)) for point in points)
+    own = float((weights - first) @ curvature @ (weights - first))
+    share = min(1.0, _BEYOND_STEPS * math.sqrt(far / max(own, _TINY)))
+    return np.asarray(first + share * (weights - first))
+
+
+def _along_start(
+    plan: AdditivePlan, base: Base, curvatures: list[Floats64], weights: Floats64
+) -> list[Floats64]:
+    """Return the curvatures, made larger along the start if residuals have shown that they are.
+
+    Noise hides correlations of many columns, and then synthetic records show too little curvature along a sum
+    of correlated effects, which is the direction in which steps would diverge.
+    """
+    if base.started <= 0:
+        return curvatures
+    start, [curvature] = weights[:-1, 0], curvatures
+    image = curvature[:, :-1] @ start
+    square = float(start @ image[:-1])
+    shown = plan.public.n_samples * float(base.step_curvature[0]) * base.started
+    return Secant(max(1.0, shown / max(square, _TINY)), [image], [square]).applied(curvatures)
+
+
+def _curvatures(plan: AdditivePlan, base: Base, rows: Rows, synthetic: Floats64) -> list[Floats64]:
+    """Return the second derivative of the loss, summed over all records, for each margin."""
+    n = plan.public.n_samples
+    norms = np.maximum((np.abs(synthetic) ** rows.order).sum(axis=1) ** (1 / rows.order), _TINY)
+    rooted = synthetic * np.sqrt(np.minimum(1.0, rows.width / norms))[:, None]
+    moments = (n / len(synthetic)) * (rooted.T @ rooted)
+    return [curvature * moments for curvature in base.step_curvature]
+
+
+@dataclass(frozen=True, eq=False)
+class Secant:
+    """A correction of curvatures along one step."""
+
+    # The curvature along the step that the gradients show beyond noise, divided by the estimate of it; 1
+    # unless they show that the step has passed the minimum.
+    ratio: float
+    images: list[Floats64]  # for each margin, the estimated curvature times the step
+    squares: list[float]  # for each margin, the inner product of the step and its image
+
+    @property
+    def scales(self) -> list[float]:
+        """The number that multiplies the outer product of each image."""
+        return [(self.ratio - 1) / square if square > _NOTHING else 0.0 for square in self.squares]
+
+    def applied(self, curvatures: Sequence[Floats64]) -> list[Floats64]:
+        """Return the curvatures after this correction; those that were positive definite remain so."""
+        if self.ratio == 1:
+            return list(curvatures)
+        terms = zip(curvatures, self.images, self.scales, strict=True)
+        return [each + scale * np.outer(image, image) for each, image, scale in terms]
+
+    def inverted(self, inverses: Sequence[Floats64]) -> list[Floats64]:
+        """Return the inverses of matrices after the correction that `applied` adds, given those before it."""
+        if self.ratio == 1:
+            return list(inverses)
+        found = []
+        for inverse, image, scale in zip(inverses, self.images, self.scales, strict=True):
+            moved = inverse @ image
+            found.append(inverse - np.outer(moved, image @ inverse) * (scale / (1 + scale * (image @ moved))))
+        return found
+
+
+def secant(
+    curvatures: Sequence[Floats64],
+    step: Floats64,
+    change: Floats64,
+    *,
+    rate: float,
+    bias: float,
+    variance: float,
+) -> Secant:
+    """Return the correction of curvatures along a step, given how the step changed the gradient.
+
+    A step of the given `rate` of Newton's has passed the minimum if the ratio of the true curvature to the
+    estimated one is above 1 / rate. `bias` is the expectation of the inner product of step and change if
+    there were no curvature: it is not 0, because the step follows the noise of the gradient before it.
+    """
+    images = [curvature @ each for curvature, each in zip(curvatures, step.T, strict=True)]
+    squares = [float(each @ image) for each, image in zip(step.T, images, strict=True)]
+    expected = sum(squares)
+    if expected <= _NOTHING:
+        return Secant(1.0, images, squares)
+    seen = (float((step * change).sum()) - bias) / expected
+    noise = math.sqrt(variance * float((step**2).sum())) / expected
+    ratio = min(seen - _SURE * noise, _MOST)
+    return Secant(ratio if ratio * rate > 1 else 1.0, images, squares)
+
+
+def posterior_weights(
+    measured: Floats64,
+    curvature: Floats64,
+    start: Floats64,
+    variance: float,
+    joint: slice,
+    usual: Floats64,
+    sampling: float,
+    most_joint: float = math.inf,
+    least: float = 0.1,
+    common: Floats64 | float = 0.0,
+) -> tuple[Floats64, Floats64]:
+    """Return the posterior mean of the weights of one margin, and their prior variances.
+
+    `measured` is curvature times weights, plus noise of the given variance, plus the sampling error, whose
+    covariance is near `sampling` times the curvature. The prior variances are the usual ones times one factor
+    for joint features, at most `most_joint`, and another for all others, at least `least`; both are those of
+    greatest marginal likelihood. The weights have in common a multiple of `common`, of prior variance 1.
+    """
+    beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
+    of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
+    noise = (
+        max(variance, _TINY * float(squared.trace())) * np.eye(len(start)) + _SAMPLED * sampling * curvature
+    )
+    along = curvature @ np.broadcast_to(common, start.shape)
+    noise += np.outer(along, along)
+
+    def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
+        total = noise + prior * (squared - of_joint) + joint_prior * of_joint
+        root = np.asarray(np.linalg.cholesky(total), dtype=np.float64)
+        scaled = solve_triangular(root, beyond, lower=True)
+        likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
+        for each in (prior, max(joint_prior, _JOINT_PRIORS[1])):
+            likely -= _PENALTY * abs(math.log(each))
+        return likely, root, scaled
+
+    joint_priors = (
+        [each for each in _JOINT_PRIORS if each <= most_joint] if joint.stop > joint.start else [1.0]
+    )
+    joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
+    prior = max([each for each in _PRIORS if each >= least], key=lambda each: fitted(each, joint_prior)[0])
+    variances = prior * usual
+    variances[joint] = joint_prior * usual[joint]
+    _, root, scaled = fitted(prior, joint_prior)
+    response = solve_triangular(root, _images(curvature, variances, common), lower=True)
+    return start + response.T @ scaled, variances
+
+
+def covariance_of_weights(
+    curvature: Floats64, priors: Floats64, variance: float, common: Floats64 | float = 0.0
+) -> Floats64:
+    """Return the posterior covariance of weights of given prior variances, measured as for their mean."""
+    images = _images(curvature, priors, common)
+    squared = images @ curvature
+    noise = max(variance, _TINY * float(squared.trace()), _TINY)
+    root = np.linalg.cholesky(squared + noise * np.eye(len(priors)))
+    response = solve_triangular(root, images, lower=True)
+    return np.asarray(np.diag(priors) + np.outer(common, common) - response.T @ response)
+
+
+def _images(curvature: Floats64, priors: Floats64, common: Floats64 | float) -> Floats64:
+    """Return the curvature times the prior covariance of the weights."""
+    common = np.broadcast_to(common, priors.shape)
+    return curvature * priors + np.outer(curvature @ common, common)
+
+
+def learn_linear(
+    oracle: Oracle,
+    columns: Sequence[Column],
+    masses: Sequence[Floats64],
+    plan: LogisticPlan,
+    share: Fraction,
+) -> AdditiveModel:
+    """Learn an additive model of straight lines and effects of categories."""
+    tables = [line_rows(column) for column in columns]
+    model = learn_logistic(oracle.within(share).map(partial(_image, tables, plan)), plan)
+    assert model.covariance is not None
+    intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
+    for table, mass in zip(tables, masses, strict=True):
+        own = slice(start, start := start + table.shape[1])
+        mean, covariance = mass @ table, model.covariance[own, own]
+        variances = np.einsum("cr,rs,cs->c", table - mean, covariance, table - mean).clip(0.0)
+        effects.append((table - mean) @ model.weights[own])
+        deviations.append(np.repeat(np.sqrt(variances)[:, None], plan.n_classes, axis=1))
+        intercept = intercept + mean @ model.weights[own]
+    return AdditiveModel(intercept, effects, deviations, list(masses))
+
+
+def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
+    """Return the rows of records, of one length, in integers; a block of records at a time."""
+    blocks = [plan.rows(np.zeros((0, plan.n_numbers)))]
+    for start in range(0, len(records), _BLOCK):
+        cells = records.X[start : start + _BLOCK].T
+        numbers = [table[each] for table, each in zip(tables, cells, strict=True)]
+        blocks.append(plan.rows(np.concatenate(numbers, axis=1)))
+    return LabelledRows(np.concatenate(blocks), records.y)

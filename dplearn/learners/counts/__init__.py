@@ -1,0 +1,11 @@
+"""Learners from one round of noisy counts: naive Bayes, and conjunctions.
+
+How data flow: domains turn columns into codes, and public bins (`dplearn.learners.bins`) turn codes into
+bins. One histogram of label and bin is asked of each column, all in one round; the answers give the tables of
+naive Bayes, or the bins that a conjunction allows.
+"""
+
+from dplearn.learners.counts.conjunction import ConjunctionClassifier, ConjunctionPlan
+from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
+
+__all__ = ["ConjunctionClassifier", "ConjunctionPlan", "NaiveBayesPlan", "StatisticalQueryNaiveBayes"]

@@ -1,0 +1,549 @@
+"""Private conjunctions by statistical queries on the positive records, asked in a single round.
+
+For each column, a histogram query returns the share of positive records with each value. A value whose share
+is at most a threshold is excluded by the conjunction.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
+from dplearn.concepts.base import ChosenConcept, Concept, Labels
+from dplearn.domains import Bits
+from dplearn.estimator import RuleClassifier
+from dplearn.estimator.recipe import Public, QueryFit, planned_table
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.fit.relation import TABLE
+from dplearn.kernels.search import first
+from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.queries import HistogramQuery, LabelledRows, Oracle
+from dplearn.queries.answer import TailBound
+from dplearn.queries.noise import central_noise, share_noise
+from dplearn.queries.oracle import check_reports, cost_of
+from dplearn.table.features import as_product
+from dplearn.table.targets import (
+    check_classes,
+    check_two_labels,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+)
+
+_UNDECLARED = Bits()
+_READ_AS_BITS = (
+    "domain is None: each column is read as a bit, which is 1 where a value is above 0; declare domain=Bits()"
+    " if this is meant, or, for conditions on ranges of numbers, domain='learn' or bounds, such as"
+    " Grid(0, 100)"
+)
+_MOST = 1 << 62
+
+
+@learns_schema()
+@dataclass(eq=False, repr=False, kw_only=True)
+class ConjunctionClassifier(RuleClassifier):
+    """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
+
+    The rule is the conjunction of all conditions that hold for the positive records: any number of
+    conditions, at most one for each column. All queries are asked in one round, before any is answered. In
+    the local model each record therefore reports once, and the reports are not interactive.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
+        positive delta reduces the noise for many columns in the central model; where it would not, no delta
+        is spent.
+    trust_model : {"central", "local"}, default="central"
+        "central": noise is added to counts over all records. "local": each record reports by randomised
+        response the value of one column, or that it is not positive.
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Conditions on numbers
+        are ranges, and conditions on categories are sets. None: `Bits()`, whose only conditions are that a
+        value is above 0 or not, with a warning; for conditions on ranges of numbers, declare bounds or
+        "learn".
+    n_bins : int, default=8
+        Number of bins of equal width of each numeric column, from 2 to 4,096.
+    positive : label, optional
+        The label of records that satisfy the rule. None: the second of the sorted labels, such as 1 or "yes".
+    alpha : float, default=0.1
+        Target error, in (0, 1). A condition is kept if the noisy share of positive records that violate it is
+        at most a threshold: the maximum of the noise bound and of alpha / (2 k), but at most 1 / (2 k), where
+        k is the greatest number of conditions.
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
+    classes : sequence, optional
+        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
+        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    concept_ : ChosenConcept
+        Released. The conjunction; its `repr` is the rule.
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
+    classes_ : ndarray of shape (2,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    domain_ : Product
+        Public. The domain of a record.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    ExponentialMechanismClassifier : Conjunctions of at most three literals, also for noisy labels.
+    dplearn.theory.conjunction_query_sample_size : The number of records for a given accuracy.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record; "local" and "laplace" with
+    delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
+    column's histogram, its bin or the cell of the negative label, so that one replaced record changes at most
+    two counts, each by 1; the columns' queries have equal shares of the budget ("central") or of the records
+    ("local"). All else is post-processing of the answers.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** If a conjunction of such conditions labels the records, and there are at least
+    `plan(n_samples).n_needed`, the error on their distribution is at most alpha with probability at least 1 -
+    beta; see `conjunction_error` for the proof. This number is for the worst distribution; a tenth of it is
+    often enough. The labels must be free of noise: if a few per cent are wrong, valid conditions are dropped,
+    and with more noise the rule becomes "always". For noisy labels use `ExponentialMechanismClassifier`.
+
+    **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
+    Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ConjunctionClassifier
+    >>> from dplearn.domains import Bits
+    >>> X = np.random.default_rng(0).integers(0, 2, (20_000, 6))
+    >>> y = np.where(X[:, 1] & ~X[:, 4] & 1, "ill", "well")
+    >>> learner = ConjunctionClassifier(
+    ...     domain=Bits(), positive="ill", classes=["ill", "well"], random_state=0
+    ... ).fit(X, y)
+    >>> learner.concept_
+    'ill' if x1 > 0 and x4 <= 0, else 'well'
+    >>> learner.guarantee_.epsilon
+    Fraction(1, 1)
+    """
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    trust_model: str = "central"
+    domain: Any = None
+    n_bins: int = 8
+    positive: Any = None
+    alpha: float = 0.1
+    beta: float = 0.05
+    classes: Sequence[Any] | None = None
+    max_rows_per_group: int = 10
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    reads_parts = True
+
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ConjunctionPlan":
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; required unless `domain` determines it.
+        """
+        fit = self._recipe(self.random_state is not None)
+        plan: ConjunctionPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
+        return plan
+
+    def _recipe(self, reproducible: bool) -> "ConjunctionFit":
+        classes = declared_classes(self.classes, self.domain)
+        if classes is not None:
+            check_two_labels(check_classes(classes), "a conjunction")
+        fit = ConjunctionFit(
+            self,
+            cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
+            trust_model=self.trust_model,
+            declared=declared_columns(self.domain, _UNDECLARED),
+            undeclared=self.domain is None,
+            n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
+            positive=self.positive,
+            alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
+            beta=float(check_number("beta", self.beta, above=0, below=1)),
+            classes=classes,
+        )
+        if classes is not None:
+            _positive_code(fit.positive, check_classes(classes))
+        return fit
+
+    def _publish(self, outcome: Concept, plan: "ConjunctionPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.domain
+        self.guarantee_ = plan.guarantee
+        self.noise_ = plan.noise
+        labels = tuple(self.classes_.tolist())
+        self.concept_ = ChosenConcept(outcome, tuple(plan.domain.names), labels)
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        domain = declared_columns(self.domain, _UNDECLARED)
+        tags.input_tags.allow_nan = domain.accepts_missing
+        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+class ConjunctionFit(QueryFit):
+    """The fit of `ConjunctionClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        facts, columns = self.read_columns(X, reader)
+        classes, codes = read_labels(y, len(columns), self.classes)
+        check_two_labels(classes, "a conjunction")
+        _positive_code(self.positive, classes)
+        return replace(facts, classes=classes), LabelledRows(columns, codes)
+
+    def plan(self, public: Public) -> "ConjunctionPlan":
+        domain = as_product(self.declared, public.n_features, public.names)
+        bins = tuple(binned(each, self.n_bins) for each in domain.domains)
+        check_reports(self.trust_model, public.n_samples, len(bins), "columns")
+        noise = "local"
+        if self.trust_model == "central":
+            noise = central_noise(len(bins), epsilon=self.cost.epsilon, delta=self.cost.delta)
+        delta = self.cost.delta if noise == "gaussian" else Fraction(0)
+        sizes = [each.size for each in bins]
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        asked = {"epsilon": self.cost.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
+        return ConjunctionPlan(
+            guarantee=replace(self.cost, delta=delta, assumes=assumes),
+            noise=noise,
+            n_samples=public.n_samples,
+            error=conjunction_error(sizes, public.n_samples, noise=noise, **asked),
+            n_needed=conjunction_query_sample_size(sizes, noise=noise, **asked),
+            alpha=self.alpha,
+            beta=self.beta,
+            bins=bins,
+            domain=domain,
+            positive=None if public.classes is None else _positive_code(self.positive, public.classes),
+            public=public,
+            undeclared=self.undeclared,
+        )
+
+    def summarize(self, rows: Any, plan: "ConjunctionPlan") -> LabelledRows:
+        # One replaced record replaces one row of bins and one label.
+        return LabelledRows(stacked(plan.bins, rows.X), rows.y)
+
+    def learn(self, oracle: Oracle, plan: "ConjunctionPlan") -> Concept:
+        return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
+
+
+@dataclass(frozen=True)
+class ConjunctionPlan(Plan):
+    """The plan of a fit of `ConjunctionClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    noise : str
+        The noise, as for `ConjunctionClassifier.noise_`.
+    n_samples : int
+        Number of records.
+    error : float
+        A bound on the error on the records' distribution, with probability at least 1 - beta, if a
+        conjunction labels the records.
+    n_needed : int
+        The least number of records from which on `error` is at most alpha, for the worst distribution.
+    alpha, beta : float
+        The parameters of the estimator.
+    """
+
+    guarantee: ApproxDP
+    noise: str
+    n_samples: int
+    error: float
+    n_needed: int
+    alpha: float
+    beta: float
+    bins: Any = hidden()
+    domain: Any = hidden()
+    positive: Any = hidden()
+    public: Any = hidden()
+    undeclared: bool = hidden(False)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings if no domain is declared, and if there are fewer than `n_needed` records."""
+        texts = [_READ_AS_BITS] if self.undeclared else []
+        if self.n_samples < self.n_needed:
+            texts.append(
+                f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require"
+                f" {self.n_needed} records in the worst case; plan(n_samples, n_features=...) reports `error`"
+                " without data"
+            )
+        return tuple(texts)
+
+
+def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
+    """Return the label code of records that satisfy the rule."""
+    labels = classes.tolist()
+    if positive is None:
+        return 1
+    if positive not in labels:
+        raise ValueError(f"positive must be one of the two labels, got {positive!r}")
+    return int(labels.index(positive))
+
+
+@dataclass(frozen=True)
+class BinConjunction:
+    """A conjunction over bins: one label if each column's value is in an allowed bin, else the other."""
+
+    bins: tuple[Bins, ...]  # of each column
+    allowed: tuple[tuple[bool, ...], ...]  # for each column, whether each of its bins is allowed
+    positive: int  # the label code of records whose bins are all allowed
+
+    def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
+        satisfied = np.ones(len(columns[0]), dtype=bool)
+        for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
+            if not all(allowed):
+                satisfied &= np.array([*allowed, False])[bins.of(codes)]
+        return np.where(satisfied, self.positive, 1 - self.positive).astype(np.intp)
+
+    def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
+        yes, no = labels[self.positive], labels[1 - self.positive]
+        if not all(map(any, self.allowed)):
+            return f"always {no!r}"
+        words = [
+            bins.describe(name, allowed)
+            for name, bins, allowed in zip(features, self.bins, self.allowed, strict=True)
+            if not all(allowed)
+        ]
+        return f"{yes!r} if {' and '.join(words)}, else {no!r}" if words else f"always {yes!r}"
+
+
+def learn_conjunction(
+    oracle: Oracle, bins: Sequence[Bins], *, positive: int, alpha: float, beta: float
+) -> BinConjunction:
+    """Query each column's shares of positive records by bin, in one round; return the conjunction."""
+    sizes = [each.size for each in bins]
+    queries = [
+        HistogramQuery(partial(_bin_if_positive, column, size, positive), categories=size + 1)
+        for column, size in enumerate(sizes)
+    ]
+    allowed = []
+    for each, answer in zip(bins, oracle.ask(queries), strict=True):
+        threshold = conjunction_threshold(sizes, answer.noise, alpha=alpha, beta=beta)
+        allowed.append(_filled(answer.means[: each.size] > threshold, each))
+    return BinConjunction(tuple(bins), tuple(allowed), positive)
+
+
+def _bin_if_positive(column: int, size: int, positive: int, records: LabelledRows) -> NDArray[np.int64]:
+    """Return the bin of each positive record, and `size` for the other records."""
+    return np.where(records.y == positive, records.X[:, column], size).astype(np.int64)
+
+
+def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
+    """Return the allowed bins; with an order, all bins between two allowed bins are allowed too."""
+    places = np.flatnonzero(above[bins.first :]) + bins.first
+    if bins.ordered and len(places):
+        above[places[0] : places[-1] + 1] = True
+    return tuple(above.tolist())
+
+
+def literals_kept(sizes: Sequence[int]) -> int:
+    """Return the greatest number of values that a satisfiable conjunction excludes.
+
+    It allows at least one value of each column. If the learned conjunction excludes all values of some
+    column, only the values of that column count, since every positive record has one of them.
+    """
+    return max(sum(sizes) - len(sizes), max(sizes))
+
+
+def conjunction_threshold(sizes: Sequence[int], noise: TailBound, *, alpha: float, beta: float) -> float:
+    """Return the threshold on the share of positive records at or below which a value is excluded.
+
+    It is the bound on the noise of all answers at beta / 2, or alpha / 2 over the number of literals if that
+    is greater; but at most 1 / 2 over that number, beyond which `conjunction_error` is trivial anyway.
+    """
+    half = 1 / (2 * literals_kept(sizes))
+    return min(half, max(_tolerance(noise, len(sizes), beta), alpha * half))
+
+
+def conjunction_error(
+    sizes: Sequence[int],
+    n: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    delta: Any = 0,
+    noise: str = "laplace",
+) -> float:
+    """Return a bound on the error of the learned conjunction, if a conjunction labels all records.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The number of values of each column.
+    n : int
+        Number of records, independent draws from a distribution.
+    epsilon : number
+        Privacy budget of the fit; positive.
+    alpha, beta : float
+        Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
+    delta : number, default=0
+        Spent by "gaussian" noise only, which needs it.
+    noise : {"laplace", "gaussian", "local"}, default="laplace"
+        The noise; see `share_noise`.
+
+    Returns
+    -------
+    float
+        The bound, at most 1. With probability at least 1 - beta, the error on the distribution is at most
+        this.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter has a wrong type or is out of range, or there are fewer records than queries with
+        "local".
+
+    Notes
+    -----
+    **Accuracy.** Let the error of each answer be at most its tolerance t, and let the threshold be b >= t. A
+    value that the true conjunction excludes occurs in no positive record; its answer is at most t, and it is
+    excluded. Every record predicted positive is therefore positive. The answer for an excluded value is at
+    most b, so that a share of at most b + t of the records is positive and has the value. With "local" this
+    is the share x in the distribution. Otherwise it is the share in the sample: by Chernoff's bound, the
+    sample share of a value of share x is at most x - sqrt(2 x L / n), L = ln(2 C / beta), with probability at
+    most beta / (2 C). Therefore, with probability at least 1 - beta / 2, none of the C values that is
+    excluded has a share x beyond the root of x - sqrt(2 x L / n) = b + t. A record wrongly predicted negative
+    has an excluded value: the error is at most the sum of x over the excluded values, at most `literals_kept`
+    of which count.
+
+    **Source.** Kearns (1998) learns conjunctions by statistical queries; the constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import conjunction_error
+    >>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
+    0.076
+    """
+    alpha, beta = _checked(alpha, beta)
+    worst = 0.0
+    for size in set(_checked_sizes(sizes)):
+        tail = share_noise(
+            size + 1, n_queries=len(sizes), n=n, epsilon=epsilon, delta=delta, noise=noise
+        ).bound
+        threshold = conjunction_threshold(sizes, tail, alpha=alpha, beta=beta)
+        tolerance = _tolerance(tail, len(sizes), beta)
+        if tolerance > threshold:  # then literals_kept(sizes) * 2 * tolerance > 1
+            return 1.0
+        log = 0.0 if noise == "local" else math.log(2 * sum(sizes) / beta)
+        # The root in sqrt(x) of x - sqrt(2 log / n) sqrt(x) - threshold - tolerance.
+        half = math.sqrt(log / (2 * n))
+        worst = max(worst, (half + math.sqrt(half**2 + threshold + tolerance)) ** 2)
+    return min(1.0, literals_kept(sizes) * worst)
+
+
+def conjunction_query_sample_size(
+    sizes: Sequence[int],
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    delta: Any = 0,
+    noise: str = "laplace",
+) -> int:
+    """Return the least number of records from which on `conjunction_error` is at most alpha.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        The number of values of each column.
+    epsilon : number
+        Privacy budget of the fit; positive.
+    alpha, beta : float
+        Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
+    delta : number, default=0
+        Spent by "gaussian" noise only, which needs it.
+    noise : {"laplace", "gaussian", "local"}, default="laplace"
+        The noise; see `share_noise`.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from dplearn.theory import conjunction_query_sample_size
+    >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05)
+    46984
+    >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
+    11737310
+    """
+    wanted, failure = _checked(alpha, beta)
+    spent = check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1)
+    return _least_size(tuple(_checked_sizes(sizes)), *spent, wanted, failure, noise)
+
+
+@lru_cache(maxsize=64)
+def _least_size(
+    sizes: tuple[int, ...], epsilon: Fraction, delta: Fraction, alpha: float, beta: float, noise: str
+) -> int:
+    asked = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "beta": beta}
+    return first(lambda n: conjunction_error(sizes, n, **asked, noise=noise) <= alpha, len(sizes), _MOST)
+
+
+def _tolerance(noise: TailBound, n_queries: int, beta: float) -> float:
+    """Return a bound on the noise of one answer that holds for all answers with probability 1 - beta / 2."""
+    return noise.at(beta / (2 * n_queries))
+
+
+def _checked(alpha: Any, beta: Any) -> tuple[float, float]:
+    return (
+        float(check_number("alpha", alpha, above=0, below=1)),
+        float(check_number("beta", beta, above=0, below=1)),
+    )
+
+
+def _checked_sizes(sizes: Sequence[int]) -> list[int]:
+    checked = [check_count("sizes", size, low=1) for size in sizes]
+    if not checked:
+        raise ValueError(f"sizes must hold at least one number, got {brief(sizes)}")
+    return checked

@@ -1,0 +1,584 @@
+"""Private learning of parities by linear algebra over GF(2)."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import (
+    AUTO,
+    check_bool,
+    check_choice,
+    check_count,
+    check_count_or_auto,
+    check_number,
+    is_positive,
+)
+from dplearn.chance.dice import Dice
+from dplearn.concepts import Parity
+from dplearn.concepts.base import ChosenConcept
+from dplearn.concepts.parities import MOST_FEATURES, Parities
+from dplearn.domains import Bits
+from dplearn.estimator.base import SeveralOutputsClassifier
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
+from dplearn.fit.relation import TABLE
+from dplearn.kernels.gf2 import BitMatrix, solve
+from dplearn.learners.limits import Task, least_of_outputs
+from dplearn.learners.parity.sizes import (
+    agnostic_failure,
+    agnostic_sample_size,
+    elimination_failure,
+    elimination_sizes,
+    elimination_split,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
+from dplearn.learners.rules.generic import selected
+from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.table.encodings import packed_rows, read_bits
+from dplearn.table.features import as_product
+from dplearn.table.table import Records, shape_of
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ParityClassifier(SeveralOutputsClassifier):
+    """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
+
+    No statistical-query learner learns parities efficiently, with or without privacy. Gaussian elimination
+    does; if labels are noisy, the learner selects among all 2**d parities instead.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        `method="stable"` requires a positive delta; the other methods spend none.
+    method : {"auto", "agnostic", "elimination", "stable"}, default="auto"
+        "agnostic": the exponential mechanism over all parities, scored by training errors; for any labels and
+        up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without
+        noise. "stable": Gaussian elimination on disjoint parts, and release of the most frequent solution if
+        it is stable; for any number of columns and several labels at once, labels without noise, and columns
+        near independent fair coins. "auto": the first of these, in this order, for which there are enough
+        records, or else the first that is applicable.
+    alpha : float, default=0.1
+        Target error, from 1e-9 and below 1.
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
+    fit_intercept : bool, default=False
+        Whether to learn also complements of parities.
+    binarize : float or None, default=0.0
+        Numbers above it become 1, others 0. None: all values must be 0 or 1.
+    n_parts : int or "auto", default="auto"
+        Number of disjoint parts of "elimination" and "stable". "auto": a function of public numbers.
+    test_size : int or "auto", default="auto"
+        Number of further records on which "elimination" compares the candidates of the parts. "auto": a
+        function of public numbers.
+    classes : sequence, optional
+        The two labels that can occur, known without looking at the data; with several outputs, a sequence of
+        two for each. None: the labels that occur in `y`; the guarantee then assumes that the set of labels is
+        public.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    parity_ : ndarray of uint8 of shape (n_features,) or (n_outputs, n_features)
+        Released. 1 for each column of the parity; all 0 after an abstention.
+    intercept_ : int or ndarray of uint8 of shape (n_outputs,)
+        Released. 1 if the complement of the parity was learned, else 0.
+    abstained_ : bool
+        Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
+    concept_ : ChosenConcept or list of ChosenConcept
+        Released. The parity; its `repr` is the rule. With several outputs, one for each.
+    classes_ : ndarray of shape (2,), or list of such
+        Public. The labels, sorted; declared, or assumed to be public. An odd sum gives the second.
+    method_ : str
+        Public. The method: "agnostic", "elimination" or "stable".
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    domain_ : Product
+        Public. The domain of a record, which determines the numbers that become 1.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.mechanisms.consistent_parity : The mechanism that "elimination" runs on each part.
+    dplearn.theory.parity_sample_size : The number of records for a given accuracy.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record, (epsilon, delta) with "stable";
+    the number of records is public.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** For records that a parity labels, the error is at most alpha with probability at least 1 -
+    beta from `plan(n_samples, n_features=...).n_needed` records on: with "elimination" and "agnostic" for any
+    distribution of the records, with "stable" if the bits are independent fair coins.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 4 for "elimination",
+    Section 3 for "agnostic"; Bun, Nissim and Stemmer (2016), Theorem 3.12, for "stable".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ParityClassifier
+    >>> generator = np.random.default_rng(0)
+    >>> X = generator.integers(0, 2, (4000, 40))
+    >>> y = np.where(X[:, [3, 14, 27]].sum(axis=1) % 2, "odd", "even")
+    >>> learner = ParityClassifier(classes=["even", "odd"], binarize=None, random_state=0).fit(X, y)
+    >>> learner.concept_
+    'odd' if x3 + x14 + x27 is odd, else 'even'
+    >>> learner.guarantee_.epsilon, learner.guarantee_.delta, learner.method_
+    (Fraction(1, 1), Fraction(0, 1), 'elimination')
+    """
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    method: str = AUTO
+    alpha: float = 0.1
+    beta: float = 0.05
+    fit_intercept: bool = False
+    binarize: float | None = 0.0
+    n_parts: int | str = AUTO
+    test_size: int | str = AUTO
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    parity_: NDArray[np.uint8] = field(init=False)
+    intercept_: Any = field(init=False)
+    concept_: Any = field(init=False)
+    classes_: Any = field(init=False)
+
+    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
+        """Return the plan of a fit: its guarantee, method, sizes and accuracy. No data is read.
+
+        Parameters
+        ----------
+        n_samples, n_features : int
+            The numbers of records and of columns.
+        n_outputs : int, default=1
+            Number of labels a record.
+        """
+        fit = self._recipe(self.random_state is not None)
+        public = PublicOutputs(
+            check_count("n_samples", n_samples, low=1),
+            check_count("n_features", n_features, low=1),
+            2,
+            n_outputs=check_count("n_outputs", n_outputs, low=1),
+        )
+        plan: ParityPlan = fit.planned(public)
+        return plan
+
+    def _recipe(self, reproducible: bool) -> "ParityFit":
+        check_choice("method", self.method, (AUTO, *PARITY_METHODS))
+        if self.classes is not None:
+            _check_two_labels(declared_sets(self.classes))
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        return ParityFit(
+            self,
+            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            method=self.method,
+            fit_intercept=check_bool("fit_intercept", self.fit_intercept),
+            alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
+            beta=float(check_number("beta", self.beta, above=0, below=1)),
+            n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
+            test_size=check_count_or_auto("test_size", self.test_size, low=0),
+            bits=Bits(self.binarize),
+            classes=self.classes,
+        )
+
+    def _publish(self, outcome: NDArray[np.uint8] | None, plan: "ParityPlan") -> None:
+        # An abstention is represented by the parity of no columns, which predicts the first label.
+        public = plan.public
+        answer = np.zeros((public.n_outputs, plan.n_unknowns), np.uint8) if outcome is None else outcome
+        parity = answer[:, : public.n_features].copy()
+        intercept = answer[:, -1].copy() if plan.fit_intercept else np.zeros(public.n_outputs, np.uint8)
+        names = tuple(plan.domain.names)
+        concepts = [
+            ChosenConcept(Parity.of(bits, int(c), plan.domain), names, tuple(labels.tolist()))
+            for bits, c, labels in zip(parity, intercept, public.classes, strict=True)
+        ]
+        self.method_ = plan.method
+        self.domain_ = plan.domain
+        self.guarantee_ = plan.guarantee
+        self.abstained_ = outcome is None
+        if public.many:
+            self.parity_, self.intercept_ = parity, intercept
+            self.concept_, self.classes_ = concepts, public.classes
+        else:
+            self.parity_, self.intercept_ = parity[0], int(intercept[0])
+            self.concept_, self.classes_ = concepts[0], public.classes[0]
+
+    def _codes(self, X: Any) -> NDArray[np.uint8]:
+        """Return the predicted label code of each row in each output."""
+        check_is_fitted(self)
+        rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
+        return rows.dot(np.atleast_2d(self.parity_).T) ^ np.atleast_1d(np.asarray(self.intercept_, np.uint8))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        many = self.method in (AUTO, "stable") and is_positive(self.delta)
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ParityFit(FitRecipe):
+    """The fit of `ParityClassifier`."""
+
+    def cost_of(self, X: Any, y: Any) -> ApproxDP | None:
+        """Return the cost of a fit as a function of shapes; not every method spends delta."""
+        shape = shape_of(X)
+        if shape is None:
+            return None
+        return chosen_plan(self, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_bits(reader, X, self.bits, reset=True)
+        n, d = X.shape
+        # Raises an error if parameters are incompatible.
+        chosen_plan(self, PublicOutputs(n, d, n_outputs=n_outputs_of(y)))
+        outputs = read_outputs(y, n, self.classes)
+        _check_two_labels(outputs.classes)
+        names = getattr(reader, "feature_names_in_", None)
+        matrix = packed_rows(X, as_product(self.bits, d, names), intercept=self.fit_intercept)
+        public = PublicOutputs(
+            n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
+        )
+        return public, Equations(matrix, outputs.codes.astype(np.uint8))
+
+    def plan(self, public: Public) -> "ParityPlan":
+        assert isinstance(public, PublicOutputs)
+        plan = chosen_plan(self, public)
+        domain = as_product(self.bits, public.n_features, public.names)
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        return replace(plan, guarantee=replace(plan.guarantee, assumes=assumes), domain=domain)
+
+    def run(self, summary: "Equations", plan: "ParityPlan", dice: Dice) -> NDArray[np.uint8] | None:
+        # One replaced record replaces one equation.
+        return PARITY_METHODS[plan.method].release(summary, plan, dice)
+
+
+def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
+    """Raise unless every output has two labels."""
+    for labels in classes:
+        check_two_labels(labels, "a parity")
+
+
+Solutions = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
+
+
+@dataclass(frozen=True)
+class ParityPlan(Plan):
+    """The plan of a fit of `ParityClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    method : str
+        The method, a key of `PARITY_METHODS`.
+    n_samples : int
+        Number of records.
+    n_needed : int
+        The least number of records from which on `failure` is at most `beta`.
+    n_parts, test_size : int
+        The numbers of parts, and of test records, into which the records are divided.
+    failure : float
+        A bound on the probability that the error exceeds `alpha`, if labels are a parity of the columns; with
+        "stable", if also the columns are independent fair coins.
+    alpha, beta : float
+        The parameters of the estimator.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_samples: int
+    n_needed: int
+    n_parts: int
+    test_size: int
+    failure: float
+    alpha: float
+    beta: float
+    domain: Any = hidden()
+    public: Any = hidden()
+    fit_intercept: bool = hidden(False)
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no private learner with fewer"}
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no learner with this guarantee is as accurate with fewer records.
+
+        Accurate: with probability at least 1 - beta, the errors of all outputs are at most alpha if parities
+        decide the labels; with "stable", if also the columns are independent fair coins. See
+        `theory.multi_label_lower_bound`.
+        """
+        outputs = self.public.n_outputs
+        return least_of_outputs(self.guarantee, [self.task] * outputs, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Parities. Without an intercept all agree at 0."""
+        if self.method == "stable":
+            return Task("parities", rooted=False, size=self.n_unknowns)
+        return Task("parities", rooted=True, size=int(self.public.n_features))
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "agnostic", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "agnostic" else None
+
+    @property
+    def n_unknowns(self) -> int:
+        """Number of bits of a solution for one output."""
+        return int(self.public.n_features) + self.fit_intercept
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if there are fewer than `n_needed` records."""
+        if self.n_samples >= self.n_needed:
+            return ()
+        return (
+            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} with {self.method!r}"
+            f" require {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
+            " n_features=...) reports `failure` without data",
+        )
+
+
+@dataclass(frozen=True, repr=False)  # a traceback may show it
+class Equations(Records):
+    """Linear equations over GF(2): one row a record, with a right-hand side for each output."""
+
+    matrix: BitMatrix
+    bits: NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.bits)
+
+    def __getitem__(self, places: NDArray[np.int64]) -> "Equations":
+        return Equations(self.matrix[places], self.bits[places])
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The public values that determine the sizes of a plan."""
+
+    n_samples: int
+    n_features: int
+    epsilon: Fraction
+    delta: Fraction
+    alpha: float
+    beta: float
+    fit_intercept: bool
+    n_parts: int | None
+    test_size: int | None
+
+
+class ParityMethod(ABC):
+    """A method of learning a parity, without state."""
+
+    name: ClassVar[str]
+    spends_delta: ClassVar[bool] = False
+    many_outputs: ClassVar[bool] = False
+
+    def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
+        """Return the reason why the method does not support the table or the budget; None if it does."""
+        if public.n_outputs > 1 and not self.many_outputs:
+            return f"takes one label a record, got {public.n_outputs}"
+        if self.spends_delta and not params.cost.delta:
+            return "needs delta above 0, got 0"
+        return None
+
+    def plan(self, params: FitRecipe, public: PublicOutputs) -> ParityPlan:
+        """Return the plan of a fit; its guarantee has no assumptions yet."""
+        if (params.n_parts or 0) > public.n_samples:
+            raise ValueError(
+                f"n_parts must be at most the number of records, {public.n_samples}, got {params.n_parts}"
+            )
+        budget = params.cost.epsilon, params.cost.delta, params.alpha, params.beta
+        given = params.fit_intercept, params.n_parts, params.test_size
+        wanted = Wanted(public.n_samples, public.n_features, *budget, *given)
+        n_parts, test_size, n_needed, failure = _sizes(self, wanted)
+        return ParityPlan(
+            guarantee=params.cost if self.spends_delta else replace(params.cost, delta=Fraction(0)),
+            method=self.name,
+            n_samples=public.n_samples,
+            n_needed=n_needed,
+            n_parts=n_parts,
+            test_size=test_size,
+            failure=failure,
+            alpha=params.alpha,
+            beta=params.beta,
+            public=public,
+            fit_intercept=params.fit_intercept,
+        )
+
+    @abstractmethod
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
+        """Return `n_parts`, `test_size`, `n_needed` and `failure` of the plan."""
+
+    @abstractmethod
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
+        """Return a parity for each output, or None for an abstention."""
+
+
+@lru_cache(maxsize=256)  # a fit plans before it reads, and again afterwards
+def _sizes(method: ParityMethod, wanted: Wanted) -> tuple[int, int, int, float]:
+    return method.sizes(wanted)
+
+
+class Elimination(ParityMethod):
+    """Solve a random sample of the equations of each part, and select a solution on further records.
+
+    Privacy: a record is either in one part, whose candidate costs epsilon, or among the test records, on
+    which the selection costs epsilon, since one replaced record changes the errors of each candidate by at
+    most 1.
+    """
+
+    name = "elimination"
+
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
+        """Return the sizes with the fewest records for `alpha` and `beta`, scaled to the table."""
+        n, d = wanted.n_samples, wanted.n_features + wanted.fit_intercept
+        goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha, "beta": wanted.beta}
+        if wanted.test_size is not None and wanted.test_size >= n:
+            raise ValueError(f"test_size must be below the number of records, {n}, got {wanted.test_size}")
+        split = elimination_split(n, d, **goal)
+        parts = split.n_parts if wanted.n_parts is None else wanted.n_parts
+        tested = split.test_size if wanted.test_size is None else wanted.test_size
+        failure = elimination_failure(
+            d,
+            n_parts=parts,
+            part_size=max(n - tested, 0) // parts,
+            test_size=tested,
+            epsilon=wanted.epsilon,
+            alpha=wanted.alpha,
+        )
+        return parts, tested, elimination_sizes(d, **goal).n_samples, failure
+
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
+        privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
+        tested, rest = places[: plan.test_size], places[plan.test_size :]
+        matrix, bits = equations.matrix, equations.bits[:, 0]
+        found = [
+            consistent_parity(matrix[part], bits[part], privacy=privacy, dice=dice)
+            for part in np.array_split(rest, plan.n_parts)
+        ]
+        candidates = np.array([candidate for candidate in found if candidate is not None])
+        if not len(candidates):
+            return None
+        wrong = matrix[tested].dot(candidates.T) != bits[tested, None]
+        errors = wrong.sum(axis=0).tolist()
+        chosen, _ = select_permute_and_flip(errors, [1] * len(errors), privacy=privacy, dice=dice)
+        return candidates[chosen : chosen + 1]
+
+
+class Stable(ParityMethod):
+    """Let each part vote for its solution, if it has one, and release the winner if it is stable.
+
+    If a part has several solutions, it votes for the one without the dependent columns. Parts with the same
+    row space therefore have the same vote, also if columns are constant or equal.
+
+    Privacy: one replaced record changes, adds or removes one vote, and the winner is released by its distance
+    to instability.
+    """
+
+    name = "stable"
+    spends_delta = True
+    many_outputs = True
+
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
+        """Return the least number of parts that reaches `beta` on uniform rows, or else the best number."""
+        n, d = wanted.n_samples, wanted.n_features
+        budget: dict[str, Any] = {"epsilon": wanted.epsilon, "delta": wanted.delta}
+        budget |= {"fit_intercept": wanted.fit_intercept}
+        needed = stable_parity_sizes(d, beta=wanted.beta, **budget).n_samples
+        split = stable_parity_split(n, d, beta=wanted.beta, **budget)
+        parts = split.n_parts if wanted.n_parts is None else wanted.n_parts
+        failure = stable_parity_failure(d, n_parts=parts, part_size=n // parts, **budget)
+        return parts, 0, needed, failure
+
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
+        parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
+        solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]
+        votes = [None if solution is None else solution.T.tobytes() for solution in solutions]
+        # Of all candidates without a vote, the first in order needs the fewest changed votes to win. None
+        # represents them all: it has no votes, and it is the winner if no part votes.
+        labels = [None, *sorted({vote for vote in votes if vote is not None})]
+        places = {label: place for place, label in enumerate(labels)} | {None: -1}
+        codes = [places[vote] for vote in votes]
+        winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=plan.guarantee, dice=dice)
+        released = labels[winner] if winner else None
+        if released is None:
+            return None
+        shape = plan.public.n_outputs, plan.n_unknowns
+        return np.frombuffer(released, dtype=np.uint8).reshape(shape)
+
+
+class Agnostic(ParityMethod):
+    """The exponential mechanism over all parities, scored by training errors; labels may be noisy."""
+
+    name = "agnostic"
+
+    def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
+        if public.n_features > MOST_FEATURES:
+            most, d = MOST_FEATURES, public.n_features
+            return f"compares all parities of at most {most} columns, got {d}"
+        return super().objection(params, public)
+
+    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
+        d = wanted.n_features + wanted.fit_intercept
+        goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha}
+        needed = agnostic_sample_size(d, beta=wanted.beta, **goal)
+        return 1, 0, needed, agnostic_failure(d, wanted.n_samples, **goal)
+
+    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions:
+        concepts = Parities(plan.public.n_features, fit_intercept=plan.fit_intercept)
+        profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
+        chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)
+        intercept = [chosen.intercept] if plan.fit_intercept else []
+        return np.append(chosen.coefficients(plan.public.n_features), intercept).astype(np.uint8)[None]
+
+
+#: The methods by name, in the order of preference of "auto".
+PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(), Elimination(), Stable())}
+
+
+def chosen_plan(params: FitRecipe, public: PublicOutputs) -> ParityPlan:
+    """Return the plan of the method; "auto" is the first with enough records, or else the first."""
+    named = PARITY_METHODS if params.method == "auto" else {params.method: PARITY_METHODS[params.method]}
+    objections = {name: method.objection(params, public) for name, method in named.items()}
+    fitting = [method for name, method in named.items() if not objections[name]]
+    if not fitting:
+        given = "; ".join(f"{name!r} {objection}" for name, objection in objections.items())
+        raise ValueError(f"method must fit the table and the budget: {given}")
+    first = fitting[0].plan(params, public)
+    plans = chain([first], (method.plan(params, public) for method in fitting[1:]))  # evaluated lazily
+    return next((plan for plan in plans if plan.n_needed <= plan.n_samples), first)

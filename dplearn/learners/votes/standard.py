@@ -1,0 +1,104 @@
+"""The default teachers: models of scikit-learn, with preprocessing for the types of the columns.
+
+>>> standard_estimator(np.zeros((3, 2)), C=10).steps[-1]
+('logisticregression', LogisticRegression(C=10, max_iter=200))
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from dplearn.domains.cells import is_frame
+
+_NUMBER_KINDS = "iufb"
+_MISSING = ("NAType", "NaTType")  # of pandas
+
+
+# The parts of scikit-learn that default estimators consist of are imported inside functions: they would be a
+# fifth of the time that `import dplearn` takes beyond scikit-learn's own base.
+def standard_estimator(X: Any, C: float) -> Pipeline:
+    """Return an unfitted logistic regression for tables of the same kind as X, with preprocessing.
+
+    Non-numeric columns of a frame are one-hot encoded; the code of an unknown value is all zeros. An array of
+    objects or strings has no column types: each teacher encodes the columns in which its own shard has a text
+    that is not a number.
+    """
+    from sklearn.linear_model import LogisticRegression
+
+    return _prepared(X, LogisticRegression(C=C, max_iter=200))
+
+
+def standard_scorer(X: Any) -> Pipeline:
+    """Return an unfitted logistic regression by stochastic gradient descent, for tables like X."""
+    from sklearn.linear_model import SGDClassifier
+
+    return _prepared(X, SGDClassifier(loss="log_loss", alpha=0.01, average=True))
+
+
+def _prepared(X: Any, model: Any) -> Pipeline:
+    """Return a pipeline that imputes, scales and encodes before the model."""
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+
+    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=False)]
+    if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
+        return make_pipeline(*numbers, model)
+    if not is_frame(X):
+        named = make_pipeline(FunctionTransformer(_as_texts), OneHotEncoder(handle_unknown="ignore"))
+        counted = make_pipeline(FunctionTransformer(_as_numbers), *numbers)
+        # The text columns are determined in `fit`, from the fitted rows alone.
+        return make_pipeline(make_column_transformer((named, _texts_of), remainder=counted), model)
+    # Columns are given by index: a column transformer takes integer names for indices.
+    numeric = [_is_numeric(kind) for kind in X.dtypes]
+    texts = [place for place, yes in enumerate(numeric) if not yes]
+    rest = [place for place, yes in enumerate(numeric) if yes]
+    one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
+    encoded = make_column_transformer((one_hot, texts), (make_pipeline(*numbers), rest))
+    return make_pipeline(encoded, model)
+
+
+def _without_na(texts: Any) -> Any:
+    """Return text columns with pandas' NA, which the encoder cannot sort, replaced with None."""
+    if any(str(kind).startswith("string") for kind in texts.dtypes):
+        return texts.astype(object).where(texts.notna(), None)
+    return texts
+
+
+def _texts_of(cells: Any) -> list[int]:
+    """Return the indices of the columns in which some cell is neither a number nor missing."""
+    if cells.dtype.kind in _NUMBER_KINDS:
+        return []
+    return [place for place, column in enumerate(cells.T) if None in map(_number, column.tolist())]
+
+
+def _as_numbers(cells: Any) -> Any:
+    """Return cells as float64, with NaN for every cell that is not a number."""
+    if cells.dtype.kind in _NUMBER_KINDS:
+        return cells
+    found = [_number(cell) for cell in cells.ravel().tolist()]
+    return np.array([np.nan if number is None else number for number in found]).reshape(cells.shape)
+
+
+def _as_texts(cells: Any) -> Any:
+    """Return cells as texts, which the encoder can sort."""
+    texts = [repr(cell) if isinstance(cell, bytes) else str(cell) for cell in cells.ravel().tolist()]
+    return np.array(texts, dtype=object).reshape(cells.shape)
+
+
+def _number(cell: Any) -> float | None:
+    """Return a cell as a number: NaN if it is missing or infinite, None if it is not a number."""
+    if cell is None or type(cell).__name__ in _MISSING:
+        return math.nan
+    try:
+        number = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else math.nan
+
+
+def _is_numeric(kind: Any) -> bool:
+    """Return True for the numeric types of numpy, pandas and polars."""
+    return bool(getattr(kind, "kind", "") in tuple(_NUMBER_KINDS) or getattr(kind, "is_numeric", bool)())

@@ -1,0 +1,318 @@
+"""Train a student on released answers or scores; post-processing, at no cost.
+
+From answers (`teach`), the student learns each row once with every label whose noisy count exceeds the row's
+mean, weighted by the excess. The sum of these weights over rows is a nearly unbiased estimate for the votes,
+so many rows with much noise on each serve the student almost as well as few rows with little noise.
+
+From scores (`teach_scores`), which may be below 0 or above 1, a regressor learns the mean of unclipped
+scores; clipped ones would bias its predictions towards the middle. A classifier that takes weights learns
+each row with every label, weighted by the label's score plus a margin, so large that few weights are negative
+and clipped at 0; the margin is subtracted from its predictions. One that takes no weights learns the answers,
+or the labels with the greatest scores.
+
+>>> import numpy as np
+>>> from sklearn.linear_model import LinearRegression, LogisticRegression
+>>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+>>> answers = Answers(np.array([0, 0, -1, 1]), np.array([[9, 1], [5, 3], [0, 0], [2, 8]]))
+>>> teach(LogisticRegression(), X, answers, np.array(["no", "yes"])).predict([[4.0]]).tolist()
+['yes']
+>>> scores = np.array([[-0.25], [0.25], [np.nan], [1.25]])
+>>> student = teach_scores(LinearRegression(), X, scores, np.array(["no", "yes"]))
+>>> student.predict_proba([[1.5], [9.0]]).round(6).tolist()
+[[0.5, 0.5], [0.0, 1.0]]
+>>> curve = ScoreRegression().fit(np.arange(8.0)[:, None], [-0.2, 0.3, 0.1, 0.4, 0.6, 1.3, 0.9, 1.1])
+>>> curve.predict([[-50.0], [50.0]]).round().tolist()
+[0.0, 1.0]
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import logsumexp, softmax
+from sklearn import config_context
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from dplearn._writing import brief
+from dplearn.kernels.votes import scores_per_row
+from dplearn.learners.votes.aggregators import Answers
+from dplearn.learners.votes.standard import standard_estimator
+from dplearn.table.rows import plain, rows_of, sliceable
+
+Floats = NDArray[np.float64]
+
+#: The share of weights that are clipped when scores are noisy. Clipping none needs a margin as wide as the
+#: greatest noise; a forest, whose bootstrap samples separate the labels of a row, would then learn little
+#: but the margin.
+_CLIPPED = 0.05
+
+_STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
+_FOLDS = 5
+_STEPS = 200
+
+#: Regularisation of the intercepts. Without it the loss has no minimum if the mean score is outside 0..1.
+_PULL = 0.01
+
+
+def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
+    """Return a student fitted to the first rows of X, those with released answers.
+
+    If all answers are the same label, it always predicts that; if there are none, the first label.
+    """
+    rows = np.flatnonzero(answers.codes >= 0)
+    codes, weights = answers.codes[rows], np.ones(rows.size)
+    if takes_weights(student):
+        excess = (answers.counts - answers.counts.mean(axis=1, keepdims=True)).clip(min=0)
+        rows, codes = np.nonzero(excess)
+        weights = excess[rows, codes] * np.count_nonzero(answers.codes >= 0) / max(excess.sum(), 1)
+    if len(np.unique(codes)) < 2:
+        only = classes[codes[:1]] if codes.size else classes[:1]
+        return DummyClassifier(strategy="constant", constant=only).fit(np.zeros((1, 1)), only)
+    return fit_weighted(clone(student), plain(rows_of(sliceable(X), rows)), classes[codes], weights)
+
+
+def takes_weights(student: Any) -> bool:
+    """Return True if the student, or the last step of a pipeline, takes `sample_weight`."""
+    learned = student.steps[-1][1] if isinstance(student, Pipeline) else student
+    return bool(has_fit_parameter(learned, "sample_weight"))
+
+
+def fit_weighted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.float64]) -> Any:
+    """Fit a student, with weights if it takes them; a pipeline passes them to its last step."""
+    if not takes_weights(student):
+        return student.fit(X, y)
+    step = f"{student.steps[-1][0]}__" if isinstance(student, Pipeline) else ""
+    # With metadata routing every step that accepts weights, even a scaler, would need a request for them.
+    with config_context(enable_metadata_routing=False):
+        return student.fit(X, y, **{f"{step}sample_weight": weights})
+
+
+class _Scorer(Protocol):
+    def scores(self, X: Any) -> Floats:
+        """Return scores of shape (n, n_scores): one column for two labels, or one column a label."""
+
+
+@dataclass(frozen=True, eq=False)
+class SoftStudent:
+    """A student fitted to released scores; its predictions cost no privacy."""
+
+    classes_: NDArray[Any]
+    scorer: _Scorer
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return probabilities of all labels; costs no privacy."""
+        scores = np.clip(self.scorer.scores(X), 0, 1)
+        if scores.shape[1] == 1:
+            return np.hstack([1 - scores, scores])
+        scores[scores.sum(axis=1) == 0] = 1
+        probabilities: Floats = scores / scores.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label with the greatest probability for each row, of shape (n,); costs no privacy."""
+        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        return labels
+
+
+def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) -> SoftStudent:
+    """Return a student fitted to the first rows of X, those with released scores; a nan is an abstention.
+
+    Scores are those of the second of two labels, or of each label. If a classifier would learn a single
+    label, it predicts the mean of the scores; if no row has scores, equal probabilities.
+    """
+    _check_student(student)
+    _check_scores(scores, X.shape[0], len(classes))
+    rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
+    answered = scores[rows]
+    if not rows.size:
+        return SoftStudent(classes, _Constant(np.full(len(classes), 1 / len(classes))))
+    if is_regressor(student):
+        return SoftStudent(classes, _fit_regressors(student, plain(rows_of(sliceable(X), rows)), answered))
+    return SoftStudent(classes, _fit_classifier(student, X, rows, answered, classes))
+
+
+def standard_soft_student(X: Any) -> Pipeline:
+    """Return the default student, unfitted, for tables like X; it ends in a `ScoreRegression`."""
+    return Pipeline([*standard_estimator(X, C=1).steps[:-1], ("scoreregression", ScoreRegression())])
+
+
+@dataclass(frozen=True, eq=False)
+class _Constant:
+    """The same scores for every row."""
+
+    each: Floats
+
+    def scores(self, X: Any) -> Floats:
+        return np.tile(self.each, (X.shape[0] if hasattr(X, "shape") else len(X), 1))
+
+
+@dataclass(frozen=True, eq=False)
+class _Regressors:
+    """Fitted regressors whose predictions are the columns of the scores."""
+
+    fitted: tuple[Any, ...]
+
+    def scores(self, X: Any) -> Floats:
+        return np.column_stack([one.predict(X) for one in self.fitted])
+
+
+@dataclass(frozen=True, eq=False)
+class _Classifier:
+    """A fitted classifier, and the margin of its weights."""
+
+    fitted: Any
+    classes: NDArray[Any]
+    margin: float
+
+    def scores(self, X: Any) -> Floats:
+        scores: Floats = self._probabilities(X) * (1 + len(self.classes) * self.margin) - self.margin
+        return scores
+
+    def _probabilities(self, X: Any) -> Floats:
+        if not hasattr(self.fitted, "predict_proba"):
+            certain: Floats = np.equal(self.fitted.predict(X)[:, None], self.classes).astype(np.float64)
+            return certain
+        known = self.fitted.predict_proba(X)
+        probabilities = np.zeros((len(known), len(self.classes)))
+        probabilities[:, np.searchsorted(self.classes, self.fitted.classes_)] = known
+        return probabilities
+
+
+def _fit_regressors(student: Any, X: Any, scores: Floats) -> _Regressors:
+    learns = student.steps[-1][1] if isinstance(student, Pipeline) else student
+    if scores.shape[1] > 1 and get_tags(learns).target_tags.multi_output:
+        return _Regressors((clone(student).fit(X, scores),))
+    return _Regressors(tuple(clone(student).fit(X, column) for column in scores.T))
+
+
+def _fit_classifier(
+    student: Any, X: Any, rows: NDArray[np.int64], scores: Floats, classes: NDArray[Any]
+) -> _Scorer:
+    shares = _shares(scores)
+    margin = 0.0
+    if takes_weights(student):
+        margin = max(0.0, -float(np.quantile(shares, _CLIPPED)))
+        weights = (shares.T + margin).clip(min=0) / (1 + len(classes) * margin)
+    else:
+        weights = (shares.argmax(axis=1) == np.arange(len(classes))[:, None]).astype(np.float64)
+    codes, places = np.nonzero(weights > 0)
+    if len(np.unique(codes)) < 2:
+        return _Constant(scores.mean(axis=0))
+    X = plain(rows_of(sliceable(X), rows[places]))
+    fitted = fit_weighted(clone(student), X, classes[codes], weights[codes, places])
+    return _Classifier(fitted, classes, margin)
+
+
+def _shares(scores: Floats) -> Floats:
+    """Return scores with one column per label, shifted by the same number within a row to the sum 1."""
+    if scores.shape[1] == 1:
+        return np.hstack([1 - scores, scores])
+    shares: Floats = scores + (1 - scores.sum(axis=1, keepdims=True)) / scores.shape[1]
+    return shares
+
+
+def _check_student(student: Any) -> None:
+    estimator = hasattr(student, "fit") and hasattr(student, "get_params") and not isinstance(student, type)
+    if not (estimator and (is_classifier(student) or is_regressor(student))):
+        raise TypeError(f"student must be a classifier or a regressor, got {brief(student)}")
+
+
+def _check_scores(scores: Floats, n_rows: int, n_labels: int) -> None:
+    if n_labels < 2:
+        raise ValueError(f"classes must be at least two labels, got {n_labels}")
+    columns = scores_per_row(n_labels)
+    if scores.ndim != 2 or scores.shape[1] != columns or len(scores) > n_rows:
+        raise ValueError(
+            f"scores must be of shape (m, {columns}) for {n_labels} labels, m at most {n_rows}, the number of"
+            f" rows in X, got {scores.shape}"
+        )
+    if np.isinf(scores).any():
+        raise ValueError("scores must be finite, or nan for abstentions, got an infinite one")
+
+
+class ScoreRegression(RegressorMixin, BaseEstimator):
+    """A multinomial logistic regression on scores instead of labels.
+
+    The loss of a row is linear in its scores, log sum exp(z) - <s, z>: noise of mean zero does not change its
+    expectation, and it is convex for all scores, so they are not clipped. The inverse strength of
+    regularisation `C` should fall with the noise: None chooses it by cross-validation on the scores.
+    """
+
+    def __init__(self, C: float | None = None):
+        self.C = C
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the regression; `y` has the scores of the second of two labels, or of each label."""
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", multi_output=True, y_numeric=True, dtype=np.float64
+        )
+        scores = (
+            np.column_stack([1 - y, y]) if y.ndim == 1 else y + (1 - y.sum(axis=1, keepdims=True)) / len(y[0])
+        )
+        self.C_ = _best_strength(X, scores) if self.C is None else self.C
+        weights = _fitted(X, scores, self.C_, np.zeros((X.shape[1] + 1, scores.shape[1])))
+        self.coef_, self.intercept_ = weights[:-1], weights[-1]
+        self._one_column = y.ndim == 1
+        return self
+
+    def predict(self, X: Any) -> Floats:
+        """Return probabilities of the second label if `y` was one-dimensional, else of each label."""
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        probabilities = _curve(X, np.vstack([self.coef_, self.intercept_]))
+        return probabilities[:, 1] if self._one_column else probabilities
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _best_strength(X: Any, scores: Floats) -> float:
+    """Return the inverse strength of regularisation with the least squared error in cross-validation.
+
+    Independent noise on the held-out scores adds the same number to the expected error of every strength.
+    """
+    errors = np.zeros(len(_STRENGTHS))
+    for turn in range(_FOLDS):
+        held = np.arange(len(scores)) % _FOLDS == turn
+        weights = np.zeros((X.shape[1] + 1, scores.shape[1]))
+        for place, strength in enumerate(_STRENGTHS):
+            weights = _fitted(X[~held], scores[~held], strength, weights)
+            errors[place] += ((_curve(X[held], weights) - scores[held]) ** 2).sum()
+    return _STRENGTHS[int(errors.argmin())]
+
+
+def _fitted(X: Any, scores: Floats, strength: float, start: Floats) -> Floats:
+    """Return the coefficients, and intercepts in the last row, that minimise the penalised loss."""
+    pull = np.append(np.full(X.shape[1], 1 / strength), _PULL)[:, None]
+
+    def loss(flat: Floats) -> tuple[float, Floats]:
+        weights = flat.reshape(start.shape)
+        heights = _heights(X, weights)
+        top = logsumexp(heights, axis=1, keepdims=True)
+        error = np.exp(heights - top) - scores
+        value = top.sum() - (scores * heights).sum() + (pull * weights**2).sum() / 2
+        slope = np.vstack([X.T @ error, error.sum(axis=0)]) + pull * weights
+        return value, slope.ravel()
+
+    best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    weights: Floats = best.x.reshape(start.shape)
+    return weights
+
+
+def _curve(X: Any, weights: Floats) -> Floats:
+    probabilities: Floats = softmax(_heights(X, weights), axis=1)
+    return probabilities
+
+
+def _heights(X: Any, weights: Floats) -> Floats:
+    heights: Floats = X @ weights[:-1] + weights[-1]
+    return heights

@@ -1,0 +1,384 @@
+"""Train a teacher on each shard, and collect the teachers' answers to queries.
+
+A teacher is a function of its own shard and its public seed alone, so one replaced record changes one
+teacher, and at most its answer to each query. No error, warning or type depends on a shard. If a shard has a
+single label, its teacher answers that label. If the fit fails, the teacher answers the shard's most frequent
+label. An empty shard casts no vote, and neither does a teacher whose prediction fails.
+
+Teachers of the commonest classes are trained and asked in batches, as array programs (see
+`batched_teachers`). Neither changes a vote, except by rounding and by the tolerance of a descent.
+
+>>> import numpy as np
+>>> from sklearn.linear_model import LogisticRegression
+>>> X, y = np.arange(12.0)[:, None], np.repeat(["no", "yes"], 6)
+>>> shards = [np.array([0, 1, 6, 7]), np.array([2, 3, 8, 9]), np.array([4, 5]), np.array([], dtype=int)]
+>>> teachers = train_teachers(LogisticRegression(), X, y, shards, seeds=[1, 2, 3, 4])
+>>> answers_of(teachers, np.array([[-5.0], [20.0]]), Labels(np.array(["no", "yes"]))).tolist()
+[[0, 1], [0, 1], [0, 0], [-1, -1]]
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from dplearn._writing import brief
+from dplearn.estimator.base_models import Seeded, check_own_code, quiet
+from dplearn.estimator.isolation import attempt, isolated, muted_output, native_threads, turn
+from dplearn.learners.votes.aggregators import NO_VOTE
+from dplearn.learners.votes.asked import Asked, Labels  # noqa: F401 - the doctest's
+from dplearn.learners.votes.batches import (
+    BatchedAsking,
+    BatchedTraining,
+    Block,
+    StackedAnswers,
+    batched_training,
+    blocks_of,
+    can_be_stacked,
+    equal_runs,
+)
+from dplearn.learners.votes.worker_pool import run_tasks
+from dplearn.privacy.held import held_by
+from dplearn.privacy.ledger import PrivacyLedger
+from dplearn.privacy.one_time_state import OneTimeState
+from dplearn.table.rows import own_cells, plain, rows_of, sliceable
+from dplearn.table.table import Table
+
+_BLOCK = 1 << 14  # queries in one call of a teacher
+_GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
+_RUN = 128  # shards of private lengths in one task
+_LONG = 4  # times the least length, about the mean length of such shards
+_STACK = 64  # teachers that are asked together
+
+
+def train_teachers(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any] | None,
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    seeds: Sequence[int],
+    classes: NDArray[Any] | None = None,
+    n_jobs: int | None = None,
+    base: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> list[Any]:
+    """Return a fitted estimator for each shard, or None where there is no teacher.
+
+    `y` is None for a table in parts; its rows are gathered in one pass for each million. Without `classes`,
+    teachers are trained one by one. `base` is the least length to which shards of private lengths are filled
+    up. None: lengths are public, and which teachers are in one array program depends on all of them.
+
+    Notes
+    -----
+    **Assumes.** The fit and the predictions of the estimator depend only on its parameters, its rows and the
+    seeded global generators of numpy and of the standard library: state that it keeps between fits would make
+    one teacher depend on another shard.
+    """
+    how: dict[str, Any] = {
+        "seeds": seeds,
+        "classes": classes,
+        "n_jobs": n_jobs,
+        "base": base,
+        "progress": progress,
+    }
+    return _run(X, y, shards, estimator=estimator, **how)
+
+
+def train_and_ask(
+    estimator: Any,
+    X: Any,
+    y: NDArray[Any] | None,
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    queries: Any,
+    asked: Asked,
+    seeds: Sequence[int],
+    n_jobs: int | None = None,
+    base: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> NDArray[Any]:
+    """Return the teachers' answers as `answers_of` does; each is dropped in the process that trained it."""
+    how: dict[str, Any] = {
+        "seeds": seeds,
+        "classes": asked.classes,
+        "n_jobs": n_jobs,
+        "base": base,
+        "progress": progress,
+    }
+    given = _run(X, y, shards, estimator=estimator, queries=plain(sliceable(queries)), asked=asked, **how)
+    return np.stack(given)
+
+
+def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return each teacher's answer to each query, of shape (k, m * asked.width).
+
+    `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
+    """
+    queries = plain(sliceable(queries))
+    # The number of threads could change how sums of floats are rounded, as in training.
+    with muted_output(), isolated(), native_threads(None):
+        return _all_answers(teachers, 0, queries, asked)
+
+
+class LabelShares:
+    """A teacher with the same answer to every row: the shares of the labels in its shard.
+
+    Like any other teacher it depends on its own shard only. Without it, a shard that lacks a rare label would
+    cast no vote, although it is evidence that the label is rare; only the shards with that label would vote.
+    Its `classes_`, the sorted labels of the shard, are private, like every attribute of a teacher.
+    """
+
+    def __init__(self, labels: NDArray[Any]):
+        self.classes_, counts = np.unique(labels, return_counts=True)
+        self._shares = counts / labels.size
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most frequent label for each row; the first of several equally frequent ones."""
+        return np.repeat(self.classes_[[self._shares.argmax()]], X.shape[0])
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the shares of the labels for each row."""
+        return np.tile(self._shares, (X.shape[0], 1))
+
+
+@dataclass(frozen=True)
+class _Teaching:
+    """The function of the worker pool: it trains teachers on a run of shards; returns them, or their answers.
+
+    A run has one shard, except with a `training`: array programs for shards of equal lengths, or for shards
+    whose lengths are private and are filled up to a public one, at least `base`.
+    """
+
+    base_estimators: Seeded
+    config: Any  # of scikit-learn: every process uses the caller's
+    training: BatchedTraining | None
+    base: int | None
+    queries: Any = None
+    asked: Asked | None = None
+
+    def __call__(self, task: tuple[int, Any, NDArray[Any], NDArray[Any], NDArray[Any]]) -> list[Any]:
+        first, table, codes, ends, seeds = task
+        rows, labels = [table], [codes]
+        if len(ends) > 1:
+            rows, labels = ([given[i:j] for i, j in pairwise((0, *ends))] for given in (table, codes))
+        results: list[Any] = [None] * len(rows)
+        with sklearn.config_context(**self.config), isolated():
+            for block in self._blocks(ends, table):
+                members = block.members
+                given = [[each[i] for i in members] for each in (rows, labels, seeds)]
+                found = self._of_block(block, [first + i for i in members], *given)
+                for i, result in zip(members, found, strict=True):
+                    results[i] = result
+        return results
+
+    def _blocks(self, ends: NDArray[Any], table: Any) -> list[Block]:
+        lengths = np.diff(ends, prepend=0).tolist()
+        if self.training is None or (self.base is None and len(ends) == 1):
+            return [Block(range(1), 0, [0])]
+        if self.base is None:
+            return [Block(range(len(ends)), lengths[0], list(range(len(ends))))]
+        return blocks_of(lengths, self.base, table.shape[1])
+
+    def _of_block(
+        self, block: Block, numbers: list[int], rows: list[Any], labels: list[Any], seeds: list[Any]
+    ) -> list[Any]:
+        """Return the results of the shards of a block, which have these numbers among all."""
+        training = self.training if block.length else None
+        fits = None if training is None else training.fits(*block.filled(rows, labels))
+
+        def teacher(i: int) -> Any:
+            made = None if fits is None else fits.teacher(block.places[i])
+            if made is not None:
+                return made
+            # Of a run, a copy: how numbers are rounded may depend on their place in memory.
+            own = rows[i] if self.training is None else rows[i].copy()
+            return _trained(self.base_estimators, own, labels[i], int(seeds[i]))
+
+        queries, asked = self.queries, self.asked
+        if asked is None:
+            return [teacher(i) for i in range(len(rows))]
+        if fits is None or not can_be_stacked(queries):
+            return [_answers(teacher(i), n, queries, asked) for i, n in enumerate(numbers)]
+        answers = asked.nothing(len(rows), queries.shape[0])
+        _fill(answers, self._asking.answers_of_fits(fits).at(block.places), teacher, numbers, queries, asked)
+        return list(answers)
+
+    @cached_property
+    def _asking(self) -> BatchedAsking:
+        assert self.asked is not None
+        return BatchedAsking(self.queries, self.asked)
+
+
+def check_teachable(estimator: Any) -> None:
+    """Refuse an estimator that cannot be cloned, that would charge a ledger, or that runs foreign code.
+
+    A private estimator inside an ensemble would charge its own ledger once for each shard on which its fit
+    succeeds. The number of these shards depends on records.
+    """
+    check_own_code("estimator", estimator)
+    if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
+        raise ValueError(f"estimator must be one that sklearn.base.clone copies, got {brief(estimator)}")
+    held = list(held_by(clone(estimator)))  # as for each teacher
+    if any(isinstance(each, OneTimeState) for each in held):
+        raise ValueError(
+            f"estimator must hold no fitted ensemble, which teachers would query; got {brief(estimator)}"
+        )
+    if any(isinstance(each, PrivacyLedger) for each in held):
+        raise ValueError(
+            "estimator must have no ledger, and no estimator inside it either, since the number of charges"
+            f" would depend on the data: give the ledger to the ensemble; got {brief(estimator)}"
+        )
+
+
+def _base_estimators(estimator: Any) -> Seeded:
+    check_teachable(estimator)  # raises before any shard is read
+    return Seeded(quiet(estimator))
+
+
+def _run(
+    X: Any,
+    y: NDArray[Any] | None,
+    shards: Sequence[NDArray[np.int64]],
+    *,
+    estimator: Any,
+    seeds: Sequence[int],
+    classes: NDArray[Any] | None,
+    n_jobs: int | None,
+    base: int | None,
+    progress: Callable[[int], None] | None,
+    **asking: Any,
+) -> list[Any]:
+    """Return the teacher of each shard, or its answers."""
+    base_estimators = _base_estimators(estimator)
+    if len(seeds) != len(shards):
+        raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
+    results: list[Any] = []
+    for table, labels, own in _in_memory(X, y, shards, base):
+        training = batched_training(base_estimators.pattern, table, classes, len(shards))
+        runs = [(i, i + 1) for i in range(len(own))]
+        if training is not None and base is None:
+            runs = equal_runs([len(shard) for shard in own], table.shape[1])
+        elif training is not None:
+            runs = [(start, min(start + _RUN, len(own))) for start in range(0, len(own), _RUN)]
+        sizes = iter([end - start for start, end in runs])
+        given = run_tasks(
+            _Teaching(base_estimators, sklearn.get_config(), training, base, **asking),
+            partial(_task, table, labels, own, np.array(seeds), len(results), runs),
+            len(runs),
+            context=isolated,
+            n_jobs=n_jobs,
+            progress=progress and (lambda sizes=sizes: progress(next(sizes))),
+        )
+        results += chain.from_iterable(given)
+    return results
+
+
+def _task(
+    table: Any,
+    labels: NDArray[Any],
+    shards: Sequence[NDArray[np.int64]],
+    seeds: NDArray[Any],
+    first: int,
+    runs: Sequence[tuple[int, int]],
+    i: int,
+) -> tuple[int, Any, NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the task of a run of shards; the first of them has the number `first` + start among all."""
+    start, end = runs[i]
+    places = np.concatenate(shards[start:end])
+    ends = np.cumsum([len(shard) for shard in shards[start:end]])
+    return first + start, rows_of(table, places), labels[places], ends, seeds[first + start : first + end]
+
+
+def _in_memory(
+    X: Any, y: NDArray[Any] | None, shards: Sequence[NDArray[np.int64]], base: int | None
+) -> Iterator[tuple[Any, NDArray[Any], Sequence[NDArray[np.int64]]]]:
+    """Yield a table in memory, its labels, and the shards among its rows; in the order of the shards."""
+    if not isinstance(X, Table):
+        yield sliceable(X), np.asarray(y), shards
+        return
+    batch_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
+    if base is not None:  # a public number of shards
+        batch_of = np.arange(len(shards)) // (_RUN * max(1, _GATHERED // (_RUN * _LONG * base)))
+    for batch in np.unique(batch_of):
+        own = [shards[each] for each in np.flatnonzero(batch_of == batch).tolist()]
+        ends = np.cumsum([len(shard) for shard in own])
+        rows = X.take(np.concatenate(own))
+        yield sliceable(rows.X), np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])
+
+
+def _trained(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
+    """Return a teacher, or None for an empty shard."""
+
+    def train() -> Any:
+        if (labels == labels[0]).all():
+            return LabelShares(labels)
+        with turn(seed):
+            teacher = base_estimators.clone(seed)
+            teacher.fit(plain(own_cells(rows)), own_cells(labels.copy()))
+        return teacher
+
+    # An exception depends on the shard, and so does the teacher that replaces the failed one.
+    return attempt(train, lambda _: LabelShares(labels)) if labels.size else None
+
+
+def _all_answers(teachers: Sequence[Any], first: int, queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return the answers of teachers, of which the first has the number `first` among all teachers."""
+    answers = asked.nothing(len(teachers), queries.shape[0])
+    batched = BatchedAsking(queries, asked) if len(teachers) > 1 and can_be_stacked(queries) else None
+    for start in range(0, len(teachers), _STACK):
+        stack = teachers[start : start + _STACK]
+        if batched is None:
+            for place, teacher in enumerate(stack, start):
+                answers[place] = _answers(teacher, first + place, queries, asked)
+            continue
+        own = answers[start : start + _STACK]
+        numbers = range(first + start, first + start + len(stack))
+        _fill(own, batched.answers(stack), stack.__getitem__, numbers, queries, asked)
+    return answers
+
+
+def _fill(
+    answers: NDArray[Any],
+    stacked: StackedAnswers,
+    teacher: Callable[[int], Any],
+    numbers: Sequence[int],
+    queries: Any,
+    asked: Asked,
+) -> None:
+    """Write the answers of a stack into an array; a teacher is asked by itself where they are not known."""
+    for i, own in enumerate(answers):
+        if not stacked.known[i]:
+            own[:] = _answers(teacher(i), numbers[i], queries, asked)
+            continue
+        own[:] = stacked.answers[i].ravel()
+        rows = np.flatnonzero(stacked.doubtful[i])
+        if rows.size:
+            again = _answers(teacher(i), numbers[i], queries[rows], asked)
+            own.reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
+
+
+def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return one teacher's answers, block by block; its index and the block seed its draws."""
+    answers: NDArray[Any] = asked.nothing(1, queries.shape[0])[0]
+    if teacher is None:
+        return answers
+    by_row = answers.reshape(-1, asked.width)
+    for start in range(0, len(by_row), _BLOCK):
+        block = np.arange(start, min(start + _BLOCK, len(by_row)))
+        # An exception depends on the teacher, and so does the shape of its answers.
+        given = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
+        by_row[block] = given if np.shape(given) == (block.size, asked.width) else NO_VOTE
+    return answers
+
+
+def _asked(teacher: Any, seed: int, queries: Any, block: NDArray[np.int64], asked: Asked) -> Any:
+    """Return a teacher's answers to a copy of some rows: a teacher that changes its rows changes the copy."""
+    with turn(seed):
+        return asked.answers(teacher, own_cells(rows_of(queries, block)))

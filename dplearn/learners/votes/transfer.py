@@ -1,0 +1,538 @@
+"""Knowledge transfer: a student trained on public rows with the private answers or scores of an ensemble."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_regressor
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from dplearn._validation import check_choice
+from dplearn.chance.dice import Dice
+from dplearn.domains.cells import is_frame
+from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
+from dplearn.estimator.isolation import alone, reraised
+from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.learners.votes.aggregators import Aggregator, Ballot, transfer_ballot
+from dplearn.learners.votes.asked import Scores
+from dplearn.learners.votes.dry_runs import notes_on_gaps
+from dplearn.learners.votes.online import check_scorer, n_bins_of
+from dplearn.learners.votes.recipe import (
+    AggregationPlan,
+    EnsembleClassifier,
+    VotesFit,
+    VotesTable,
+    check_classifier,
+    notes_on_noise,
+)
+from dplearn.learners.votes.teachers import train_and_ask
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.table.features import read_rows
+from dplearn.table.rows import check_values, plain, rows_of, sliceable
+from dplearn.table.table import Table, count_of
+
+_MADE_UP = f"{MANY_ROWS} public rows with random labels"
+#: The assumption about public features, by the unit of protection.
+_PUBLIC_PART = {"examples": PUBLIC_ROWS, "labels": PUBLIC_FEATURES}
+
+
+class TransferFit(VotesFit):
+    """The fit of a student: queries are public rows, and teachers are dropped once they have voted."""
+
+    def known(self, facts: Any, table: Table) -> Any:
+        by_label = self.cost.protects == "labels"
+        rows: Any = table
+        if not by_label:
+            reader = self.given(columns=facts.columns).reader()
+            rows = read_rows(reader, _public_part(self.public), reset=False, sparse=self.accepts.sparse)
+        public = replace(facts, n_rows=count_of(rows))
+        most = self._ballot(public).max_queries
+        if self._estimates:  # the release keeps the first of them
+            most = self.max_queries or public.n_rows
+        chosen = public.stream.permutation(public.n_rows)[:most]
+        queries = plain(check_values(self._asked_rows(rows, chosen)))
+        student = self.asked.standard_student(queries) if self.student is None else self.student
+        if by_label:  # the rows of the student are those of the records
+            check_own_code("student", student)
+            student = quiet(student)
+        public = replace(public, queries=queries, student=student)
+        return replace(public, notes=self._dry_run_notes(public))
+
+    def _asked_rows(self, rows: Any, chosen: NDArray[np.int64]) -> Any:
+        """Return the queried rows of a public table, or of private examples whose rows are public."""
+        if isinstance(rows, Table):
+            rows, chosen = rows.take(chosen).X, np.arange(len(chosen))
+        if not self.accepts.allow_nan and not is_frame(rows) and rows.dtype.kind == "f":
+            check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
+        return rows_of(sliceable(rows), chosen)
+
+    def _dry_run_notes(self, public: VotesTable) -> tuple[str, ...]:
+        """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""
+        asked = self.asked(public.classes)
+        for name, learned, fit in (
+            ("student", public.student, asked.student_tried),
+            ("estimator", public.estimator, asked.tried),
+        ):
+            if failure := dry_run(learned, public.queries, public.classes, public.apart(name), fit):
+                raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
+        # Private rows may have missing values even if the public rows have none.
+        return () if self.cost.protects == "labels" else notes_on_gaps(public, public.queries, asked.tried)
+
+    @property
+    def _assumed(self) -> str:
+        return _PUBLIC_PART[self.cost.protects]
+
+    def _sizes(self, public: VotesTable) -> Ballot:
+        return transfer_ballot(**self._open_sizes(public), n_rows=public.n_rows)
+
+    def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
+        """Return a warning if even all answers of a unanimous ensemble together are noise-dominated.
+
+        The sum of m leads of k votes is m k, and its noise has standard deviation sqrt(2 m) noise_scale. An
+        ensemble that is not unanimous needs several times as many votes.
+        """
+        if ballot.max_abstentions is None:
+            dominates = 2 * aggregator.noise_scale > ballot.n_teachers * ballot.max_queries**0.5
+        else:
+            dominates = aggregator.least_lead > ballot.n_teachers
+        return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
+
+    def run(self, summary: Any, plan: AggregationPlan, dice: Dice) -> dict[str, Any]:
+        # One changed record, or label, changes one vote on each query.
+        plan, cut = self._cut(summary, plan, dice)
+        public, asked = plan.public, self.asked(plan.public.classes)
+        queries = (
+            rows_of(sliceable(public.queries), np.arange(plan.max_queries))
+            if self._estimates
+            else public.queries
+        )
+        given = self._trained(train_and_ask, cut, plan, queries=queries, asked=asked)
+        n_bins = n_bins_of(self.bin_width, plan.shard_size or 1)  # unknown for a private number
+        votes = asked.counted(given, np.full(queries.shape[0], n_bins))
+        answers = self._aggregator(plan.ballot).attach(dice).answer(votes)
+        # From here on all is a function of released answers and public rows.
+        student = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
+        teach = partial(asked.taught, student, queries, answers)
+        return self._published(plan) | {
+            "student_": alone(teach, reraised) if self.cost.protects == "labels" else teach(),
+            "n_asked_": queries.shape[0],
+            "n_answered_": asked.n_answered(answers),
+        }
+
+
+def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
+    student = model.estimator if model.student is None else model.student
+    return hasattr(getattr(model, "student_", student), "predict_proba") or student is None
+
+
+@dataclass(eq=False, repr=False)
+class KnowledgeTransferClassifier(EnsembleClassifier):
+    """Train teachers on private shards, and a student on public rows with their aggregated votes.
+
+    The student is a function of released answers and public rows only. It may be published and saved, and its
+    predictions cost no privacy.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The teachers: any scikit-learn classifier or pipeline; it is cloned. None: a logistic regression after
+        imputation, scaling, and one-hot encoding of a data frame's non-numeric columns.
+    student : classifier, optional
+        Any classifier or pipeline; it is cloned. None: a logistic regression as for `estimator`, with
+        stronger regularisation. If its `fit` accepts `sample_weight`, the answers are weighted by their
+        leads.
+    protects : {"examples", "labels"}, default="examples"
+        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
+        label; all features are public, and the queries are rows of `X`.
+    n_teachers : int or "auto", default="auto"
+        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
+        of the budget.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
+        "lnmax" works without, and spends none.
+    aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
+        As for `SubsampleAggregateClassifier`. With noisy maxima, the weight of an answer in the student's fit
+        depends on its lead.
+    max_queries : int or "auto", default="auto"
+        Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
+        function of the number of teachers and of the budget, since a greater number means more noise in each
+        answer.
+    max_abstentions : int or "auto", default="auto"
+        With "sparse_vector", the number of abstentions, at least 1, after which it stops.
+    classes : sequence, optional
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
+        budget estimates the number of records, and all else is planned by the estimate; with a given number
+        of teachers, nothing is estimated. For tables in memory and no groups,
+        with protects="examples".
+    n_jobs : int, optional
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other, or in batches.
+    verbose : bool, default=False
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    student_ : classifier
+        Released. The fitted student.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
+    n_teachers_ : int
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
+    n_asked_ : int
+        Public. The number of rows that were to be queried; for neighbors="add_remove" it may be a function of
+        the released number of records.
+    n_answered_ : int
+        Released. The number of these rows that were answered.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
+    public_seed_ : int
+        Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
+        teachers and of the student, and the rows that are queried.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    SubsampleAggregateClassifier : Private answers without a student.
+    SyntheticDataClassifier : A classifier trained on synthetic records, with their labels.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
+    where `protects` is "labels". One record is in one shard and changes one vote on each query. For one
+    added or removed record: as for `SubsampleAggregateClassifier`.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
+    Vapnik-Chervonenkis dimension.
+
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
+    only labels are protected, half of the records serve as the public rows. Here all records train teachers
+    and all are candidates for queries, since each label is used by one teacher only.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import KnowledgeTransferClassifier, PublicData
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> model = KnowledgeTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+    ...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
+    ... )
+    >>> model.score(X[2500:], y[2500:]) > 0.8
+    True
+    """
+
+    estimator: Any = None
+    student: Any = None
+    _: KW_ONLY
+    protects: str = "examples"
+    n_teachers: int | str = "auto"
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    aggregation: str = "gnmax"
+    max_queries: int | str = "auto"
+    max_abstentions: int | str = "auto"
+    classes: Sequence[Any] | None = None
+    neighbors: str = "replace_one"
+    n_jobs: int | None = None
+    verbose: bool = False
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    _fit_class = TransferFit
+
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+        """Train teachers, label public rows by private aggregation of their votes, and train the student.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Private rows.
+        y : array-like of shape (n_samples,)
+            Private labels.
+        X_public : PublicData, optional
+            Public rows without labels; required if examples are protected, else an error.
+        groups : array-like of shape (n_samples,), optional
+            Private. The group of each row, such as the person that it belongs to: texts or integers. The
+            guarantee then protects all rows of a group together, and the set of groups is public.
+        **fit_parameters : None
+            Not supported: a `sample_weight` other than None raises an error.
+
+        Returns
+        -------
+        self : object
+
+        Raises
+        ------
+        TypeError
+            If there are weights, or `X_public` has a wrong type or value; no budget is spent.
+        BudgetExceededError
+            If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
+            `except Exception` does not catch this error.
+        """
+        refuse_parameters(type(self).__name__, fit_parameters)
+        return self._fit_privately(X, y, X_public=X_public, groups=groups)
+
+    def _more_params(self) -> dict[str, Any]:
+        check_classifier("student", self.student)
+        return {"student": self.student, "bin_width": "auto"}
+
+    @property
+    def needs_public_rows(self) -> bool:
+        """Whether a fit takes public rows and cannot do without."""
+        return self.protects == "examples"
+
+    def _most(self, reproducible: bool) -> ApproxDP:
+        protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
+        return replace(super()._most(reproducible), protects=protects)
+
+    def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records; for neighbors="add_remove" a guess.
+        n_labels : int, optional
+            Number of labels; required unless `classes` determines it.
+        n_rows : int, default=10000
+            Number of public rows.
+        """
+        return self._planned(n_samples, n_labels, n_rows)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        check_is_fitted(self)
+        rows = self._rows(X)
+        predicted: NDArray[Any] = self.student_.predict(rows)
+        return predicted
+
+    @available_if(_knows_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the student's probabilities; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; 0 for labels that occur in no answer.
+        """
+        return self._probabilities(X)
+
+    def _probabilities(self, X: Any) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        known = self.student_.predict_proba(self._rows(X))
+        probabilities = np.zeros((len(known), len(self.classes_)))
+        probabilities[:, np.searchsorted(self.classes_, self.student_.classes_)] = known
+        return probabilities
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if self.student is not None:
+            tags.input_tags.allow_nan &= get_tags(self.student).input_tags.allow_nan
+            tags.input_tags.sparse &= get_tags(self.student).input_tags.sparse
+        return tags
+
+    def _of_the_stream(self) -> tuple[object, ...]:
+        return self.protects, self.max_queries
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
+    """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
+
+    The student is a function of released scores and public rows only. It may be published and saved, and its
+    predictions cost no privacy. For labels without probabilities, `KnowledgeTransferClassifier` is as
+    accurate.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        The teachers: any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None: a
+        logistic regression by stochastic gradient descent, as for `SoftLabelAggregateClassifier`.
+    student : regressor or classifier, optional
+        Any regressor, classifier, or pipeline of one; it is cloned. A regressor is fitted to the scores. A
+        classifier whose `fit` accepts `sample_weight` is fitted to each row with every label, weighted by its
+        score; any other classifier is fitted to the most probable labels. None: a logistic curve fitted to
+        the scores.
+    protects : {"examples", "labels"}, default="examples"
+        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
+        label; all features are public, and the queries are rows of `X`.
+    n_teachers : int or "auto", default="auto"
+        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
+        of the budget.
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
+    aggregation : {"mean", "sparse_vector"}, default="mean"
+        As for `SoftLabelAggregateClassifier`.
+    bin_width : float or "auto", default="auto"
+        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
+        integer. "auto": a function of the size of a shard.
+    max_queries : int or "auto", default="auto"
+        Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
+        function of the number of teachers and of the budget.
+    max_abstentions : int or "auto", default="auto"
+        With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
+    classes : sequence, optional
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
+        budget estimates the number of records, and all else is planned by the estimate; with a given number
+        of teachers, nothing is estimated. For tables in memory and no groups,
+        with protects="examples".
+    n_jobs : int, optional
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other, or in batches.
+    verbose : bool, default=False
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+
+    Attributes
+    ----------
+    student_ : SoftStudent
+        Released. The fitted student.
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
+    n_teachers_ : int
+        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
+        released number of records.
+    n_asked_ : int
+        Public. The number of rows that were to be queried; for neighbors="add_remove" it may be a function of
+        the released number of records.
+    n_answered_ : int
+        Released. The number of these rows that were answered with all their scores.
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
+    public_seed_ : int
+        Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
+        teachers and of the student, and the rows that are queried.
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+
+    See Also
+    --------
+    SoftLabelAggregateClassifier : Private scores without a student.
+    KnowledgeTransferClassifier : A student trained on labels.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
+    where `protects` is "labels". One record is in one shard and changes one score in each histogram, or one
+    term of each sum. For one added or removed record: as for `SubsampleAggregateClassifier`, with scores
+    instead of votes.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** No bound for a general student. The bound on the error of its training scores is that of
+    `SoftLabelAggregateClassifier`.
+
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 5 to 8, combined.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from dplearn import PublicData, SoftLabelTransferClassifier
+    >>> X, y = make_classification(3000, random_state=0)
+    >>> model = SoftLabelTransferClassifier(epsilon=3.0, classes=[0, 1], random_state=0).fit(
+    ...     X[:2000], y[:2000], X_public=PublicData(X[2000:2500])
+    ... )
+    >>> model.score(X[2500:], y[2500:]) > 0.8
+    True
+    """
+
+    aggregation: str = "mean"
+    bin_width: float | str = "auto"
+
+    _asked = Scores
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the student's probabilities; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Any rows.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            In the order of `classes_`; each row sums to 1.
+        """
+        return self._probabilities(X)
+
+    def _more_params(self) -> dict[str, Any]:
+        n_bins_of(self.bin_width, 1)
+        check_scorer(self.estimator)
+        student = self.student
+        if isinstance(student, type) or not hasattr(student, "__sklearn_tags__") or not is_regressor(student):
+            check_classifier("student", student)
+        return {"student": student, "bin_width": self.bin_width}
+
+
+def _public_part(public: Mapping[str, Any]) -> Any:
+    """Return the public rows."""
+    if public.get("X_public") is None:
+        raise ValueError(
+            "X_public must be PublicData(rows) where protects='examples'; without public rows, use"
+            " SyntheticDataClassifier(estimator), or the weaker guarantee protects='labels', where all"
+            " features are public"
+        )
+    return public_rows(public["X_public"])

@@ -1,1 +1,0 @@
-"""Private tables: validation, encoding and row access."""

@@ -1,0 +1,254 @@
+"""Encoded tables: columns of codes, bits, 64 in a word, and matrices of numbers for linear models.
+
+The codes of a float, where any float is in the domain, take as much memory as the float. A learner that turns
+codes into a few cells reads them block by block, so that the cells are all that it adds to the table. Codes
+that are narrow next to the cells of the table are held.
+
+>>> from dplearn.domains import Bits, IntegerRange
+>>> packed_rows(np.array([[0.5, -1.0, 2.0]]), Product([Bits()] * 3), intercept=True).unpack().tolist()
+[[1, 0, 1, 1]]
+>>> design = DesignMatrix(Product([IntegerRange(0, 100), Bits()], ["age", "ill"]))
+>>> design.of(np.array([[25, 1], [100, 0]])).tolist()
+[[-0.5, 1.0], [1.0, 0.0]]
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+
+from dplearn.domains import Bits, Domain, DomainError, Floats, Product
+from dplearn.domains.base import Codes, smallest_uint
+from dplearn.domains.cells import is_frame
+from dplearn.kernels.gf2 import BitMatrix, pack
+from dplearn.kernels.rows import row_blocks
+from dplearn.table.features import read_features, read_rows
+from dplearn.table.table import Columns
+
+_CHECKED = 1 << 12  # rows at once
+_NARROW = 4  # held codes take at most this part of the memory of the table
+
+
+def encoded(X: Any, domain: Product) -> Columns:
+    """Return the codes of a table after all of its cells have been validated.
+
+    Wide codes of an array of numbers are `EncodedColumns`. Other cells take long to encode: their codes are
+    held.
+    """
+    if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb" or _are_narrow(domain, X.itemsize):
+        return Columns(domain.encode(X))
+    columns = EncodedColumns(X, domain)
+    valid = True
+    try:
+        for _ in columns.blocks(_CHECKED):
+            pass
+    except DomainError:
+        valid = False
+    # The error for the whole table names the first column with such a cell.
+    return columns if valid else Columns(domain.encode(X))
+
+
+def _are_narrow(domain: Product, bytes_of_cell: int) -> bool:
+    """Return whether the codes of a record take little memory next to its cells."""
+    codes = sum(smallest_uint(each.size).itemsize for each in domain.domains)
+    return bool(codes * _NARROW <= bytes_of_cell * len(domain))
+
+
+class EncodedColumns(Columns):
+    """The codes of a table of numbers, all in the domain, computed whenever they are read."""
+
+    def __init__(self, X: NDArray[Any], domain: Product):
+        self._X, self._domain = X, domain
+
+    @property
+    def columns(self) -> list[NDArray[Any]]:  # type: ignore[override]
+        """The columns."""
+        return self._domain.encode(self._X)
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
+        return type(self)(self._X[places], self._domain)
+
+
+_CELLS = 1 << 22  # cells of a table that are encoded at a time
+
+
+def read_bits(estimator: Any, X: Any, bits: Domain, *, reset: bool) -> Any:
+    """Return X in the form that `packed_rows` accepts; see `read_features`."""
+    if issparse(X):
+        return read_rows(estimator, X, reset=reset, sparse=True)
+    return read_features(estimator, X, domain=bits, reset=reset)
+
+
+def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bool = False) -> BitMatrix:
+    """Return the bits of a table from `read_bits`, with a last column of ones if `intercept`.
+
+    `nearest` replaces values outside the domain with the nearest inside, as predictions do; else they are
+    refused.
+    """
+    how = "nearest" if nearest else "encode"
+    n, d = X.shape
+    step = n if is_frame(X) else max(1, _CELLS // d)
+    blocks = []
+    for start in range(0, n, max(step, 1)):
+        part = X if is_frame(X) else X[start : start + step]
+        bits = _by_column(part, domain, how) if is_frame(X) else _by_row(_dense(part), domain, how)
+        ones = np.ones((len(bits), int(intercept)), dtype=np.uint8)
+        blocks.append(pack(np.hstack((bits, ones)) if intercept else bits).words)
+    return BitMatrix(np.concatenate(blocks), d + intercept)
+
+
+def _dense(part: Any) -> Any:
+    rows: Any = part  # issparse narrows to a type without its methods
+    return rows.toarray() if issparse(part) else rows
+
+
+def _by_row(part: NDArray[Any], domain: Product, how: str) -> NDArray[np.uint8]:
+    """Return the bits of all columns at once, encoded by their common domain, in row order."""
+    with suppress(DomainError):
+        return np.ascontiguousarray(getattr(domain.domains[0], how)(part))
+    return _by_column(part, domain, how)  # raises an error that names the column
+
+
+def _by_column(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:
+    return np.ascontiguousarray(np.array(getattr(domain, how)(part), dtype=np.uint8).T)
+
+
+_WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges magnitudes above 80,000
+
+
+@dataclass(frozen=True)
+class DesignMatrix:
+    """An encoding of the columns of a table as columns of numbers from -1 to 1.
+
+    Unordered values are one-hot encoded, with one column per value. Bounded numbers are scaled, the lowest to
+    -1 and the highest to 1. Bits are 0 or 1. Floats, which have no bounds, become arsinh(x) / 12 clipped to
+    -1..1; for large |x| that is about sign(x) log(2 |x|) / 12. If numbers may be missing, a missing one
+    becomes 0, and a further column is 1 for it and 0 for other numbers.
+    """
+
+    domain: Product
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The name of each column of numbers."""
+        names: list[str] = []
+        for name, domain in zip(self.domain.names, self.domain.domains, strict=True):
+            if domain.ordered:
+                names += [name, f"{name} is missing"] if _has_gaps(domain) else [name]
+            else:
+                names += [f"{name} {domain.describe_test(code)}" for code in range(domain.size)]
+        return tuple(names)
+
+    @property
+    def n_active(self) -> int:
+        """The greatest number of nonzero numbers in a row: one for each column of the table."""
+        return len(self.domain.domains)
+
+    @cached_property
+    def blocks(self) -> tuple[slice, ...]:
+        """The columns of numbers of each one-hot encoding: in each row exactly one of them is 1."""
+        placed = zip(self.domain.domains, self._places, strict=True)
+        return tuple(place for domain, place in placed if not domain.ordered and not isinstance(domain, Bits))
+
+    def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
+        """Return the matrix of a table, of shape (n, len(names)); a value outside its domain is an error.
+
+        `nearest` replaces such values with the nearest inside, as predictions do; unordered ones become
+        zeros.
+        """
+        return self.encoded(X, nearest=nearest).toarray()
+
+    def encoded(self, X: Any, *, nearest: bool = False) -> "EncodedMatrix":
+        """Return the matrix of a table, held as the codes of its columns; parameters as for `of`."""
+        return EncodedMatrix(self, self.domain.nearest(X) if nearest else self.domain.encode(X))
+
+    @cached_property
+    def _places(self) -> tuple[slice, ...]:
+        """The columns of numbers of each column of the table."""
+        widths = [1 + _has_gaps(each) if each.ordered else each.size for each in self.domain.domains]
+        return tuple(slice(end - width, end) for width, end in zip(widths, accumulate(widths), strict=True))
+
+
+class EncodedMatrix(Columns):
+    """The matrix of a table, held as the codes of its columns, which take less memory than its numbers.
+
+    Like a sparse matrix it has a `shape`, rows by slices or row numbers, and `toarray()`.
+    """
+
+    def __init__(self, design: DesignMatrix, columns: Sequence[NDArray[Any]]):
+        super().__init__(columns)
+        self.design = design
+
+    def __getitem__(self, places: Any) -> "EncodedMatrix":
+        return EncodedMatrix(self.design, [column[places] for column in self.columns])
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The shape of the matrix."""
+        return len(self), len(self.design.names)
+
+    def toarray(self) -> NDArray[np.float64]:
+        """Return the matrix."""
+        matrix = np.empty(self.shape)
+        for block in row_blocks(*self.shape):
+            for domain, place, codes in zip(
+                self.design.domain.domains, self.design._places, self.columns, strict=True
+            ):
+                matrix[block, place] = _numbers(domain, codes[block])
+        return matrix
+
+
+def plain_matrix(X: Any) -> Any:
+    """Return a table, which must hold finite numbers, as a matrix of floats; a sparse one as a CSR matrix."""
+    if issparse(X) or (isinstance(X, np.ndarray) and X.dtype.kind in "iufb"):
+        table = _floats(X)
+        if not np.isfinite(table.data if issparse(X) else table).all():
+            raise DomainError("X must hold finite numbers")
+        return table
+    floats = Floats()
+    columns = Product([floats] * X.shape[1]).encode(X)
+    return np.stack([floats.decode(column) for column in columns], axis=1)
+
+
+def _floats(X: Any) -> Any:
+    """Return a table as floats, which may be infinite; numbers at one place of a sparse matrix are added."""
+    table = X.astype(np.float64, copy=False)
+    if issparse(X) and not table.has_canonical_format:
+        table = table.copy()
+        table.sum_duplicates()
+    return table
+
+
+def _has_gaps(domain: Domain) -> bool:
+    return domain.ordered and domain.accepts_missing
+
+
+def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
+    """Return the columns of numbers that encode one column of codes."""
+    if isinstance(domain, Bits):
+        return np.asarray(codes[:, None], dtype=np.float64)
+    if not domain.ordered:
+        return np.asarray(codes[:, None] == np.arange(domain.size), dtype=np.float64)
+    flat = _scaled(domain, codes)
+    if not _has_gaps(domain):
+        return flat[:, None]
+    gaps = codes == 0
+    return np.column_stack([np.where(gaps, 0.0, flat), gaps])
+
+
+def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:
+    """Return numbers from -1 to 1; the result for a missing number is arbitrary."""
+    if isinstance(domain, Floats):
+        return (np.arcsinh(domain.decode(codes)) / _WIDE).clip(-1.0, 1.0)
+    first = int(_has_gaps(domain))  # the code of the least number; the code 0 of a missing one may underflow
+    # Codes may be Python integers of any size; the quotient of two is a float.
+    return np.asarray(2 * ((codes - first) / max(domain.size - 1 - first, 1)) - 1, dtype=np.float64)

@@ -1,0 +1,354 @@
+"""Passes over the parts of a table: each part is the input of one task, here or in the workers of a cluster.
+
+Tasks make no draw: a part may be read again, for example if a worker of a cluster is lost, and then has the
+same value. Their errors are results, since a cluster would log an error, and code of others that reads parts
+might show a value in one. All parts have the same types, and in each pass the same records.
+
+>>> parts = InTurn(lambda: [([31, 42], "no"), ([57], "yes")])
+>>> parts.total(lambda number: Task(lambda X, y: [sum(X)])).found()
+[130]
+"""
+
+import hashlib
+import pickle
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
+from typing import Any, Self, TextIO, TypeVar
+from zlib import crc32
+
+import numpy as np
+from scipy.sparse import issparse
+
+from dplearn.domains.cells import frame_column, is_frame
+from dplearn.kernels.float_errors import float_errors_ignored
+
+Function = Callable[[Any, Any], Any]  # of X and y of a part
+
+
+class PartsChangedError(RuntimeError):
+    """Raised if there are other parts, or parts of other lengths or records, than in the first pass."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "X must have the same parts each time it is read, but their records, their number or their"
+            " lengths have changed; read them in a fixed order, without shuffling or sampling, from a table"
+            " that is not written to meanwhile"
+        )
+
+    def __reduce__(self) -> Any:  # a worker of a cluster returns it
+        return type(self), ()
+
+
+class PartsUnreadableError(RuntimeError):
+    """Raised if code that reads the parts raises an error, whose text and type might show a value."""
+
+
+_UNREADABLE = (
+    "X must have parts that can be read, but their reader raised an error, which is not shown, since it might"
+    " show a value; to see it, read all parts once without dplearn, by frame.compute() for Dask, or by a loop"
+    " over the parts. A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)"
+)
+#: Errors about names, modules and files, which keep their type.
+_PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundError, PermissionError)
+
+
+def unreadable(error: BaseException) -> Exception:
+    """Return the error that is raised instead of one of code of others that reads parts.
+
+    It depends only on whether that one is about names, modules or files.
+    """
+    return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
+
+
+def without_text(read: Callable[[], Any]) -> Any:
+    """Return the result of code of others that reads parts; its error is raised as `unreadable`."""
+    try:
+        return read()
+    except (KeyboardInterrupt, SystemExit) as stop:
+        found: BaseException = type(stop)()  # a new one: that of the reader may quote a value
+    except BaseException as error:  # compiled readers raise errors that are no `Exception`
+        found = unreadable(error)
+    raise found
+
+
+@dataclass(frozen=True)
+class Task:
+    """A function of one part, as a task that raises no error.
+
+    An error would make a cluster log its text, and in some versions the arguments of the task: the part.
+    """
+
+    function: Function
+
+    def __call__(self, X: Any, y: Any) -> "Result":
+        """Return the value for a part, or the error that the function raised."""
+        with float_errors_ignored():  # in the threads and processes of a cluster too
+            try:
+                return Result(self.function(X, y))
+            except Exception as error:
+                return Result(error=_without_variables(error))
+
+
+@dataclass(frozen=True, repr=False)
+class Result:
+    """The value of a task, or its error."""
+
+    value: Any = None
+    error: Exception | None = None
+
+    def found(self) -> Any:
+        """Return the value, or raise the error."""
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+def sum_of_two(first: Result, second: Result) -> Result:
+    """Return the sum of two results whose values are lists of equal lengths, or None; an error prevails."""
+    for result in (first, second):
+        if result.error is not None:
+            return result
+    if first.value is None or second.value is None:
+        return second if first.value is None else first
+    return Result([mine + other for mine, other in zip(first.value, second.value, strict=True)])
+
+
+def _without_variables(error: Exception) -> Exception:
+    """Return an error without notes and tracebacks, in which variables hold private values."""
+    error.__cause__ = error.__context__ = None
+    vars(error).pop("__notes__", None)
+    return error.with_traceback(None)
+
+
+class Parts(ABC):
+    """The parts of a table, each of which can be read again."""
+
+    @abstractmethod
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part, in their order, from 0."""
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results of a task for each part; a cluster adds them where they are."""
+        total = Result()
+        for result in self.run(task_of):
+            total = sum_of_two(total, result)
+            if total.error is not None:
+                break
+        return total
+
+
+class InTurn(Parts):
+    """Parts that this process reads one after another: pairs of X and y, the same ones at each call."""
+
+    def __init__(self, parts: Callable[[], Iterable[tuple[Any, Any]]]):
+        self._parts = parts
+        self._n_parts: int | None = None  # known after the first pass
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part."""
+        n_parts = 0
+        for X, y in with_progress(self._parts(), self._n_parts):
+            yield task_of(n_parts)(X, y)
+            n_parts += 1
+        self._n_parts = n_parts
+
+
+Part = TypeVar("Part")
+
+
+class PassProgress:
+    """A context in which fits and releases on tables in parts show a progress bar.
+
+    The bar shows the number of the current pass over the table, and the number of parts that this pass has
+    read. It is drawn by tqdm if that is installed, else it is a line of text. For a Dask collection it shows
+    passes only. Dask itself shows the parts of a pass (`dask.diagnostics.ProgressBar`, or the dashboard of a
+    cluster).
+
+    Parameters
+    ----------
+    file : file, optional
+        Where the bar is written; standard error by default.
+
+    Notes
+    -----
+    The number of parts is public. The number of passes is a function of public numbers and of released
+    values, except that quantiles and learned schemas may need a few passes more or less, depending on how
+    many records are near a wanted rank. Such a number of passes, and the times that tqdm shows, depend on
+    private records, and the guarantee does not cover them: show the bar only to people who may see the data.
+
+    Examples
+    --------
+    >>> import io
+    >>> import numpy as np
+    >>> from dplearn.releases import median
+    >>> months = [np.arange(400.0), np.arange(600.0)]
+    >>> with PassProgress(file=io.StringIO()):  # PassProgress() writes to standard error
+    ...     found = median(lambda: months, epsilon=1)
+    """
+
+    def __init__(self, file: TextIO | None = None):
+        self._file, self._passes = file, 0
+        self._tokens: list[Token[PassProgress | None]] = []
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_SHOWN.set(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _SHOWN.reset(self._tokens.pop())
+
+    def over(self, parts: Iterable[Part], n_parts: int | None) -> Iterator[Part]:
+        """Yield the parts of one pass, and show how many of them have been read."""
+        self._passes += 1
+        bar: Any = None
+        # A file that cannot be written must not end a fit that has been charged.
+        with suppress(Exception):
+            bar = _bar_of()(desc=f"pass {self._passes}", total=n_parts, unit=" parts", file=self._file)
+        try:
+            for part in parts:
+                yield part
+                with suppress(Exception):
+                    bar.update()
+        finally:
+            with suppress(Exception):
+                bar.close()
+
+
+_SHOWN: ContextVar[PassProgress | None] = ContextVar("shown", default=None)
+
+
+def with_progress(parts: Iterable[Part], n_parts: int | None = None) -> Iterator[Part]:
+    """Yield the parts of one pass; within a `PassProgress`, they are counted on its bar."""
+    shown = _SHOWN.get()
+    return iter(parts) if shown is None else shown.over(parts, n_parts)
+
+
+def _bar_of() -> Callable[..., Any]:
+    """Return the class of bars: that of tqdm, if it is installed."""
+    try:
+        bar: Callable[..., Any] = import_module("tqdm.auto").tqdm
+    except ImportError:
+        return _Line
+    return bar
+
+
+class _Line:
+    """A bar as a line of text, with the methods of tqdm's that are used."""
+
+    def __init__(self, desc: str, total: int | None, unit: str, file: TextIO | None):
+        self._begin, self._end, self._n = f"\r{desc}: ", unit if total is None else f"/{total}{unit}", 0
+        self._file = sys.stderr if file is None else file
+        self._write()
+
+    def update(self) -> None:
+        """Count one part."""
+        self._n += 1
+        self._write()
+
+    def close(self) -> None:
+        """End the line."""
+        self._file.write("\n")
+        self._file.flush()
+
+    def _write(self) -> None:
+        self._file.write(f"{self._begin}{self._n}{self._end}")
+        self._file.flush()
+
+
+@dataclass(frozen=True)
+class PartTypes:
+    """What a part shows without its values.
+
+    The shape is that of one record: (d,) in a table of d columns, () in a single column.
+    """
+
+    library: str
+    shape: tuple[int, ...]
+    names: tuple[Any, ...] | None
+    types: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, part: Any) -> "PartTypes":
+        """Return the types of a data frame, an array, a series or a list."""
+        shape = tuple(getattr(part, "shape", (0,))[1:])
+        library = type(part).__module__.partition(".")[0]
+        if is_frame(part):
+            return cls(library, shape, tuple(part.columns), tuple(part.dtypes))
+        return cls(library, shape, None, (getattr(part, "dtype", type(part).__name__),))
+
+    def check_same(self, other: "PartTypes", name: str = "X", *, categories: bool = False) -> None:
+        """Refuse another part with other columns, or other types of columns; no value is read.
+
+        `categories` are those of categorical columns: whether they must be the same too.
+        """
+        if self.library != other.library:
+            raise TypeError(
+                f"{name} must have parts of one library, got parts of {self.library} and of {other.library}"
+            )
+        if (self.shape, self.names) != (other.shape, other.names):
+            raise ValueError(f"{name} must have the same columns in each part, but {self._unlike(other)}")
+        for place, (mine, theirs) in enumerate(zip(self.types, other.types, strict=True)):
+            column = "" if self.names is None else f" of column {self.names[place]!r}"
+            if categories and str(mine) == str(theirs) and mine != theirs:
+                raise TypeError(
+                    f"{name} must have the same categories in each part, but those{column} differ; make each"
+                    " part's by the same pandas.CategoricalDtype([...]), or read the column as text"
+                )
+            if str(mine) != str(theirs):
+                raise TypeError(
+                    f"{name} must have the same types in each part, but the type{column} is"
+                    f" {_without_values(mine)} in one and {_without_values(theirs)} in another; declare types"
+                    " where parts are read, such as read_csv(..., dtype=...)"
+                )
+
+    def _unlike(self, other: "PartTypes") -> str:
+        """Return how the columns of another part differ."""
+        if self.names is None or other.names is None:
+            return f"a record has the shape {self.shape} in one and {other.shape} in another"
+        missing = [
+            each for each in (*self.names, *other.names) if (each in self.names) != (each in other.names)
+        ]
+        if missing:
+            return f"{missing[0]!r} is not in all of them"
+        return "their order differs; select them by name where parts are read, such as part[names]"
+
+
+def _without_values(kind: Any) -> str:
+    """Return the text of a type; an Enum's without its values."""
+    text = str(kind)
+    return text.partition("(")[0] if text.startswith("Enum(") else text
+
+
+_NARROW = {"g": "d", "G": "D"}  # long types have padding, whose bits are arbitrary
+
+
+def digest_of(records: Any) -> bytes:
+    """Return a digest of records, equal for equal records in every process, unless a cell is a set."""
+    pickled = BytesIO()
+    pickler = _Pickler(pickled, 5)
+    pickler.fast = True  # without a memo, which depends on whether equal cells are one object
+    with suppress(Exception):  # records with a cell that cannot be pickled are taken as equal
+        pickler.dump(records)
+    return hashlib.blake2b(pickled.getvalue(), digest_size=16).digest()
+
+
+class _Pickler(pickle.Pickler):
+    """Pickles tables as lists of their columns, in any layout, and arrays of numbers as their CRC-32."""
+
+    def reducer_override(self, part: Any) -> Any:
+        if is_frame(part):
+            return list, tuple(frame_column(part, place) for place in range(part.shape[1]))
+        if issparse(part):
+            rows: Any = part.tocsr()  # type: ignore[attr-defined]
+            return list, (rows.indptr, rows.indices, rows.data)
+        if type(part) is not np.ndarray or part.dtype.hasobject:
+            return NotImplemented
+        plain = part.astype(_NARROW.get(part.dtype.char, part.dtype), copy=False)
+        data: Any = np.ascontiguousarray(plain).reshape(-1).view(np.uint8)
+        return list, (part.dtype.str, part.shape, crc32(data))

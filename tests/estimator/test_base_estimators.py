@@ -1,0 +1,296 @@
+"""A base estimator has seeds of its own and prints nothing; one that would charge a ledger is refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from dplearn import ExponentialMechanismClassifier, SubsampleAggregateClassifier
+from dplearn.estimator.base_models import Seeded, quiet
+from dplearn.learners.votes.standard import standard_estimator
+from dplearn.learners.votes.teachers import check_teachable, train_teachers
+from dplearn.privacy import PrivacyLedger
+
+LEDGER = PrivacyLedger(1.0, 1e-6)
+CHARGED = ExponentialMechanismClassifier(ledger=LEDGER)
+
+
+class Slotted:
+    """Holds a learner in a slot."""
+
+    __slots__ = ("model",)
+
+    def __init__(self, model):
+        self.model = model
+
+    def fitted(self, X):
+        return self.model.fit(X, X[:, 0]).predict(X)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        CHARGED,
+        make_pipeline(CHARGED),
+        BaggingClassifier(CHARGED),
+        VotingClassifier([("a", LogisticRegression()), ("b", CHARGED)]),
+        GridSearchCV(ExponentialMechanismClassifier(), {"ledger": [None, LEDGER]}),
+        GridSearchCV(make_pipeline(None), [{"steps": [[("a", CHARGED)]]}]),
+        make_pipeline(FunctionTransformer(lambda X: CHARGED.fit(X, X[:, 0]).predict(X)), GaussianNB()),
+        make_pipeline(FunctionTransformer(Slotted(CHARGED).fitted), GaussianNB()),
+    ],
+)
+def test_an_estimator_with_a_ledger_is_refused_before_the_first_shard(estimator):
+    shards = [np.array([], dtype=int)]
+    for refuse in (
+        check_teachable,
+        lambda each: train_teachers(each, np.zeros((0, 1)), [], shards, seeds=[0]),
+    ):
+        with pytest.raises(ValueError, match="estimator must have no ledger"):
+            refuse(estimator)
+
+
+def test_an_estimator_without_a_ledger_is_not_refused():
+    check_teachable(make_pipeline(ExponentialMechanismClassifier()))
+    check_teachable(GridSearchCV(LogisticRegression(), {"C": np.array([1.0, 2.0])}))
+
+
+def test_an_estimator_that_cannot_be_cloned_is_refused():
+    with pytest.raises(TypeError, match="Cannot clone object"):
+        check_teachable(object())
+
+
+def test_no_part_of_a_quiet_estimator_is_verbose():
+    loud = make_pipeline(BaggingClassifier(MLPClassifier(verbose=True), verbose=3), verbose=True)
+    parameters = quiet(loud).get_params()
+    given = {name: value for name, value in parameters.items() if name.rpartition("__")[2] == "verbose"}
+    assert given == {
+        "verbose": False,
+        "baggingclassifier__verbose": 0,
+        "baggingclassifier__estimator__verbose": False,
+    }
+    assert type(given["verbose"]) is bool  # a pipeline takes no integer
+    assert loud.verbose is True
+
+
+@pytest.mark.parametrize("verbose", [-1, 0, None, "auto"])
+def test_a_verbose_that_is_no_positive_number_stays(verbose):
+    assert quiet(LogisticRegression(verbose=verbose)).verbose == verbose
+
+
+def test_every_open_random_state_is_settled_by_the_seed():
+    pipeline = make_pipeline(StandardScaler(), BaggingClassifier(DecisionTreeClassifier()))
+    first, again, other = (Seeded(pipeline).clone(seed).get_params() for seed in (1, 1, 2))
+    names = [name for name in first if name.endswith("random_state")]
+    assert names == ["baggingclassifier__estimator__random_state", "baggingclassifier__random_state"]
+    assert len({params[name] for params in (first, other) for name in names}) == 4
+    assert all(first[name] == again[name] for name in names)
+    assert all(value is None for name, value in pipeline.get_params().items() if name in names)
+
+
+def test_a_random_state_that_was_given_stays():
+    assert Seeded(RandomForestClassifier(random_state=3)).clone(1).random_state == 3
+
+
+def test_a_splitter_draws_from_no_shared_generator_either():
+    search = GridSearchCV(DecisionTreeClassifier(), {}, cv=KFold(2, shuffle=True))
+    seeded = Seeded(search).clone(1)
+    assert isinstance(seeded.cv.random_state, int)
+    assert search.cv.random_state is None
+    assert seeded.cv.random_state != Seeded(search).clone(2).cv.random_state
+
+
+def test_an_estimator_that_changes_later_changes_no_clone():
+    forest = RandomForestClassifier(5)
+    base_estimators = Seeded(forest)
+    forest.set_params(n_estimators=7, random_state=1)
+    assert base_estimators.clone(1).n_estimators == 5
+    assert base_estimators.clone(1).random_state not in (None, 1)
+
+
+def test_a_fitted_ensemble_is_no_teacher():
+    X, y = np.arange(40.0)[:, None], np.arange(40) % 2
+    ensemble = SubsampleAggregateClassifier(GaussianNB(), n_teachers=4, epsilon=100.0, max_queries=5)
+    frozen = FrozenEstimator(ensemble.fit(X, y))
+    for each in (frozen, make_pipeline(frozen)):
+        with pytest.raises(ValueError, match="estimator must hold no fitted ensemble"):
+            check_teachable(each)
+    check_teachable(ensemble)  # a clone of which is not fitted
+
+
+# Default estimators
+
+# Public. Each column determines the label; only the types of columns differ.
+Y = np.arange(60) % 2
+NUMBER = np.where(Y == 1, 3.0, -3.0) + np.linspace(-1, 1, 60)
+TEXT = np.where(Y == 1, "clerk", "smith")
+NOTHING = np.zeros(60)
+NO_TEXT = [None, *TEXT[1:].tolist()]
+
+
+def learned(X, y=Y):
+    return standard_estimator(X, C=10).fit(X, y)
+
+
+# Without names
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        np.asarray,
+        lambda X: X.astype(np.float32),
+        lambda X: (1000 * X).astype(int),
+        lambda X: X > 0,
+        csr_matrix,
+        csr_array,
+        lambda X: csr_matrix(X > 0),
+    ],
+    ids=["float64", "float32", "int", "bool", "csr_matrix", "csr_array", "sparse bool"],
+)
+def test_arrays_and_sparse_tables_of_every_numeric_type_are_learned(kind):
+    X = kind(np.column_stack([NUMBER, NOTHING]))
+    assert learned(X).score(X, Y) == 1
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix])
+def test_gaps_are_filled_and_a_column_that_is_all_gaps_stays_a_column(kind):
+    X = np.column_stack([NUMBER, np.full(60, np.nan)])
+    X[::7, 0] = np.nan
+    model = learned(kind(X))
+    assert model.score(kind(X), Y) > 0.8
+    assert model[-1].n_features_in_ == 2
+    X[:, 1] = 1e6  # which that teacher has never seen
+    assert model.score(kind(X), Y) > 0.8
+
+
+def test_scale_does_not_matter():
+    X = np.column_stack([NUMBER, NOTHING])
+    assert np.allclose(learned(X).predict_proba(X), learned(X * 1e6).predict_proba(X * 1e6), atol=1e-6)
+
+
+def test_a_sparse_table_stays_sparse():
+    X = csr_matrix(np.column_stack([NUMBER, NOTHING]))
+    before_model = learned(X)[:-1].transform(X)
+    assert hasattr(before_model, "toarray")
+    assert np.allclose(before_model.toarray(), learned(X.toarray())[:-1].transform(X.toarray()))
+
+
+# Frames
+
+PANDAS = {
+    "float": NUMBER,
+    "float32": NUMBER.astype(np.float32),
+    "bool": Y == 1,
+    "boolean": pd.array([None, *(Y[1:] == 1)], dtype="boolean"),
+    "Int64": pd.array([None, *Y[1:]], dtype="Int64"),
+    "object": TEXT.astype(object),
+    "object with gaps": pd.Series(NO_TEXT, dtype=object),
+    "string": pd.array(TEXT, dtype="string"),
+    "category": pd.Categorical(TEXT),
+    "category with gaps": pd.Categorical(NO_TEXT),
+    "category of numbers": pd.Categorical(Y * 5),
+    "datetime": pd.to_datetime(Y, unit="D"),
+}
+POLARS = {
+    "float": pl.Series(NUMBER),
+    "int with gaps": pl.Series([None, *Y[1:].tolist()]),
+    "bool": pl.Series(Y == 1),
+    "bool with gaps": pl.Series([None, *(Y[1:] == 1).tolist()]),
+    "string": pl.Series(TEXT),
+    "string with gaps": pl.Series(NO_TEXT),
+    "categorical": pl.Series(TEXT, dtype=pl.Categorical),
+    "enum": pl.Series(TEXT, dtype=pl.Enum(["clerk", "smith", "farmer"])),
+    "date": pl.Series(pd.to_datetime(Y, unit="D").to_numpy()),
+}
+FRAMES = [(pd.DataFrame, name, column) for name, column in PANDAS.items()]
+FRAMES += [(pl.DataFrame, name, column) for name, column in POLARS.items()]
+
+
+@pytest.mark.parametrize(
+    ("frame", "name", "column"), FRAMES, ids=[f"{f.__module__.split('.')[0]} {name}" for f, name, _ in FRAMES]
+)
+@pytest.mark.parametrize("alone", [True, False])
+def test_columns_of_every_kind_are_learned_alone_and_beside_a_number(frame, name, column, alone):
+    X = frame({"c": column} if alone else {"n": NOTHING, "c": column})
+    assert learned(X).score(X, Y) > 0.95
+
+
+def test_strings_with_gaps_in_pandas_are_learned_too():
+    X = pd.DataFrame({"c": pd.array(NO_TEXT, dtype="string")})
+    assert learned(X).score(X, Y) > 0.95
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_categories_that_were_not_learned_count_as_none(frame):
+    X = frame({"c": TEXT, "n": NUMBER})
+    model = learned(X)
+    unseen = frame({"c": ["farmer"] * 60, "n": NUMBER})
+    assert model.score(unseen, Y) == 1  # by the number alone
+    encoded = model[0].transform(unseen)
+    assert not np.asarray(encoded.toarray() if hasattr(encoded, "toarray") else encoded)[:, :2].any()
+
+
+@pytest.mark.parametrize(
+    "gaps", [np.full(60, np.nan), np.array([None] * 60, dtype=object)], ids=["nan", "None"]
+)
+def test_a_column_that_is_all_gaps_does_no_harm_in_pandas(gaps):
+    X = pd.DataFrame({"gaps": gaps, "n": NUMBER, "c": TEXT})
+    assert learned(X).score(X, Y) == 1
+
+
+@pytest.mark.parametrize("kind", [pl.Float64, pl.Int32, pl.String, pl.Null, pl.Boolean])
+def test_a_column_that_is_all_gaps_does_no_harm_in_polars(kind):
+    X = pl.DataFrame({"gaps": pl.Series([None] * 60, dtype=kind), "n": NUMBER, "c": TEXT})
+    assert learned(X).score(X, Y) == 1
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("kind", [float, int])
+def test_numbers_in_a_frame_are_learned_as_numbers_which_no_record_had(frame, kind):
+    X, other = (frame({"n": (1000 * numbers).astype(kind)}) for numbers in (NUMBER, NUMBER + 0.5))
+    assert learned(X).score(other, Y) == 1
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_are_found_by_name_wherever_they_stand(frame):
+    X = frame({"c": TEXT, "n": NOTHING})
+    other = frame({"n": NOTHING, "c": TEXT})
+    assert learned(X).score(other[["c", "n"]], Y) == 1
+
+
+@pytest.mark.parametrize(
+    "names", [("c", "n"), (0, 1), (1, 0), (0, 7)], ids=["texts", "places", "swapped", "one is missing"]
+)
+def test_columns_named_by_numbers_are_taken_by_name_and_not_by_place(names):
+    X = pd.DataFrame(dict(zip(names, (TEXT, NOTHING), strict=True)))
+    assert learned(X).score(X, Y) == 1
+
+
+# Only types are looked at
+
+
+def test_the_same_estimator_is_made_for_all_rows_of_a_kind():
+    X = pd.DataFrame({"c": TEXT, "n": NUMBER})
+    for other in (X[:0], X[:1], X[::-1], X.assign(n=np.nan, c=None).astype(X.dtypes)):
+        assert repr(standard_estimator(other, C=10)) == repr(standard_estimator(X, C=10))
+    assert repr(standard_estimator(NUMBER[:, None], C=1)) == repr(standard_estimator(csr_matrix((1, 9)), C=1))
+
+
+def test_it_is_unfitted_and_can_be_cloned_and_its_strength_is_the_given_one():
+    X = pd.DataFrame({"c": TEXT, "n": NUMBER})
+    model = standard_estimator(X, C=0.25)
+    assert not hasattr(model[-1], "coef_")
+    assert clone(model)[-1].C == 0.25
+    assert clone(model).fit(X, Y).score(X, Y) == 1

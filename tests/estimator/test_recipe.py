@@ -1,0 +1,161 @@
+"""The recipe of a fit: what it holds, and the order in which its methods run."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import clone
+
+from dplearn.chance import SeededDice
+from dplearn.domains import Categories, DomainError, IntegerRange, Product
+from dplearn.estimator.recipe import Public, cost_of_fit, planned_columns, planned_table
+from dplearn.fit import execute
+from dplearn.kernels.gf2 import pack
+from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
+from dplearn.learners.parity.parity import Equations
+from dplearn.learners.rules.generic import RuleFit
+from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.held import held_by
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.table import Columns, LabelledRows, count_of, taken
+from tests.changed import changed_recipe
+from tests.laws.conftest import PREDICTORS, TRANSFORMERS
+
+PRIVATE = [each for each in (*PREDICTORS, *TRANSFORMERS) if hasattr(each, "_recipe")]
+X, Y = np.arange(20)[:, None] % 10, np.arange(20) % 2
+
+
+def learner(**parameters):
+    return ExponentialMechanismClassifier(domain=IntegerRange(0, 9), classes=[0, 1], **parameters)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    list(
+        dict.fromkeys(each for each in map(type, PRIVATE) if "max_rows_per_group" in each._get_param_names())
+    ),
+)
+def test_the_greatest_number_of_rows_is_checked_and_one_in_the_local_model(kind):
+    def rows(**given):
+        return kind(**given)._recipe(reproducible=False).group_rows
+
+    given = {"target_range": (0, 1)} if "target_range" in kind._get_param_names() else {}
+    given |= {"domain": IntegerRange(0, 9)}
+    assert rows(max_rows_per_group=7, **given) == 7
+    if "trust_model" in kind._get_param_names():
+        assert rows(max_rows_per_group=7, trust_model="local", **given) is None
+    for wrong in (0, MOST_ROWS + 1, 2.5, "all"):
+        with pytest.raises((TypeError, ValueError), match="max_rows_per_group must be"):
+            rows(max_rows_per_group=wrong, **given)
+
+
+def test_parameters_do_not_change():
+    recipe = learner(method="exponential")._recipe(reproducible=False)
+    with pytest.raises(AttributeError, match="do not change, got 'method'"):
+        recipe.method = "permute_and_flip"
+    with pytest.raises(AttributeError, match="no attribute 'x'"):
+        _ = recipe.x
+    other = recipe.given(method="permute_and_flip")
+    assert (recipe.method, other.method) == ("exponential", "permute_and_flip")
+
+
+@pytest.mark.parametrize("each", PRIVATE, ids=repr)
+def test_no_parameter_hides_a_method_and_no_estimator_or_ledger_is_held(each):
+    given = clone(each).set_params(ledger=PrivacyLedger(1))
+    recipe = given._recipe(reproducible=False)
+    assert not [name for name in vars(recipe) if callable(getattr(type(recipe), name, None))]
+    held = list(held_by(recipe))
+    assert not [one for one in held if one is given]
+    assert not [one for one in held if isinstance(one, PrivacyLedger)]
+
+
+def test_the_number_of_labels_is_that_of_the_classes():
+    assert Public(5, 2, classes=np.array(["a", "b", "c"])).n_labels == 3
+    assert Public(5, 2, n_labels=4).n_labels == 4
+
+
+def test_declared_sizes_take_precedence_in_a_planned_table():
+    pair = Product([IntegerRange(0, 9), Categories(["a", "b"])])
+    declared = SimpleNamespace(declared=pair, classes=["a", "b", "c"])
+    assert planned_columns(declared, 7, n_features=None) == Public(7, 2)
+    assert planned_table(declared, 7, n_features=5, n_labels=9) == Public(7, 2, 3)
+    free = SimpleNamespace(declared=None, classes=None)
+    assert planned_columns(free, 7, n_features=5) == Public(7, 5)
+    assert planned_table(free, 7, n_features=5, n_labels=9) == Public(7, 5, 9)
+    with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
+        planned_columns(free, 7, n_features=None)
+    with pytest.raises(ValueError, match="n_labels must be given, since classes does not determine it"):
+        planned_table(free, 7, n_features=5, n_labels=None)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        np.arange(6),
+        Columns([np.arange(6), np.arange(6) * 2]),
+        LabelledRows(Columns([np.arange(6)]), np.arange(6)),
+        LabelledRows(csr_matrix(np.eye(6)), np.arange(6)),
+        Equations(pack(np.eye(6, dtype=np.uint8)), np.zeros((6, 1), np.uint8)),
+    ],
+    ids=lambda rows: type(rows).__name__,
+)
+def test_records_are_taken_at_their_places(rows):
+    assert count_of(taken(rows, np.array([4, 4, 1]))) == 3
+
+
+def test_a_table_has_n_samples_rows():
+    def shorter(own):
+        return lambda self, X, y, reader: (own(self, X, y, reader)[0], np.arange(len(X) + 1))
+
+    recipe = changed_recipe(learner()._recipe(reproducible=False), encoded=shorter)
+    with pytest.raises(AssertionError):
+        recipe.read(X, Y)
+
+
+def test_the_charge_comes_before_anything_is_summarised(monkeypatch):
+    seen = []
+
+    def given(kind, name):
+        own = getattr(kind, name)
+
+        def run(self, *arguments, **options):
+            seen.append(name)
+            return own(self, *arguments, **options)
+
+        monkeypatch.setattr(kind, name, run)
+
+    def opened(*arguments, **options):
+        seen.append("opened")
+        charge = open_account(*arguments, **options)
+        return lambda guarantee: (seen.append("charge"), charge(guarantee))
+
+    for name in ("_recipe", "_publish"):
+        given(ExponentialMechanismClassifier, name)
+    for name in ("cost_of", "chosen", "encoded", "known", "plan", "try_out", "summarize", "run"):
+        given(RuleFit, name)
+    monkeypatch.setattr(execute, "open_account", opened)
+    learner().fit(X, Y)
+    before = ["_recipe", "cost_of", "opened", "chosen", "encoded", "known", "plan", "try_out"]
+    assert seen == [*before, "charge", "summarize", "run", "_publish"]
+
+
+def test_begin_draws_nothing_and_refuses_values_outside_the_domain():
+    model = learner()
+    ready = execute.begin(model._recipe(reproducible=False), X, Y)
+    with pytest.raises(DomainError, match="outside the declared domain"):
+        execute.begin(model._recipe(reproducible=False), X + 5, Y)
+    model._take(ready.done(SeededDice(0)))
+    assert model.guarantee_ == ready.plan.guarantee == learner().plan(20, n_features=1).guarantee
+
+
+def test_the_cost_follows_from_parameters_or_shapes_without_a_fit():
+    assert cost_of_fit(learner(epsilon=2)) == ApproxDP(2)
+    assert cost_of_fit(learner(epsilon=-1)) is None
+    assert cost_of_fit(learner(random_state=0)) == ApproxDP(1, reproducible=True)
+    stable = ParityClassifier(method="stable", delta=1e-6)
+    assert cost_of_fit(stable) is None
+    assert cost_of_fit(stable, np.zeros((500, 3)), Y) == ApproxDP(1, "1e-6")
+    sampled = SecretSampleClassifier(learner(), sample_size=10)
+    assert cost_of_fit(sampled) is None
+    assert cost_of_fit(sampled, np.zeros((100, 1)), Y).epsilon < 1

@@ -1,0 +1,385 @@
+"""Linear systems over GF(2), against elimination bit by bit and, where all can be listed, by brute force."""
+
+from collections import Counter
+from functools import cache
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.kernels import gf2, gf2_matrices
+from dplearn.kernels.gf2 import (
+    BitMatrix,
+    Elimination,
+    nullspace,
+    only_solution,
+    pack,
+    rank,
+    rref,
+    solve,
+    uniform_solution,
+)
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
+SIZES = (0, 1, 2, 3, 7, 63, 64, 65, 127, 128, 129, 200)
+KINDS = ("uniform", "low rank", "sparse", "few distinct rows", "sorted", "columns of zeros")
+
+
+def reduced_by_definition(A):
+    """Return the nonzero rows of the reduced row echelon form, and its pivots, one column after the other."""
+    A, pivots = np.array(A, dtype=np.uint8), []
+    for column in range(A.shape[1]):
+        found = np.flatnonzero(A[len(pivots) :, column])
+        if len(found):
+            here = len(pivots)
+            A[[here, here + found[0]]] = A[[here + found[0], here]]
+            others = A[:, column] == 1
+            others[here] = False
+            A[others] ^= A[here]
+            pivots.append(column)
+    return A[: len(pivots)], pivots
+
+
+def system(n, d, kind, generator):
+    """Return a matrix of bits."""
+    A = generator.integers(0, 2, (n, d)).astype(np.uint8)
+    if kind == "low rank":
+        inner = generator.integers(0, min(n, d) + 1)
+        A = (generator.integers(0, 2, (n, inner)) @ generator.integers(0, 2, (inner, d)) % 2).astype(np.uint8)
+    if kind == "sparse":
+        A = (generator.random((n, d)) < 2 / max(d, 1)).astype(np.uint8)
+    if kind == "few distinct rows" and n:
+        A = A[np.minimum(generator.geometric(0.05, n), n) - 1]
+    if kind == "sorted" and n and d:
+        A = A[np.lexsort(A.T)]
+    if kind == "columns of zeros":
+        A[:, generator.random(d) < 0.3] = 0
+    return A
+
+
+def right_sides(A, k, broken, generator):
+    """Return k right-hand sides that have a solution, but for a bit that is flipped if `broken`."""
+    B = A.astype(int) @ generator.integers(0, 2, (A.shape[1], k)) % 2
+    if broken and B.size:
+        B[generator.integers(len(B)), generator.integers(k)] ^= 1
+    return B
+
+
+@st.composite
+def systems(draw):
+    n, d, kind = draw(st.sampled_from(SIZES)), draw(st.sampled_from(SIZES)), draw(st.sampled_from(KINDS))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    A = system(n, d, kind, generator)
+    B = right_sides(A, draw(st.sampled_from([1, 2, 64, 65])), draw(st.booleans()), generator)
+    return A, B, generator.integers(0, 2, (d, B.shape[1]))
+
+
+@repeatable
+@given(systems())
+def test_rank_form_and_pivots_are_those_by_definition(drawn):
+    A, _, _ = drawn
+    form, pivots = reduced_by_definition(A)
+    ours, columns = rref(A)
+    assert ours.dtype == np.uint8
+    assert np.array_equal(ours, form)
+    assert columns.tolist() == pivots
+    assert rank(A) == len(pivots)
+
+
+@repeatable
+@given(systems())
+def test_the_null_space_has_a_basis_of_all_orthogonal_vectors(drawn):
+    A, _, _ = drawn
+    basis = nullspace(A)
+    assert basis.shape == (A.shape[1] - rank(A), A.shape[1])
+    assert not (A.astype(int) @ basis.T % 2).any()
+    assert len(reduced_by_definition(basis)[1]) == len(basis)
+
+
+@repeatable
+@given(systems())
+def test_there_is_a_solution_if_and_only_if_the_right_sides_add_nothing_to_the_rank(drawn):
+    A, B, bits = drawn
+    pivots = reduced_by_definition(A)[1]
+    solvable = len(reduced_by_definition(np.hstack([A, B]))[1]) == len(pivots)
+    for solution in (solve(A, B), uniform_solution(A, B, bits)):
+        assert (solution is not None) == solvable
+        assert solution is None or np.array_equal(A.astype(int) @ solution % 2, B)
+    only = only_solution(A, B)
+    assert (only is not None) == (solvable and len(pivots) == A.shape[1])
+
+
+@repeatable
+@given(systems())
+def test_unknowns_without_pivot_are_the_given_bits(drawn):
+    A, B, bits = drawn
+    free = np.setdiff1d(np.arange(A.shape[1]), reduced_by_definition(A)[1])
+    solution = uniform_solution(A, B, bits)
+    assert solution is None or np.array_equal(solution[free], bits[free])
+
+
+@repeatable
+@given(systems())
+def test_packed_matrices_and_vectors_give_what_arrays_give(drawn):
+    A, B, bits = drawn
+    packed, vector = pack(A), B[:, 0]
+    assert rank(packed) == rank(A)
+    for function in (rref, lambda matrix: (nullspace(matrix),)):
+        ours, plain = function(packed)[0], function(A)[0]
+        assert isinstance(ours, BitMatrix)
+        assert np.array_equal(ours.unpack(), plain)
+    for given_to in (A, packed, A.astype(bool), np.asfortranarray(A.astype(np.int64))):
+        one, many = uniform_solution(given_to, vector, bits[:, 0]), uniform_solution(A, B[:, :1], bits[:, :1])
+        assert (one is None) == (many is None)
+        assert one is None or (one.shape == (A.shape[1],) and np.array_equal(one, many[:, 0]))
+
+
+@repeatable
+@given(systems(), st.lists(st.integers(0, 200), max_size=4))
+def test_rows_may_come_in_parts_and_in_any_order(drawn, cuts):
+    A, B, bits = drawn
+    order = np.random.default_rng(len(cuts)).permutation(len(A))
+    parts = Elimination(A.shape[1], B.shape[1])
+    for some in np.split(order, sorted(cuts)):
+        parts.add(A[some], pack(B[some]))
+    form, pivots = rref(A)
+    solution = uniform_solution(A, B, bits)
+    assert np.array_equal(parts.rref().unpack(), form)
+    assert np.array_equal(parts.nullspace().unpack(), nullspace(A))
+    assert parts.pivots.tolist() == pivots.tolist()
+    assert parts.consistent == (solution is not None)
+    assert solution is None or np.array_equal(parts.solution(bits), solution)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [5, 64, 100])
+def test_tall_systems_of_which_rows_are_only_verified_give_what_definition_says(d, kind):
+    generator = np.random.default_rng(d)
+    A = system(3000, d, kind, generator)
+    form, pivots = reduced_by_definition(A)
+    assert np.array_equal(rref(A)[0], form)
+    for broken in (False, True):
+        B = right_sides(A, 2, broken, generator)
+        solvable = len(reduced_by_definition(np.hstack([A, B]))[1]) == len(pivots)
+        solution = uniform_solution(A, B, generator.integers(0, 2, (d, 2)))
+        assert (solution is not None) == solvable
+        assert solution is None or np.array_equal(A.astype(int) @ solution % 2, B)
+
+
+@pytest.mark.parametrize("place", [0, 1, 1500, 2998, 2999])
+@pytest.mark.parametrize("d", [20, 64, 70])
+def test_one_row_among_thousands_is_never_overlooked(d, place):
+    generator = np.random.default_rng(place)
+    A = generator.integers(0, 2, (3000, d)).astype(np.uint8)
+    A[:, d - 3] = A[:, 1]  # rank d - 1, but for one row
+    x = generator.integers(0, 2, d)
+    b = A.astype(int) @ x % 2
+    wrong = b.copy()
+    wrong[place] ^= 1
+    assert solve(A, wrong) is None
+    assert rank(A) == d - 1
+    A[place, 1] ^= 1
+    assert rank(A) == d
+    assert np.array_equal(only_solution(A, A.astype(int) @ x % 2), x)
+
+
+@cache
+def solved_systems():
+    """Systems, their reduced forms by definition, and a solution and a null space of each."""
+    generator = np.random.default_rng(0)
+    cases = [system(n, d, kind, generator) for n, d in ((150, 130), (1500, 70)) for kind in KINDS]
+    return [(A, reduced_by_definition(A)[0], solve(A, A[:, :3]), nullspace(A)) for A in cases]
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize(
+    ("module", "name", "value"),
+    [
+        (gf2_matrices, "_BLOCK", 90),
+        (gf2_matrices, "_WIDTH", 1),
+        (gf2_matrices, "_MANY", 0),
+        (gf2_matrices, "_MANY", 10_000),
+        (gf2_matrices, "_FEW", 0),
+        (gf2_matrices, "_FEW", 64),
+        (gf2, "_CANDIDATES", 1),
+        (gf2, "_VERIFIED", 1),
+        (gf2, "_COPIED", 1),
+        (gf2, "_BEYOND", 0),
+    ],
+)
+def test_sizes_that_only_cost_time_change_no_result(module, name, value, monkeypatch):
+    solved = solved_systems()  # before the size is another
+    monkeypatch.setattr(module, name, value)
+    for A, form, solution, basis in solved:
+        assert np.array_equal(rref(A)[0], form)
+        assert np.array_equal(solve(A, A[:, :3]), solution)
+        assert np.array_equal(nullspace(A), basis)
+        assert np.array_equal(pack(A).dot(A[0]), A.astype(int) @ A[0] % 2)
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(None, None, -1)], ids=["forwards", "backwards"])
+def test_many_equal_rows_hide_no_others(rows):
+    generator = np.random.default_rng(1)
+    A = np.repeat(generator.integers(0, 2, (1, 90)), 20_000, axis=0).astype(np.uint8)
+    A[:200] = generator.integers(0, 2, (200, 90))
+    assert rank(A[rows]) == len(reduced_by_definition(A[:201])[1])
+
+
+@pytest.mark.parametrize("shape", [(700, 650), (650, 700), (640, 640), (2500, 200), (90, 9000)])
+def test_larger_random_systems_have_the_form_by_definition(shape):
+    generator = np.random.default_rng(sum(shape))
+    A = generator.integers(0, 2, shape).astype(np.uint8)
+    A[generator.random(shape[0]) < 0.2] = 0
+    assert np.array_equal(rref(A)[0], reduced_by_definition(A)[0])
+
+
+def small_systems(most):
+    """Yield all matrices with few rows and columns, all vectors, and those that solve each right side."""
+    for n, d in product(range(most + 1), repeat=2):
+        vectors = np.array(list(product((0, 1), repeat=d)), dtype=np.uint8).reshape(2**d, d)
+        for cells in product((0, 1), repeat=n * d):
+            A = np.array(cells, dtype=np.uint8).reshape(n, d)
+            solutions = {b: set() for b in product((0, 1), repeat=n)}
+            for x in vectors:
+                solutions[tuple((A.astype(int) @ x % 2).tolist())].add(tuple(x.tolist()))
+            yield A, vectors, solutions
+
+
+def faults_of(solver, most):
+    """Return what is wrong with a solver of small systems, whose bits take all values."""
+    faults, distributions = set(), {}
+    for A, vectors, solutions in small_systems(most):
+        solvable = [b for b in solutions if solutions[b]]
+        unsolvable = [b for b in solutions if not solutions[b]][:1]
+        for b in unsolvable:
+            if solver(A, np.array([b]).T, vectors[:1].T) is not None:
+                faults.add("existence")
+        found = solver(
+            A, np.repeat(np.array(solvable).T, len(vectors), axis=1), np.tile(vectors.T, len(solvable))
+        )
+        if found is None:
+            faults.add("existence")
+            continue
+        for b, drawn in zip(solvable, np.split(found, len(solvable), axis=1), strict=True):
+            drawn = [tuple(x) for x in drawn.T.tolist()]
+            if set(drawn) - solutions[b]:
+                faults.add("no solution")
+            if Counter(drawn) != Counter(len(vectors) // len(solutions[b]) * list(solutions[b])):
+                faults.add("not uniform")
+            if distributions.setdefault((A.shape[1], frozenset(solutions[b])), drawn) != drawn:
+                faults.add("depends on more than the solutions")
+    return faults
+
+
+@pytest.mark.nightly
+def test_uniform_bits_give_each_solution_equally_often_whatever_the_rows():
+    assert not faults_of(uniform_solution, most=3)
+
+
+def bits_shared_by_all_free_columns(A, B, bits):
+    return uniform_solution(A, B, np.repeat(bits[:1], len(bits), axis=0))
+
+
+def moved_by_the_first_vector_of_the_null_space(A, B, bits):
+    solution, basis = solve(A, B), nullspace(A)
+    return solution if solution is None or not len(basis) else solution ^ np.outer(basis[0], bits[0])
+
+
+def biased_bits(A, B, bits):
+    return uniform_solution(A, B, bits | np.roll(bits, 1, axis=0))
+
+
+def columns_from_the_right_if_the_first_row_is_zero(A, B, bits):
+    if len(A) and not A[0].any():
+        found = uniform_solution(A[:, ::-1], B, bits[::-1])
+        return None if found is None else found[::-1]
+    return uniform_solution(A, B, bits)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "faults"),
+    [
+        (lambda A, B, bits: solve(A, B), {"not uniform"}),
+        (bits_shared_by_all_free_columns, {"not uniform"}),
+        (moved_by_the_first_vector_of_the_null_space, {"not uniform"}),
+        (biased_bits, {"not uniform"}),
+        (columns_from_the_right_if_the_first_row_is_zero, {"depends on more than the solutions"}),
+        (lambda A, B, bits: bits, {"existence", "no solution"}),
+    ],
+    ids=["zeros", "one bit for all", "one direction", "biased", "two orders", "bits"],
+)
+def test_the_check_above_finds_mistakes(mistake, faults):
+    assert faults <= faults_of(mistake, most=2)
+
+
+def test_a_vector_of_bits_gives_what_a_column_of_them_gives():
+    for A, vectors, solutions in small_systems(2):
+        for b, x in product(solutions, vectors):
+            one, column = uniform_solution(A, b, x), uniform_solution(A, np.array([b]).T, x[:, None])
+            assert (one is None) == (column is None) == (not solutions[b])
+            assert one is None or one.tolist() == column[:, 0].tolist()
+
+
+@pytest.mark.parametrize("function", [solve, only_solution])
+def test_one_unsolvable_right_side_leaves_none(function):
+    A = np.array([[1, 0], [0, 1], [1, 1]])
+    assert function(A, [[0, 1], [1, 0], [1, 1]]).tolist() == [[0, 1], [1, 0]]
+    assert function(A, [[0, 1], [1, 0], [1, 0]]) is None
+
+
+def test_systems_without_rows_columns_or_right_sides_are_systems():
+    none = np.zeros((0, 3), dtype=np.uint8)
+    assert (rank(none), nullspace(none).tolist()) == (0, np.eye(3).tolist())
+    assert uniform_solution(none, [], [1, 0, 1]).tolist() == [1, 0, 1]
+    empty = np.zeros((2, 0), dtype=np.uint8)
+    assert solve(empty, [0, 0]).shape == (0,)
+    assert solve(empty, [0, 1]) is None
+    assert rref(empty)[0].shape == nullspace(empty).shape == (0, 0)
+    assert solve(np.eye(2, dtype=np.uint8), np.zeros((2, 0), dtype=np.uint8)).shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda: solve([[1, 0]], [1, 0]), r"b must have shape \(1,\) or \(1, k\)"),
+        (lambda: solve([[1, 0]], 1), r"b must have shape \(1,\) or \(1, k\)"),
+        (lambda: solve([[1, 0]], [[[1]]]), r"b must have shape \(1,\) or \(1, k\)"),
+        (lambda: uniform_solution([[1, 0]], [1], [1]), r"bits must have shape \(2,\)"),
+        (lambda: uniform_solution([[1, 0]], [1], [[1], [0]]), r"bits must have shape \(2,\)"),
+        (lambda: uniform_solution([[1, 0]], [[1]], [1, 0]), r"bits must have shape \(2, 1\)"),
+        (lambda: Elimination(2).add([[1]]), "A must have n_columns = 2 columns, got 1"),
+        (lambda: Elimination(-1), "n_columns must be an integer at least 0"),
+        (lambda: Elimination(1, -1), "n_sides must be an integer at least 0"),
+        (lambda: rank([1, 0]), "two dimensions, got 1"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused_by_name(function, message):
+    with pytest.raises(ValueError, match=message):
+        function()
+
+
+def test_what_is_left_out_is_zero():
+    assert Elimination(2).add([[1, 0]]).solution().tolist() == [0, 0]
+    assert Elimination(2, 3).solution().tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_the_system_says_when_its_solution_is_unique():
+    system = Elimination(2)
+    assert not system.unique
+    assert not system.add([[1, 1]], [1]).unique
+    assert system.add([[0, 1]], [1]).unique
+    assert not system.add([[1, 0]], [1]).unique
+    assert (system.rank, system.consistent, system.solution()) == (2, False, None)
+
+
+def test_an_argument_is_left_as_it_was():
+    generator = np.random.default_rng(0)
+    A, b, bits = (generator.integers(0, 2, shape).astype(np.uint8) for shape in ((70, 66), 70, 66))
+    words = pack(A).words
+    kept = [array.copy() for array in (A, b, bits, words)]
+    uniform_solution(A, b, bits)
+    uniform_solution(BitMatrix(words, 66), b, bits)
+    rref(BitMatrix(words, 66))
+    assert all(np.array_equal(*pair) for pair in zip(kept, (A, b, bits, words), strict=True))

@@ -1,0 +1,421 @@
+"""Laws of every aggregator: queries are counted, all draws are charged, and the bounds of plans hold."""
+
+import pickle
+from copy import copy
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dplearn.audit import FaultyDice
+from dplearn.chance import ReplayDice, SeededDice
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import Votes, plurality
+from dplearn.learners.votes.aggregators import AGGREGATIONS, Ballot
+from dplearn.privacy import ApproxDP, Composition
+from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.stable_answers import stable_answers_noise
+
+TEACHERS = 600
+MODEST = ApproxDP(2, "1e-6")
+
+each_aggregation = pytest.mark.parametrize("name", AGGREGATIONS)
+each_number_of_labels = pytest.mark.parametrize("n_labels", [2, 3])
+
+
+def ballot(privacy=MODEST, n_labels=2, n_teachers=TEACHERS, max_queries=10, max_abstentions=4):
+    return Ballot(privacy, n_labels, n_teachers, max_queries, max_abstentions)
+
+
+def votes(counts):
+    counts = np.array(counts, dtype=np.int64)
+    return Votes(counts, *plurality(counts))
+
+
+def unanimous(winners, n_labels=2, n_teachers=TEACHERS):
+    return votes(n_teachers * np.eye(n_labels, dtype=np.int64)[np.asarray(winners)])
+
+
+def spread(number, n_labels=2, n_teachers=TEACHERS):
+    """Votes without agreement."""
+    return votes(np.full((number, n_labels), n_teachers // n_labels))
+
+
+def prepared(name, dice, **public):
+    return AGGREGATIONS[name](ballot(**public)).attach(dice)
+
+
+# Answers
+
+
+@each_aggregation
+@each_number_of_labels
+def test_at_a_large_epsilon_unanimous_votes_are_answered_with_their_winner(name, n_labels):
+    winners = np.arange(10) % n_labels
+    aggregator = prepared(name, SeededDice(0), privacy=ApproxDP(100, "1e-6"), n_labels=n_labels)
+    answers = aggregator.answer(unanimous(winners, n_labels))
+    assert answers.codes.tolist() == winners.tolist()
+
+
+@each_aggregation
+@each_number_of_labels
+def test_an_answer_is_the_label_of_the_greatest_released_count_and_an_abstention_has_no_counts(
+    name, n_labels
+):
+    generator = np.random.default_rng(0)  # public
+    for seed in range(20):
+        aggregator = prepared(name, SeededDice(seed), n_labels=n_labels, max_abstentions=10)
+        counts = generator.multinomial(TEACHERS, [0.9] + [0.1 / (n_labels - 1)] * (n_labels - 1), size=5)
+        counts[0] = TEACHERS // n_labels
+        answers = aggregator.answer(votes(counts))
+        assert answers.counts.shape == (5, n_labels)
+        answered = answers.codes >= 0
+        assert (answers.codes == answers.counts.argmax(axis=1))[answered].all()
+        assert not answers.counts[~answered].any()
+
+
+# Remaining queries and abstentions
+
+
+@each_aggregation
+def test_remaining_queries_count_answers_exactly(name):
+    aggregator = prepared(name, SeededDice(0), privacy=ApproxDP(100, "1e-6"))
+    left = [aggregator.remaining_queries]
+    for batch in (1, 3, 2, 4):
+        aggregator.answer(unanimous([0] * batch))
+        left.append(aggregator.remaining_queries)
+    assert left == [10, 9, 6, 4, 0]
+
+
+@each_aggregation
+def test_remaining_abstentions_count_exactly(name):
+    aggregator = prepared(name, SeededDice(0))
+    if not aggregator.unstable_per_abstention:
+        assert aggregator.remaining_abstentions is None
+        return
+    abstained = 0
+    for _ in range(3):
+        abstained += np.count_nonzero(aggregator.answer(spread(1)).codes < 0)
+        assert aggregator.remaining_abstentions == 4 - abstained
+    assert abstained == 3
+    last = aggregator.answer(spread(5))
+    assert last.codes.tolist() == [-1]  # and no answer behind the one that stops it
+    assert (aggregator.remaining_queries, aggregator.remaining_abstentions) == (0, 0)
+
+
+@each_aggregation
+@pytest.mark.parametrize("asked_before", [0, 6, 10])
+def test_a_refused_batch_draws_nothing_and_costs_nothing(name, asked_before):
+    dice = FaultyDice(SeededDice(0))
+    aggregator = prepared(name, dice, privacy=ApproxDP(100, "1e-6"))
+    if asked_before:
+        aggregator.answer(unanimous([0] * asked_before))
+    drawn, left = dice.n_draws, aggregator.remaining_queries
+    for refused in (0, left + 1, left + 1000):
+        with pytest.raises(ValueError, match="at least one query, and of at most those that are left"):
+            aggregator.answer(unanimous(np.zeros(refused, dtype=int)))
+    assert (dice.n_draws, aggregator.remaining_queries) == (drawn, left)
+
+
+@each_aggregation
+@pytest.mark.parametrize("drawn", [False, True])
+def test_noise_is_paid_before_it_is_drawn(name, drawn):
+    dice = FaultyDice(SeededDice(0), at=0, drawn=drawn)
+    aggregator = prepared(name, dice)
+    with pytest.raises(KeyboardInterrupt):
+        aggregator.answer(unanimous([0] * 4))
+    assert aggregator.remaining_queries < 10
+
+
+# Costs
+
+
+def gaussian_rho(trace, n_labels):
+    """The sum of 1 / sigma2 over queries: a moved vote changes two counts of each by 1."""
+    assert {draw.primitive for draw in trace} == {"discrete_gaussian"}
+    return sum(size / n_labels / sigma2 for sigma2, size in map(exact_arguments, trace))
+
+
+def exact_arguments(draw):
+    sigma2, size = draw.arguments
+    return sigma2, Fraction(size)
+
+
+def confident_rho(trace, n_labels):
+    """A test's single count moves by 1, which costs 1 / (2 sigma2); the wider noise is that of tests."""
+    widest = max(sigma2 for sigma2, _ in map(exact_arguments, trace))
+    tests = [draw for draw in trace if draw.arguments[0] == widest]
+    answers = [draw for draw in trace if draw.arguments[0] != widest]
+    asked = sum(size / (2 * sigma2) for sigma2, size in map(exact_arguments, tests))
+    return asked + (gaussian_rho(answers, n_labels) if answers else 0)
+
+
+def laplace_event(trace, n_labels):
+    """All counts of a query together move by 2."""
+    (ratio,) = {draw.arguments[0] for draw in trace}
+    queries = Fraction(sum(draw.arguments[3] for draw in trace), n_labels)
+    assert queries.denominator == 1
+    return Composition({PureDP(2 * log_bounds(1 / ratio)[0]): int(queries)})
+
+
+def stable_event(trace, n_labels):
+    """One threshold, or one an abstention: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
+    thresholds = [draw for draw in trace if draw.arguments[2] is None]
+    tests = [draw for draw in trace if draw.arguments[2] is not None]
+    (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
+    # A query at distance 0 is answered where G1 - G2 >= threshold; it is tested with the gap of threshold and
+    # threshold.
+    first = tests[0]
+    threshold = thresholds[0].outcome - first.arguments[1][0]
+    abstained = 4
+    nones = 1 if len(thresholds) == abstained else abstained
+    spoiled = a**threshold * (1 - b**nones) / (1 - a * b**nones)
+    epsilon = log_bounds(1 / a)[0] + 2 * nones * log_bounds(1 / b)[0]
+    assert len(thresholds) in (1, abstained)
+    return Composition({Approximate(epsilon, spoiled): abstained // nones})
+
+
+#: From an aggregation to the cost of its draws, computed from the draws alone.
+COSTS = {
+    "sparse_vector": stable_event,
+    "gnmax": lambda trace, labels: Composition({ZeroConcentrated(gaussian_rho(trace, labels)): 1}),
+    "lnmax": laplace_event,
+    "confident_gnmax": lambda trace, labels: Composition({ZeroConcentrated(confident_rho(trace, labels)): 1}),
+}
+
+
+def test_the_cost_of_every_aggregations_draws_is_known():
+    assert COSTS.keys() == AGGREGATIONS.keys()
+
+
+@each_aggregation
+@each_number_of_labels
+@pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(20, "1e-9")], ids=str)
+def test_the_draws_cost_the_budget_and_hardly_less(name, n_labels, privacy):
+    dice = ReplayDice(SeededDice(0))
+    public = {"privacy": privacy, "n_labels": n_labels, "n_teachers": 100_000}
+    aggregator = prepared(name, dice, **public)
+    if aggregator.unstable_per_abstention:
+        while aggregator.remaining_abstentions:
+            aggregator.answer(spread(1, n_labels, 6))
+    else:
+        for batch in (1, 7, 2):
+            aggregator.answer(unanimous([0] * batch, n_labels, 100_000))
+    assert not aggregator.remaining_queries
+    spent = COSTS[name](dice.trace, n_labels).total(privacy.delta)
+    assert spent.epsilon <= privacy.epsilon
+    assert spent.epsilon > privacy.epsilon * Fraction(99, 100)
+
+
+def test_all_noise_is_fresh_as_many_draws_as_counts():
+    for name in ("gnmax", "lnmax"):
+        dice = ReplayDice(SeededDice(0))
+        prepared(name, dice, n_labels=3).answer(unanimous([0] * 10, 3))
+        assert sum(len(draw.outcome) for draw in dice.trace) == 30
+
+
+# The budget after abstentions
+
+
+def asked_until_nothing_is_left(aggregator, next_votes):
+    asked = 0
+    while left := aggregator.remaining_queries:
+        batch = next_votes(left)
+        aggregator.answer(batch)
+        asked += len(batch.winner)
+    return asked
+
+
+def test_abstentions_leave_the_cost_of_their_answers_in_the_budget():
+    asked = {}
+    for what, batch in (("agreed", unanimous([0])), ("declined", spread(1))):
+        dice = ReplayDice(SeededDice(0))
+        aggregator = prepared("confident_gnmax", dice, privacy=ApproxDP(20, "1e-6"))
+        asked[what] = asked_until_nothing_is_left(aggregator, lambda left, batch=batch: batch)
+    assert asked["agreed"] == 10
+    assert (
+        asked["declined"] == 10 * 4 - 3
+    )  # a test costs a quarter; the last query needs the cost of an answer
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_for_every_choice_of_queries_the_charges_keep_the_budget_and_all_can_be_asked(seed):
+    generator = np.random.default_rng(seed)  # public
+    dice = ReplayDice(SeededDice(seed))
+    # Few teachers, so that noise decides which queries are declined.
+    aggregator = prepared("confident_gnmax", dice, n_teachers=30, n_labels=3, max_queries=25)
+
+    def next_votes(left):
+        shares = generator.dirichlet([generator.choice([0.05, 1.0])] * 3)
+        return votes(generator.multinomial(30, shares, size=generator.integers(1, left + 1)))
+
+    asked = asked_until_nothing_is_left(aggregator, next_votes)
+    assert asked >= 25
+    spent = confident_rho(dice.trace, 3)
+    assert spent <= concentrated_budget(MODEST)
+    assert spent + Fraction(1, 25) * concentrated_budget(MODEST) > concentrated_budget(
+        MODEST
+    )  # nor is a whole query lost
+    assert Composition({ZeroConcentrated(spent): 1}).total(MODEST.delta).epsilon <= MODEST.epsilon
+
+
+# Bounds of plans
+
+
+def failures(name, n_labels, lead, runs=150):
+    """In how many runs not all of 30 queries, on which label 0 leads by so much, are answered with it."""
+    public = {"privacy": ApproxDP(4, "1e-6"), "n_labels": n_labels, "n_teachers": 2000, "max_queries": 30}
+    others = (2000 - lead) // n_labels
+    row = [others + lead] + [others] * (n_labels - 1)
+    failed = 0
+    for seed in range(runs):
+        answers = prepared(name, SeededDice(seed, name, lead), **public).answer(votes([row] * 30))
+        failed += answers.codes.tolist() != [0] * 30
+    return failed
+
+
+def lead_of(name, n_labels):
+    public = ballot(ApproxDP(4, "1e-6"), n_labels, n_teachers=2000, max_queries=30)
+    return AGGREGATIONS[name](public).least_lead
+
+
+@each_aggregation
+@each_number_of_labels
+def test_with_the_least_lead_all_queries_are_answered_with_the_stated_probability(name, n_labels):
+    # 7.5 of 150 runs may fail; 15 or more would then have a probability below 1 in 100.
+    assert failures(name, n_labels, lead_of(name, n_labels)) < 15
+
+
+@each_aggregation
+@each_number_of_labels
+def test_with_a_third_of_the_least_lead_they_are_not(name, n_labels):
+    assert failures(name, n_labels, lead_of(name, n_labels) // 3) > 30
+
+
+@pytest.mark.parametrize("name", ["sparse_vector", "gnmax"])
+def test_half_the_least_lead_is_not_enough_either(name):
+    assert failures(name, 2, lead_of(name, 2) // 2) > 30
+
+
+def test_the_least_lead_of_stable_votes_is_of_the_least_distance_whichever_label_leads():
+    noise = stable_answers_noise(MODEST, 4, n_queries=10)
+    distance = noise.least_distance(10, 0.05)
+    lead = AGGREGATIONS["sparse_vector"](ballot()).least_lead
+    assert min(plurality([[lead, 0], [0, lead]])[1]) >= distance
+    assert min(plurality([[lead - 2, 0], [0, lead - 2]])[1]) < distance
+
+
+def stops(undecided, runs=150):
+    """In how many runs some of 30 queries are not reached, where so many have no winner."""
+    public = {"privacy": ApproxDP(4, "1e-6"), "n_teachers": 2000, "max_queries": 30, "max_abstentions": 4}
+    lead = AGGREGATIONS["sparse_vector"](ballot(**public)).least_lead
+    rows = [[1000, 1000]] * undecided + [[1000 + lead // 2, 1000 - lead // 2]] * (30 - undecided)
+    stopped = 0
+    for seed in range(runs):
+        answers = prepared("sparse_vector", SeededDice(seed, undecided), **public).answer(votes(rows))
+        stopped += answers.codes.size < 30
+    return stopped
+
+
+def test_with_the_least_number_of_decided_queries_it_answers_all_with_the_stated_probability():
+    public = ballot(ApproxDP(4, "1e-6"), n_teachers=2000, max_queries=30, max_abstentions=4)
+    decided = AGGREGATIONS["sparse_vector"](public).least_decided
+    assert decided == 27
+    # For all votes on the other queries 7.5 of 150 runs may stop.
+    assert stops(undecided=30 - decided) < 15
+    assert stops(undecided=30 - decided + 1) == 150
+
+
+@each_aggregation
+def test_with_no_limit_or_all_abstentions_allowed_it_never_stops_early(name):
+    for unstable in (10, 11):
+        assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=unstable)).least_decided == 0
+    costs = AGGREGATIONS[name].unstable_per_abstention > 0
+    assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=9)).least_decided == (2 if costs else 0)
+
+
+@pytest.mark.first_by_day
+@each_aggregation
+def test_a_larger_epsilon_needs_a_smaller_lead_and_more_queries_or_labels_a_larger_one(name):
+    kind = AGGREGATIONS[name]
+
+    def leads(*ballots):
+        return [kind(each).least_lead for each in ballots]
+
+    assert leads(*(ballot(ApproxDP(epsilon, "1e-6")) for epsilon in (8, 4, 1))) == sorted(
+        set(leads(*(ballot(ApproxDP(epsilon, "1e-6")) for epsilon in (8, 4, 1))))
+    )
+    queries = leads(*(ballot(max_queries=number) for number in (1, 10, 100, 1000)))
+    assert queries == sorted(set(queries))
+    if name != "confident_gnmax":  # with more labels, fewer votes pass its test
+        labels = leads(*(ballot(n_labels=number) for number in (2, 5, 50)))
+        assert labels == sorted(labels)
+
+
+# A sparse vector's noise is clamped between two ends, so its size is not observed.
+@pytest.mark.parametrize(
+    "name", [name for name in AGGREGATIONS if not AGGREGATIONS[name].unstable_per_abstention]
+)
+def test_the_noise_scale_is_the_standard_deviation_of_the_draws(name):
+    dice = ReplayDice(SeededDice(0))
+    aggregator = prepared(name, dice, n_labels=3, max_queries=1000, privacy=ApproxDP(20, "1e-6"))
+    aggregator.answer(unanimous([0] * 1000, 3))
+    drawn = np.asarray(dice.trace[-1].outcome, dtype=float)
+    assert drawn.size == 3000
+    assert abs(drawn.std() / aggregator.noise_scale - 1) < 0.06  # 3 deviations of a Laplace law's, for 3000
+
+
+# Where it is kept
+
+
+@each_aggregation
+def test_a_pickle_holds_no_dice_and_goes_on_where_it_was(name):
+    aggregator = prepared(name, SeededDice(0), privacy=ApproxDP(100, "1e-6"))
+    aggregator.answer(unanimous([0, 1, 0]))
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(aggregator)
+    there = pickle.loads(pickle.dumps(copy(aggregator).attach(None)))
+    public = "remaining_queries", "remaining_abstentions", "noise_scale", "least_lead"
+    assert [getattr(there, each) for each in public] == [getattr(aggregator, each) for each in public]
+    first, second = (each.attach(SeededDice(1)).answer(unanimous([1] * 7)) for each in (aggregator, there))
+    assert first.codes.tolist() == second.codes.tolist() == [1] * 7
+    assert (first.counts == second.counts).all()
+    assert there.remaining_queries == 0
+
+
+@each_aggregation
+def test_to_take_the_dice_from_a_copy_leaves_the_original_its_own(name):
+    aggregator = prepared(name, SeededDice(0), privacy=ApproxDP(100, "1e-6"))
+    copy(aggregator).attach(None)
+    assert aggregator.answer(unanimous([1])).codes.tolist() == [1]
+
+
+@each_aggregation
+def test_attach_gives_the_aggregator_back_and_draws_nothing(name):
+    dice = FaultyDice(SeededDice(0))
+    aggregator = AGGREGATIONS[name](ballot())
+    assert aggregator.attach(dice) is aggregator
+    assert aggregator.attach(None) is aggregator
+    assert dice.n_draws == 0
+    with pytest.raises(AttributeError):
+        aggregator.answer(unanimous([0]))
+
+
+@pytest.mark.parametrize("name", ["sparse_vector", "gnmax", "confident_gnmax"])
+def test_noise_that_needs_a_delta_is_refused_without_one(name):
+    with pytest.raises(ValueError, match="delta must be a finite number above 0"):
+        AGGREGATIONS[name](ballot(ApproxDP(1)))
+
+
+def test_without_delta_laplace_votes_share_epsilon_equally():
+    dice = ReplayDice(SeededDice(0))
+    prepared("lnmax", dice, privacy=ApproxDP(3)).answer(unanimous([0] * 10))
+    spent = laplace_event(dice.trace, 2).total(0).epsilon
+    assert Fraction(29, 10) < spent <= 3
+
+
+@pytest.mark.parametrize("name", ["gnmax", "confident_gnmax"])
+def test_noise_too_wide_to_be_drawn_is_refused_when_the_aggregator_is_made(name):
+    with pytest.raises(ValueError, match="epsilon must be larger, or max_queries smaller"):
+        AGGREGATIONS[name](ballot(ApproxDP("1e-9", "1e-9"), max_queries=10**6))

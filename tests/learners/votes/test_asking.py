@@ -1,0 +1,286 @@
+"""Every answer of a teacher becomes integers within bounds, or no vote."""
+
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+from sklearn.naive_bayes import GaussianNB
+from sklearn.svm import LinearSVC
+
+from dplearn.kernels.votes import FIXED_POINT_ONE
+from dplearn.learners.votes.aggregators import NO_VOTE
+from dplearn.learners.votes.asked import Labels, Scores
+from dplearn.learners.votes.teachers import answers_of
+
+ROWS = np.zeros((3, 2))
+TWO, THREE = np.array(["no", "yes"]), np.array(["no", "perhaps", "yes"])
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=300)
+
+
+class Teacher:
+    """Returns given answers."""
+
+    def __init__(self, says=None, classes=THREE):
+        self.says, self.classes_ = says, classes
+
+    def predict(self, X):
+        return self.says
+
+    def predict_proba(self, X):
+        return self.says
+
+
+class Raising(Teacher):
+    def predict(self, X):
+        raise RecursionError
+
+    predict_proba = predict
+
+
+def asked(question, teacher, rows=ROWS):
+    """Return the votes of a teacher."""
+    return answers_of([teacher], rows, question).reshape(-1, question.width).tolist()
+
+
+NOTHING = [[NO_VOTE]] * 3
+
+
+# Labels
+
+
+@pytest.mark.parametrize(
+    ("classes", "says", "places"),
+    [
+        (TWO, ["yes", "no", "perhaps"], [1, 0, -1]),
+        (TWO, np.array(["yes", "", "zzz"], dtype=object), [1, -1, -1]),
+        (np.array([3, 5]), [5.0, 3.0, 4.0], [1, 0, -1]),
+        (np.array([3, 5]), [np.nan, np.inf, -np.inf], [-1, -1, -1]),
+        (np.array([3, 5]), ["3", "5", "x"], [-1, -1, -1]),
+        (np.array([0, 1]), [True, False, True], [1, 0, 1]),
+        (np.array([False, True]), [1, 0, 2], [1, 0, -1]),
+        (np.array(["a", 1], dtype=object), np.array([1, "a", None], dtype=object), [1, 0, -1]),
+        (np.array([3, 5]), np.array([5, [3], {}], dtype=object), [1, -1, -1]),
+    ],
+    ids=repr,
+)
+def test_a_label_is_answered_with_its_place(classes, says, places):
+    assert asked(Labels(classes), Teacher(says)) == [[place] for place in places]
+
+
+@pytest.mark.parametrize(
+    "says", [None, "no", ["no"] * 2, ["no"] * 4, [["no"]] * 3, [], np.full((3, 2), "no")], ids=repr
+)
+def test_labels_of_a_wrong_shape_are_no_vote(says):
+    assert asked(Labels(TWO), Teacher(says)) == NOTHING
+
+
+# Scores of two labels
+
+
+def test_of_two_labels_the_second_is_scored():
+    says = [[0.75, 0.25], [0.0, 1.0], [1.0, 0.0]]
+    assert asked(Scores(TWO), Teacher(says, TWO)) == [[FIXED_POINT_ONE // 4], [FIXED_POINT_ONE - 1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("classes", "says", "score"),
+    [
+        (["yes", "no"], [[0.25, 0.75]] * 3, FIXED_POINT_ONE // 4),  # in another order
+        (["no"], [[1.0]] * 3, 0),  # its shard did not hold the second
+        (["yes"], [[1.0]] * 3, FIXED_POINT_ONE - 1),
+        (["yes", "other"], [[0.25, 0.75]] * 3, FIXED_POINT_ONE // 4),
+        (["other"], [[1.0]] * 3, 0),
+        (["no", "yes"], [[0.0, 7.0]] * 3, FIXED_POINT_ONE - 1),
+        (["no", "yes"], [[0.0, -7.0]] * 3, 0),
+        (
+            ["no", "yes"],
+            [[np.nan, 0.5]] * 3,
+            FIXED_POINT_ONE // 2,
+        ),  # the score of the first label is not used
+        (["no", "yes"], [[0.5, np.inf]] * 3, FIXED_POINT_ONE - 1),
+        (["no", "yes"], [[1, True]] * 3, FIXED_POINT_ONE - 1),
+        (["no", "yes"], [["0.5", "0.25"]] * 3, FIXED_POINT_ONE // 4),
+        (["no", "yes"], pd.DataFrame([[0.5, 0.25]] * 3), FIXED_POINT_ONE // 4),
+        ([], np.zeros((3, 0)), 0),
+    ],
+    ids=repr,
+)
+def test_scores_of_any_order_size_and_kind_are_read(classes, says, score):
+    for kind in (None, object):
+        assert asked(Scores(TWO), Teacher(says, np.array(classes, dtype=kind))) == [[score]] * 3
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        None,
+        0.5,
+        [0.5] * 3,
+        [[0.5]] * 3,
+        [[0.5] * 3] * 3,
+        [[0.5, 0.5]] * 2,
+        [[0.5, 0.5]] * 4,
+        [[[0.5, 0.5]]] * 3,
+        [[0.5, np.nan]] * 3,
+        [["half", "half"]] * 3,
+        csr_matrix(np.full((3, 2), 0.5)),
+        [np.full((3, 2), 0.5)] * 2,
+    ],
+    ids=repr,
+)
+def test_an_answer_without_scores_for_each_row_is_no_vote(says):
+    assert asked(Scores(TWO), Teacher(says, TWO)) == NOTHING
+
+
+@pytest.mark.parametrize(
+    "classes", [None, 3, np.array([[0, 1]]), np.array(["no", "yes", "no"]), []], ids=repr
+)
+def test_classes_that_do_not_fit_the_scores_are_no_vote(classes):
+    assert asked(Scores(TWO), Teacher([[0.5, 0.5]] * 3, classes)) == NOTHING
+
+
+def test_a_teacher_that_raises_or_has_no_probabilities_or_is_none_casts_no_vote():
+    plain = LinearSVC().fit([[0.0, 0.0], [1.0, 1.0]], TWO)
+    for teacher in (Raising(), None, object(), plain):
+        assert asked(Scores(TWO), teacher) == NOTHING
+    assert asked(Scores(TWO), GaussianNB()) == NOTHING
+    for teacher in (Raising(), None, object(), GaussianNB()):
+        assert asked(Labels(TWO), teacher) == NOTHING
+
+
+def test_only_the_row_without_a_number_is_no_vote():
+    says = [[0.5, 0.5], [0.5, np.nan], [0.5, 0.25]]
+    assert asked(Scores(TWO), Teacher(says, TWO)) == [
+        [FIXED_POINT_ONE // 2],
+        [NO_VOTE],
+        [FIXED_POINT_ONE // 4],
+    ]
+
+
+# Scores of many labels
+
+
+def test_many_labels_have_a_score_each_and_0_where_the_shard_held_none():
+    says = [[0.5, 0.25], [0.0, 1.0], [0.25, 0.0]]
+    scores = asked(Scores(THREE), Teacher(says, np.array(["yes", "no"])))
+    assert scores == [[1024, 0, 2048], [FIXED_POINT_ONE - 1, 0, 0], [0, 0, 1024]]
+
+
+@pytest.mark.parametrize(
+    ("row", "votes"),
+    [
+        ([0.5, 0.25, 0.25], True),
+        ([0.5, 0.5, 0.5], False),
+        ([1.0, 1.0, -1.0], False),
+        ([1.0, 1e-9, 1e-9], True),  # which fixed-point scores do not see
+        ([0.5, 0.5, 2 / FIXED_POINT_ONE], False),
+        ([0.5, np.nan, 0.0], False),
+        ([np.inf, 0.0, 0.0], True),
+        ([np.inf, np.inf, 0.0], False),
+        ([0.0, 0.0, 0.0], True),
+        ([1 / 3] * 3, True),
+    ],
+    ids=repr,
+)
+def test_a_row_whose_scores_are_no_probabilities_is_no_vote_as_a_whole(row, votes):
+    (scores, *others) = asked(Scores(THREE), Teacher([row, [0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]))
+    assert (NO_VOTE not in scores) == votes
+    assert votes or scores == [NO_VOTE] * 3
+    assert others == [[2048, 2048, 0], [FIXED_POINT_ONE - 1, 0, 0]]
+
+
+anything = st.floats(allow_nan=True, allow_infinity=True) | st.floats(0, 1)
+
+
+@repeatable
+@given(st.lists(st.tuples(anything, anything, anything), min_size=2, max_size=2))
+def test_for_every_answer_fixed_point_scores_keep_their_bounds_and_the_sensitivity(rows):
+    one, other = np.array(asked(Scores(THREE), Teacher(rows), ROWS[:2]))
+    for row in (one, other):
+        assert (row == NO_VOTE).all() or (row.min() >= 0 and row.sum() <= FIXED_POINT_ONE)
+    if NO_VOTE not in one and NO_VOTE not in other:
+        assert ((one - other) ** 2).sum() <= 2 * FIXED_POINT_ONE**2
+
+
+@repeatable
+@given(st.lists(st.integers(0, 10**6), min_size=3, max_size=3).filter(any))
+def test_probabilities_that_add_up_to_one_are_never_refused(weights):
+    row = np.array(weights) / sum(weights)
+    (scores, *_) = asked(Scores(THREE), Teacher([row] * 3))
+    assert NO_VOTE not in scores
+    for score, weight in zip(scores, weights, strict=True):
+        assert abs(Fraction(score, FIXED_POINT_ONE) - Fraction(weight, sum(weights))) <= Fraction(
+            1, FIXED_POINT_ONE
+        )
+
+
+# Sizes and types
+
+
+@pytest.mark.parametrize(("n_labels", "width"), [(2, 1), (3, 3), (10, 10)])
+def test_a_missing_teacher_casts_no_vote_for_each_score(n_labels, width):
+    scores = Scores(np.arange(n_labels))
+    assert scores.width == width
+    assert scores.nothing(4, 5).tolist() == [[NO_VOTE] * 5 * width] * 4
+    assert scores.nothing(4, 5).dtype == scores.dtype == np.int16
+    assert Labels(np.arange(n_labels)).nothing(4, 5).shape == (4, 5)
+
+
+@pytest.mark.parametrize("n_labels", [2, 128, 129, 32_768, 32_769])
+def test_the_type_of_labels_holds_every_place(n_labels):
+    held = Labels(np.arange(n_labels)).dtype
+    assert np.iinfo(held).min <= NO_VOTE
+    assert np.iinfo(held).max >= n_labels - 1
+
+
+def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
+    table = np.random.default_rng(0).random((70, 2))
+    y = np.arange(70) % 3
+    teacher = GaussianNB().fit(table, y)
+    whole = answers_of([teacher, None], table, Scores(np.arange(3)))
+    monkeypatch.setattr("dplearn.learners.votes.teachers._BLOCK", 9)
+    assert (answers_of([teacher, None], table, Scores(np.arange(3))) == whole).all()
+    assert whole.shape == (2, 210)
+    assert (whole[1] == NO_VOTE).all()
+    expected = np.floor(teacher.predict_proba(table) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)
+    assert (whole[0].reshape(70, 3) == expected).all()
+
+
+# Teachers that change their rows or end their process
+
+
+class Dropping(Teacher):
+    """Drops some of its rows, and returns answers for the others."""
+
+    def predict(self, X):
+        X.drop(index=X.index[1:], inplace=True)
+        return np.array(["no"])
+
+    def predict_proba(self, X):
+        self.predict(X)
+        return np.array([[0.2, 0.3, 0.5]])
+
+
+class Closing(Teacher):
+    """Makes the end of its turn fail."""
+
+    def predict(self, X):
+        sys.stdout.detach()
+        return ["no"] * len(X)
+
+    predict_proba = predict
+
+
+@pytest.mark.parametrize("question", [Labels(THREE), Scores(THREE)], ids=["labels", "scores"])
+@pytest.mark.parametrize("kind", [Dropping, Closing])
+def test_a_teacher_that_changes_its_rows_and_fails_casts_no_vote_without_an_error(kind, question, capsys):
+    frame = pd.DataFrame(ROWS, columns=["a", "b"])
+    assert np.array(asked(question, kind(), frame)).max() == NO_VOTE
+    assert len(frame) == 3
+    print("public")
+    assert capsys.readouterr() == ("public\n", "")

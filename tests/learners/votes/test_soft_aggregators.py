@@ -1,0 +1,610 @@
+"""Laws of the aggregators of scores: all draws are charged, and the bounds of plans hold."""
+
+import pickle
+from copy import copy
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from dplearn.audit import FaultyDice
+from dplearn.chance import ReplayDice, SeededDice
+from dplearn.chance.enumerating import enumerate_paths
+from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.votes import FIXED_POINT_ONE, Lead, SoftVotes, fixed_point, soft_tally
+from dplearn.learners.votes import aggregators as module
+from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS, Ballot
+from dplearn.mechanisms import sparse_vector
+from dplearn.privacy import ApproxDP, Composition
+from dplearn.privacy.events import Approximate, ZeroConcentrated
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy.stable_answers import StableAnswersNoise
+
+MODEST, AMPLE = ApproxDP(2, "1e-6"), ApproxDP(100, "1e-6")
+TEACHERS = 600
+
+each_aggregation = pytest.mark.parametrize("name", SOFT_AGGREGATIONS)
+each_number_of_labels = pytest.mark.parametrize("n_labels", [2, 3])
+
+
+def ballot(privacy=MODEST, n_labels=2, n_teachers=TEACHERS, max_queries=10, max_abstentions=4):
+    return Ballot(privacy, n_labels, n_teachers, max_queries, max_abstentions)
+
+
+def prepared(name, dice, **public):
+    return SOFT_AGGREGATIONS[name](ballot(**public)).attach(dice)
+
+
+def unanimous(n_rows, n_labels=2, score=0.3, n_teachers=TEACHERS, n_bins=4):
+    """All teachers score all labels alike."""
+    width = 1 if n_labels == 2 else n_labels
+    fixed_scores = fixed_point(np.full((n_teachers, n_rows * width), score))
+    return soft_tally(fixed_scores, np.full(n_rows, n_bins), width)
+
+
+def spread(n_rows, n_labels=2, n_teachers=TEACHERS):
+    """In no bin and no shifted bin there are more than a fourth of the scores, and two have as many."""
+    width = 1 if n_labels == 2 else n_labels
+    scores = (np.arange(n_teachers) % 8 + 0.5)[:, None] / 8 + np.zeros(n_rows * width)
+    return soft_tally(fixed_point(scores), np.full(n_rows, 4), width)
+
+
+# A sparse vector of known noise, which can be walked
+
+
+def votes_of(rows, n_bins=4):
+    """Votes with given distances: a row is a list of (plain distance, shifted distance, shifted winner)."""
+    width = len(rows[0])
+    plain, shifted, ends = np.array([score for row in rows for score in row], dtype=np.int64).T
+    winner = np.arange(plain.size) % n_bins
+    lead = np.where(ends, n_bins - 1, winner % (n_bins - 1))
+    fixed_scores = np.zeros((1, plain.size), dtype=np.int16)
+    return SoftVotes(
+        fixed_scores, np.full(plain.size, n_bins), width, Lead(winner, plain), Lead(lead, shifted)
+    )
+
+
+def part(votes, start, stop):
+    """The rows from start to stop."""
+    here = slice(start * votes.width, stop * votes.width)
+    leads = (Lead(lead.winner[here], lead.distance[here]) for lead in (votes.plain, votes.shifted))
+    return SoftVotes(votes.fixed_scores[:, here], votes.n_bins[here], votes.width, *leads)
+
+
+@pytest.fixture(params=[False, True], ids=["kept", "renewed"])
+def small(request, monkeypatch):
+    """Make a sparse vector with little noise, which half of the draws decide; from labels and declines."""
+
+    def make(n_labels, max_abstentions):
+        def noise(tests):
+            assert tests.max_abstentions == 2 * max_abstentions
+            ratios = Fraction(1, 4), Fraction(1, 3)
+            return StableAnswersNoise(2, *ratios, request.param, tests.max_abstentions), 3
+
+        monkeypatch.setattr(module, "stable_noise", noise)
+        public = ballot(n_labels=n_labels, max_queries=10, max_abstentions=max_abstentions)
+        return SOFT_AGGREGATIONS["sparse_vector"](public)
+
+    return make
+
+
+def law_of(run):
+    distribution = {}
+    for outcome, probability in enumerate_paths(run, tail_bits=4):
+        distribution[outcome] = distribution.get(outcome, 0) + probability
+    return distribution
+
+
+def state(aggregator):
+    return aggregator._questions.epoch[0], aggregator.remaining_queries, aggregator.remaining_abstentions
+
+
+def text(scores):
+    return tuple(map(str, scores.ravel().tolist()))
+
+
+def in_batches(make, votes, sizes):
+    """Return the answers to the rows in batches of these sizes, and the remaining queries."""
+
+    def run(dice):
+        aggregator, asked, released = make().attach(dice), 0, ()
+        for size in sizes:
+            if not aggregator.remaining_queries:
+                break
+            released += text(aggregator.answer(part(votes, asked, asked + size)))
+            asked += size
+        queries = aggregator.remaining_queries and 10 - len(votes)
+        assert aggregator.remaining_queries == queries
+        return released, aggregator._questions.epoch[0]
+
+    return law_of(run)
+
+
+def one_after_the_other(make, votes):
+    """The algorithm as it is described: each score alone, asked of bins and then of shifted bins."""
+
+    def run(dice):
+        aggregator = make().attach(dice)
+        questions, released = aggregator._questions, []
+
+        def unstable(lead, i):
+            return questions.answer(-lead.distance[[i]])[0]
+
+        for row in range(len(votes)):
+            scores = [float("nan")] * votes.width
+            for column in range(votes.width):
+                i, b = row * votes.width + column, 4
+                if not questions.epoch[0]:
+                    continue
+                if not unstable(votes.plain, i):
+                    scores[column] = float((2 * votes.plain.winner[i] + 1) / (2 * b))
+                elif questions.epoch[0] and not unstable(votes.shifted, i):
+                    j = votes.shifted.winner[i]
+                    scores[column] = float("nan") if j == b - 1 else float((j + 1) / b)
+            released += map(str, scores)
+            if not questions.epoch[0]:
+                break
+        return tuple(released), questions.epoch[0]
+
+    return law_of(run)
+
+
+#: Plain distance, shifted distance, and whether the ends win the shifted bins: most near the threshold.
+NEAR, HALF, ENDS, FAR = (2, 2, 0), (1, 3, 0), (1, 3, 1), (9, 0, 0)
+CASES = {
+    "two labels": (2, 1, [[NEAR], [HALF], [ENDS]]),
+    "two to be declined": (2, 2, [[NEAR], [HALF], [ENDS]]),
+    "far": (2, 2, [[FAR], [(0, 0, 0)], [FAR]]),
+    "three labels": (3, 2, [[HALF, FAR, ENDS]]),
+    "two rows of three": (3, 1, [[FAR, NEAR, FAR], [FAR, FAR, ENDS]]),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("chunk", [pytest.param(1, marks=pytest.mark.nightly), 2, 2048])
+def test_one_call_and_many_have_the_law_of_the_algorithm(small, case, chunk, monkeypatch):
+    monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
+    n_labels, max_abstentions, rows = CASES[case]
+    votes = votes_of(rows)
+
+    def make():
+        return small(n_labels, max_abstentions)
+
+    expected = one_after_the_other(make, votes)
+    assert len(expected) > 1
+    for sizes in ([1] * len(rows), [len(rows)], [1, len(rows) - 1])[: len(rows)]:
+        assert in_batches(make, votes, sizes) == expected
+
+
+@pytest.mark.parametrize(
+    ("score", "cost", "released"),
+    [
+        ((50, 0, 0), 0, 0.125),  # stable
+        ((0, 50, 0), 1, 0.25),  # only a shifted bin is stable
+        ((0, 50, 1), 1, None),  # the shifted bin is that of both ends
+        ((0, 0, 0), 2, None),
+    ],
+)
+def test_a_score_costs_one_abstention_of_the_sparse_vector_per_unstable_test(score, cost, released):
+    for seed in range(5):
+        aggregator = prepared("sparse_vector", SeededDice(seed), privacy=AMPLE)
+        before = state(aggregator)
+        (answer,) = aggregator.answer(votes_of([[score]])).ravel()
+        assert np.isnan(answer) if released is None else answer == released
+        assert state(aggregator) == (before[0] - cost, before[1] - 1, (before[0] - cost + 1) // 2)
+
+
+def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
+    generator = np.random.default_rng(0)
+    for n_bins in (2, 3, 10):
+        for low in np.linspace(1 / (2 * n_bins), 1 - 1 / n_bins, 9):
+            scores = generator.uniform(low, low + 0.49 / n_bins, size=(TEACHERS, 1))
+            (answer,) = prepared("sparse_vector", SeededDice(0), privacy=AMPLE).answer(
+                soft_tally(fixed_point(scores), np.array([n_bins]))
+            )
+            assert abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / FIXED_POINT_ONE  # the deciding scores
+            assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
+
+
+def test_it_stops_inside_a_row_and_releases_the_scores_before_in_it():
+    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, n_labels=3, max_abstentions=2)
+    far, none = (50, 0, 0), (0, 0, 0)
+    rows = votes_of([[far, far, far], [none, far, none], [far, far, far]])
+    scores = aggregator.answer(rows)
+    assert np.isnan(scores).tolist() == [[False] * 3, [True, False, True]]
+    assert state(aggregator) == (0, 0, 0)
+    with pytest.raises(ValueError, match="at most those that are left"):
+        aggregator.answer(part(rows, 0, 1))
+
+
+def test_it_stops_at_the_last_unstable_plain_bin_without_a_test_of_shifted_bins():
+    dice = ReplayDice(SeededDice(0))
+    aggregator = prepared("sparse_vector", dice, privacy=AMPLE, max_abstentions=1)
+    half = (0, 50, 0)
+    assert aggregator.answer(votes_of([[half]])).tolist() == [[0.25]]
+    assert (aggregator.remaining_queries, aggregator.remaining_abstentions) == (9, 1)
+    assert np.isnan(aggregator.answer(votes_of([[half], [half]]))).tolist() == [[True]]
+    assert state(aggregator) == (0, 0, 0)
+
+
+def test_many_scores_are_tested_in_chunks():
+    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, max_queries=9000)
+    rows = [[(50, 0, 0)]] * 9000
+    for odd in (0, 2047, 2048, 5000, 8999):
+        rows[odd] = [(0, 50, 0)]
+    scores = aggregator.answer(votes_of(rows)).ravel()
+    expected = (2 * (np.arange(9000) % 4) + 1) / 8
+    for odd in (0, 2047, 2048, 5000, 8999):
+        expected[odd] = (odd % 4 % 3 + 1) / 4
+    assert scores.tolist() == expected.tolist()
+    assert aggregator._questions.epoch[0] == 8 - 5
+
+
+# Remaining queries and abstentions
+
+
+@each_aggregation
+@each_number_of_labels
+def test_at_a_large_epsilon_unanimous_scores_are_released(name, n_labels):
+    scores = prepared(name, SeededDice(0), privacy=AMPLE, n_labels=n_labels).answer(unanimous(5, n_labels))
+    assert scores.shape == (5, 1 if n_labels == 2 else n_labels)
+    assert scores.dtype == np.float64
+    assert abs(scores - 0.3).max() < 0.1
+
+
+@each_aggregation
+@each_number_of_labels
+def test_remaining_queries_count_rows_exactly(name, n_labels):
+    aggregator = prepared(name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
+    left = [aggregator.remaining_queries]
+    for batch in (1, 3, 2, 4):
+        aggregator.answer(unanimous(batch, n_labels))
+        left.append(aggregator.remaining_queries)
+    assert left == [10, 9, 6, 4, 0]
+
+
+@each_aggregation
+def test_remaining_abstentions_count_scores_exactly(name):
+    aggregator = prepared(name, SeededDice(0))
+    if not aggregator.unstable_per_abstention:
+        assert aggregator.remaining_abstentions is None
+        return
+    for left in (3, 2, 1):
+        assert np.isnan(aggregator.answer(spread(1))).all()
+        assert aggregator.remaining_abstentions == left
+    assert np.isnan(aggregator.answer(spread(5))).tolist() == [[True]]
+    assert state(aggregator) == (0, 0, 0)
+
+
+@each_aggregation
+@pytest.mark.parametrize("asked_before", [0, 6, 10])
+def test_a_refused_batch_draws_nothing_and_costs_nothing(name, asked_before):
+    dice = FaultyDice(SeededDice(0))
+    aggregator = prepared(name, dice, privacy=AMPLE, n_labels=3)
+    if asked_before:
+        aggregator.answer(unanimous(asked_before, 3))
+    drawn, left = dice.n_draws, aggregator.remaining_queries
+    for refused in (0, left + 1, left + 1000):
+        with pytest.raises(ValueError, match="at least one query, and of at most those that are left"):
+            aggregator.answer(unanimous(refused, 3))
+    assert (dice.n_draws, aggregator.remaining_queries) == (drawn, left)
+
+
+@each_aggregation
+@pytest.mark.parametrize("drawn", [False, True])
+def test_noise_is_paid_before_it_is_drawn_wherever_it_is_interrupted(name, drawn):
+    for at in range(12):
+        aggregator = prepared(name, FaultyDice(SeededDice(0), at=at, drawn=drawn))
+        before = state(aggregator)[0] if aggregator.unstable_per_abstention else 0
+        try:
+            aggregator.answer(spread(4))
+        except KeyboardInterrupt:
+            assert aggregator.remaining_queries < 10
+            if before:  # unstable tests are not refunded
+                assert aggregator._questions.epoch[0] <= before - max(0, (at - 1) // 2 - 1)
+
+
+# Costs
+
+
+def stable_event(trace, nones):
+    """One threshold, or one per unstable test; a run costs ln(1/a) + 2 T ln(1/b), and may be faulty."""
+    thresholds = [draw for draw in trace if draw.arguments[2] is None]
+    tests = [draw for draw in trace if draw.arguments[2] is not None]
+    (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
+    threshold = thresholds[0].outcome - tests[0].arguments[1][0]
+    assert len(thresholds) in (1, nones)
+    each = 1 if len(thresholds) == nones else nones
+    spoiled = a**threshold * (1 - b**each) / (1 - a * b**each)
+    epsilon = log_bounds(1 / a)[0] + 2 * each * log_bounds(1 / b)[0]
+    return Composition({Approximate(epsilon, spoiled): nones // each})
+
+
+@each_number_of_labels
+@pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(20, "1e-9")], ids=str)
+def test_a_sparse_vectors_draws_cost_the_budget_for_two_unstable_tests_a_score_and_hardly_less(
+    n_labels, privacy
+):
+    dice = ReplayDice(SeededDice(0))
+    aggregator = prepared("sparse_vector", dice, privacy=privacy, n_labels=n_labels, n_teachers=100_000)
+    rows = votes_of([[(0, 0, 0)] * (1 if n_labels == 2 else n_labels)])
+    while aggregator.remaining_queries:
+        aggregator.answer(rows)
+    spent = stable_event(dice.trace, nones=8).total(privacy.delta)
+    assert privacy.epsilon * Fraction(99, 100) < spent.epsilon <= privacy.epsilon
+
+
+class Noiseless:
+    """Dice that draw no noise, and note how much it would have been."""
+
+    def __init__(self):
+        self.variances = []
+
+    def discrete_gaussian(self, sigma2, size):
+        self.variances += [sigma2] * size
+        return np.zeros(size, dtype=np.int64)
+
+
+def sums_of(fixed_scores, n_labels, privacy=MODEST, max_queries=10, teachers=1):
+    """The sums of a mean before noise, in steps; the variance of the noise; and the number of steps per 1.
+
+    Each column of `fixed-point scores`, or each `n_labels` of them, is a query of its own.
+    """
+    width = 1 if n_labels == 2 else n_labels
+    rows = fixed_scores.shape[1] // width
+    sums = []
+    for start in range(0, rows, max_queries):
+        dice = Noiseless()
+        public = {"n_labels": n_labels, "n_teachers": teachers, "max_queries": max_queries}
+        mean = prepared("mean", dice, privacy=privacy, **public)
+        here = fixed_scores[:, start * width : (start + max_queries) * width]
+        votes = soft_tally(here, np.full(here.shape[1] // width, 2), width)
+        sums.append(mean.answer(votes) * (teachers * mean._grid) - teachers / 2)
+        (variance,) = set(dice.variances)
+    sums = np.concatenate(sums)
+    assert abs(sums - sums.round()).max() < 1e-6
+    return sums.round().astype(np.int64), variance, mean._grid
+
+
+#: From noise so wide that a grid has two steps to noise so narrow that it has all.
+WIDTHS = [(ApproxDP("0.001", "1e-6"), 1), (MODEST, 1), (MODEST, 100), (ApproxDP(1000, "1e-6"), 10_000)]
+
+
+@pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
+def test_one_teacher_of_two_labels_moves_a_sum_by_less_than_the_noise_was_paid_for(privacy, teachers):
+    every = np.arange(-1, FIXED_POINT_ONE, dtype=np.int16)[None]
+    sums, variance, grid = sums_of(every, 2, privacy, max_queries=FIXED_POINT_ONE + 1, teachers=teachers)
+    moved = int(sums.max() - sums.min())
+    assert moved < grid
+    rho = Fraction(moved**2) / (2 * variance)
+    assert (FIXED_POINT_ONE + 1) * rho <= concentrated_budget(privacy)
+    assert isinstance(variance, Fraction)
+
+
+@pytest.mark.parametrize("n_labels", [3, 4])
+@pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
+def test_one_teacher_moves_the_sums_of_many_labels_by_at_most_the_sensitivity_of_the_noise(
+    n_labels, privacy, teachers
+):
+    values = [
+        0,
+        1,
+        FIXED_POINT_ONE // 4,
+        FIXED_POINT_ONE // 3,
+        FIXED_POINT_ONE // 2 - 1,
+        FIXED_POINT_ONE // 2,
+        FIXED_POINT_ONE - 2,
+        FIXED_POINT_ONE - 1,
+    ]
+    rows = [row for row in product(values, repeat=n_labels) if sum(row) <= FIXED_POINT_ONE] + [
+        (-1,) * n_labels
+    ]
+    fixed_scores = np.array(rows, dtype=np.int16).reshape(1, -1)
+    sums, variance, grid = sums_of(fixed_scores, n_labels, privacy, max_queries=len(rows), teachers=teachers)
+    sums = np.unique(sums, axis=0)
+    moved = max(((sums - row) ** 2).sum(axis=1).max() for row in sums)
+    assert len(rows) * Fraction(int(moved)) / (2 * variance) <= concentrated_budget(privacy)
+    assert moved > grid**2 / 2
+
+
+@pytest.mark.parametrize(("n_labels", "squared"), [(2, 1), (3, 2), (10, 2)])
+@pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(1000, "1e-9")], ids=str)
+def test_a_means_draws_cost_the_budget_for_every_partition_into_batches(n_labels, squared, privacy):
+    dice = ReplayDice(SeededDice(0))
+    mean = prepared("mean", dice, privacy=privacy, n_labels=n_labels)
+    for batch in (1, 7, 2):
+        mean.answer(unanimous(batch, n_labels, score=1 / n_labels))
+    width = 1 if n_labels == 2 else n_labels
+    assert sum(draw.arguments[1] for draw in dice.trace) == 10 * width  # as many draws as scores
+    rho = sum(
+        Fraction(draw.arguments[1], width) * squared * mean._grid**2 / (2 * draw.arguments[0])
+        for draw in dice.trace
+    )
+    assert rho == concentrated_budget(privacy)
+    spent = Composition({ZeroConcentrated(rho): 1}).total(privacy.delta)
+    assert privacy.epsilon * Fraction(99, 100) < spent.epsilon <= privacy.epsilon
+
+
+@each_number_of_labels
+def test_the_noise_scale_of_a_mean_is_the_standard_deviation_of_its_draws(n_labels):
+    dice = ReplayDice(SeededDice(0))
+    mean = prepared("mean", dice, n_labels=n_labels, max_queries=3000)
+    scores = mean.answer(unanimous(3000, n_labels, score=0.3))
+    drawn = np.concatenate([draw.outcome for draw in dice.trace]).astype(float)
+    assert abs(drawn.std() / mean._grid / mean.noise_scale - 1) < 0.05
+    assert abs(scores.std() * TEACHERS / mean.noise_scale - 1) < 0.05
+
+
+# Means
+
+
+@pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
+@each_number_of_labels
+def test_a_mean_is_unbiased_but_for_its_grid(privacy, teachers, n_labels):
+    dice, width = Noiseless(), 1 if n_labels == 2 else n_labels
+    public = {"n_labels": n_labels, "n_teachers": FIXED_POINT_ONE, "max_queries": 1}
+    mean = prepared("mean", dice, privacy=privacy, **public)
+    every = np.repeat(np.arange(FIXED_POINT_ONE, dtype=np.int16)[:, None], width, axis=1)
+    released = mean.answer(soft_tally(every, np.array([2]), width))
+    assert released.ravel().tolist() == [0.5] * width  # the mean of all scores from 0 to 1
+
+
+@pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
+@pytest.mark.parametrize("n_labels", [2, 3, 7])
+def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likely(
+    privacy, teachers, n_labels
+):
+    width = 1 if n_labels == 2 else n_labels
+    scores = [1 / n_labels, 0.0, 0.9999, 0.123, 1 / 3]
+    for score, grain in [*((score, None) for score in scores), (1 / n_labels, -1)]:
+        mean = prepared("mean", Noiseless(), privacy=privacy, n_labels=n_labels, n_teachers=teachers)
+        fixed_scores = (
+            fixed_point(np.full((teachers, width), score))
+            if grain is None
+            else np.full((teachers, width), -1)
+        )
+        released = mean.answer(soft_tally(fixed_scores, np.array([2]), width))
+        assert abs(released - score).max() <= 0.5 / mean._grid + 1e-12
+        # The plan assumes that the noise exceeds a step, or that the grid is the finest.
+        assert 1 / mean._grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
+
+
+def test_released_means_may_be_outside_0_to_1():
+    mean = prepared("mean", SeededDice(0), privacy=ApproxDP("0.1", "1e-6"), n_teachers=20)
+    scores = mean.answer(unanimous(10, score=1.0, n_teachers=20))
+    assert scores.min() < 0
+    assert scores.max() > 1
+
+
+@each_number_of_labels
+def test_at_any_epsilon_that_is_accepted_noise_is_as_wide_as_it_should_be(n_labels):
+    scales = []
+    for epsilon in ("1e100", "1e10", "1e5", 1, "1e-6"):
+        mean = prepared("mean", SeededDice(0), privacy=ApproxDP(epsilon, "1e-6"), n_labels=n_labels)
+        assert np.isfinite(mean.answer(unanimous(10, n_labels))).all()
+        scales.append(mean.noise_scale)
+    assert scales == sorted(scales)
+    assert scales[0] > 0
+
+
+@each_aggregation
+def test_noise_too_wide_to_be_drawn_is_refused_when_the_aggregator_is_made(name):
+    with pytest.raises(ValueError, match="epsilon must be"):
+        SOFT_AGGREGATIONS[name](ballot(ApproxDP("1e-13", "1e-300"), max_queries=10**6))
+
+
+@each_aggregation
+def test_noise_that_needs_a_delta_is_refused_without_one(name):
+    with pytest.raises(ValueError, match="delta must be a finite number above 0"):
+        SOFT_AGGREGATIONS[name](ballot(ApproxDP(1)))
+
+
+# Bounds of plans
+
+
+def failures(name, n_labels, share, runs=100):
+    """In how many runs not all of 30 rows are answered well, with a share of the least lead."""
+    public = {"privacy": ApproxDP(4, "1e-6"), "n_labels": n_labels, "n_teachers": 2000, "max_queries": 30}
+    failed = 0
+    for seed in range(runs):
+        aggregator = prepared(name, SeededDice(seed, name), **public)
+        lead = int(share * aggregator.least_lead)
+        if name == "mean":
+            errors = aggregator.answer(unanimous(30, n_labels, 0.3, 2000)) - 0.3
+            failed += abs(errors).max() * 2000 > lead + aggregator.noise_scale / 8
+        else:
+            width = 1 if n_labels == 2 else n_labels
+            fixed_scores = np.full((2000, 30 * width), FIXED_POINT_ONE // 8, dtype=np.int16)
+            fixed_scores[: (2000 - lead) // 2] = 7 * FIXED_POINT_ONE // 8
+            failed += not (aggregator.answer(soft_tally(fixed_scores, np.full(30, 4), width)) == 0.125).all()
+    return failed
+
+
+@pytest.mark.first_by_day
+@each_aggregation
+@each_number_of_labels
+def test_with_the_least_lead_all_scores_are_answered_with_the_stated_probability(name, n_labels):
+    # 5 of 100 runs may fail; 12 or more would then have a probability below 1 in 200.
+    assert failures(name, n_labels, 1) < 12
+
+
+@pytest.mark.first_by_day
+@each_aggregation
+def test_with_half_the_least_lead_they_are_not(name):
+    assert failures(name, 2, 0.5) > 30
+
+
+@pytest.mark.first_by_day
+@each_number_of_labels
+def test_with_the_least_number_of_decided_scores_it_answers_all_with_the_stated_probability(n_labels):
+    public = ballot(ApproxDP(4, "1e-6"), n_labels, n_teachers=2000, max_queries=30, max_abstentions=4)
+    made = SOFT_AGGREGATIONS["sparse_vector"](public)
+    width = made.width(n_labels)
+    n_scores = 30 * width
+    assert made.least_decided == n_scores - 3
+    fixed_scores = np.full((2000, n_scores), FIXED_POINT_ONE // 8, dtype=np.int16)
+    fixed_scores[: (2000 - made.least_lead) // 2] = 7 * FIXED_POINT_ONE // 8
+    fixed_scores[::2, :3], fixed_scores[1::2, :3] = (
+        0,
+        FIXED_POINT_ONE // 2,
+    )  # neither a plain nor a shifted bin has a majority: two unstable tests each
+    stopped = 0
+    for seed in range(100):
+        made = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(seed))
+        scores = made.answer(soft_tally(fixed_scores, np.full(30, 4), width))
+        stopped += len(scores) < 30
+    assert stopped < 12  # 5 of 100 runs may
+
+
+@each_aggregation
+def test_more_labels_are_more_scores_and_need_a_larger_lead(name):
+    leads = [SOFT_AGGREGATIONS[name](ballot(n_labels=number)).least_lead for number in (2, 10, 100)]
+    assert leads == sorted(set(leads))
+
+
+# Where it is kept
+
+
+@each_aggregation
+def test_a_pickle_holds_no_dice_and_goes_on_where_it_was(name):
+    aggregator = prepared(name, SeededDice(0), privacy=AMPLE)
+    aggregator.answer(unanimous(3))
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(aggregator)
+    there = pickle.loads(pickle.dumps(copy(aggregator).attach(None)))
+    public = "remaining_queries", "remaining_abstentions", "noise_scale", "least_lead"
+    assert [getattr(there, each) for each in public] == [getattr(aggregator, each) for each in public]
+    first, second = (each.attach(SeededDice(1)).answer(unanimous(7)) for each in (aggregator, there))
+    assert first.tolist() == second.tolist()
+    assert there.remaining_queries == 0
+
+
+@each_aggregation
+def test_to_take_the_dice_from_a_copy_leaves_the_original_its_own(name):
+    aggregator = prepared(name, SeededDice(0), privacy=AMPLE)
+    copy(aggregator).attach(None)
+    assert abs(aggregator.answer(unanimous(1)) - 0.3).max() < 0.1
+
+
+@each_aggregation
+def test_answers_do_not_share_memory_with_votes(name):
+    votes = unanimous(2)
+    kept = votes.fixed_scores.copy(), votes.plain.winner.copy()
+    prepared(name, SeededDice(0), privacy=AMPLE).answer(votes)
+    assert (votes.fixed_scores == kept[0]).all()
+    assert (votes.plain.winner == kept[1]).all()
+
+
+def test_the_last_label_of_shifted_bins_has_midpoint_nan_and_is_an_abstention():
+    """Half of the teachers are certain of each label: no teacher has the mean score of one half."""
+    scores = np.where(np.arange(TEACHERS) % 2, 0.99, 0.01)[:, None]
+    votes = soft_tally(fixed_point(scores), np.array([4]))
+    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE)
+    assert np.isnan(aggregator.answer(votes)).all()
+    assert state(aggregator) == (7, 9, 4)
+
+
+def test_every_pair_of_aggregators_is_entered_once():
+    assert SOFT_AGGREGATIONS.keys() == {"sparse_vector", "mean"}
+    assert all(one is not other for one, other in combinations(SOFT_AGGREGATIONS.values(), 2))

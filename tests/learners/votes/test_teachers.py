@@ -1,0 +1,557 @@
+"""Any replaced record changes at most one teacher, and failures of teachers are not reported."""
+
+import pickle
+import random
+import sys
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from joblib import parallel_config
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_selection import SelectKBest, mutual_info_classif
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from dplearn.chance import PublicStream
+from dplearn.kernels.votes import FIXED_POINT_ONE
+from dplearn.learners.votes import teachers as module
+from dplearn.learners.votes.asked import Labels, Scores
+from dplearn.learners.votes.recipe import shards
+from dplearn.learners.votes.teachers import LabelShares, answers_of, train_and_ask, train_teachers
+from dplearn.table.passes import InTurn
+from dplearn.table.rows import rows_of
+from dplearn.table.sources import in_parts
+from dplearn.table.table import LabelledRows
+
+CLASSES = np.array(["no", "perhaps", "yes"])
+N, K = 16, 4
+SHARDS = shards(N, K, PublicStream(0))
+SEEDS = PublicStream(1).seeds(K)
+NEAREST = KNeighborsClassifier(1)
+NUMBERS = np.random.default_rng(0).normal(size=(N, 2)).round(3)
+LABELS = CLASSES[np.arange(N) % 3]
+QUERIES = np.random.default_rng(1).normal(size=(30, 2))
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Stores its training data, and predicts the first of its labels."""
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        self.X_, self.y_ = X, y
+        return self
+
+    def predict(self, X):
+        self.asked_ = X
+        return np.full(X.shape[0], self.y_[0])
+
+
+def as_cells(X):
+    cells = np.empty(X.shape, dtype=object)
+    cells[:] = [[float(cell) for cell in row] for row in X]
+    return cells
+
+
+def as_frame(X):
+    return pd.DataFrame(X, columns=["a", "b"])
+
+
+def as_polars(X):
+    return pl.DataFrame(X, schema=["a", "b"])
+
+
+def as_words(X):
+    return np.array([[f"{cell:.1f}" for cell in row] for row in X], dtype=object)
+
+
+WORDS = make_pipeline(OneHotEncoder(handle_unknown="ignore"), DecisionTreeClassifier())
+NAMED = make_pipeline(make_column_transformer((StandardScaler(), ["a", "b"])), NEAREST)
+TABLES = {
+    "array": (lambda X: X, NEAREST),
+    "columns": (np.asfortranarray, DecisionTreeClassifier()),
+    "csr": (sp.csr_array, NEAREST),
+    "csc": (sp.csc_matrix, NEAREST),
+    "coo": (sp.coo_array, GaussianNB()),  # which takes no sparse rows: shards vote for their commonest label
+    "cells": (as_cells, NEAREST),
+    "words": (as_words, WORDS),
+    "pandas": (as_frame, NAMED),
+    "polars": (as_polars, NEAREST),
+}
+
+
+#: Tables that are read in ways of their own; the others at night.
+QUICK_TABLES = ("array", "coo", "pandas")
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=() if kind in QUICK_TABLES else pytest.mark.nightly) for kind in TABLES],
+)
+def test_any_replacement_of_a_record_changes_the_votes_of_at_most_one_teacher(kind):
+    table, estimator = TABLES[kind]
+
+    def votes(X, y):
+        how = {"queries": table(QUERIES), "asked": Labels(CLASSES), "seeds": SEEDS}
+        return train_and_ask(estimator, table(X), y, SHARDS, **how)
+
+    before, changed = votes(NUMBERS, LABELS), set()
+    owner = {place: i for i, shard in enumerate(SHARDS) for place in shard.tolist()}
+    for place in range(N):
+        for value, label in [(50.0, "yes"), (np.nan, "no"), (-0.3, "perhaps")]:
+            X, y = NUMBERS.copy(), LABELS.copy()
+            X[place], y[place] = value, label
+            differ = set(np.flatnonzero((votes(X, y) != before).any(axis=1)).tolist())
+            assert differ <= {owner[place]}
+            changed |= differ
+    # Some of the labels that stand in here lead by two: no record moves these.
+    assert changed == ({0, 1} if kind == "coo" else set(range(K)))
+
+
+def test_one_records_type_changes_no_other_shards_types():
+    shards_ = [np.array([0, 1]), np.array([2, 3])]
+    for odd, kind in [("text", "O"), (0.5, "f"), (None, "O"), (2**70, "O"), ([1], "O")]:
+        cells = np.empty((4, 2), dtype=object)
+        cells[:] = 1
+        cells[2, 1] = odd
+        first, second = train_teachers(Recorder(), cells, np.array([0, 1, 0, 1]), shards_, seeds=[0, 0])
+        assert first.X_.dtype.kind == "i"
+        assert second.X_.dtype.kind == kind
+
+
+def test_one_rows_label_changes_no_other_shards_row_labels():
+    frame = pd.DataFrame({"a": range(4)}, index=[0, 1, "x", 3])
+    first, _ = train_teachers(
+        Recorder(), frame, np.array([0, 1, 0, 1]), np.split(np.arange(4), 2), seeds=[0] * 2
+    )
+    assert first.X_.index.equals(pd.RangeIndex(2))
+
+
+def test_a_sparse_shard_has_indices_of_the_type_that_it_needs():
+    wide = sp.csr_array(np.eye(4))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    assert wide[np.array([0, 1])].indices.dtype == np.int64  # the type that a shard would inherit
+    rows = rows_of(wide, np.array([1, 3]))
+    assert rows.indices.dtype == rows.indptr.dtype == np.int32
+    assert rows.toarray().tolist() == np.eye(4)[[1, 3]].tolist()
+
+
+@pytest.mark.parametrize("kind", ["array", "columns", "csr", "cells"])
+def test_rows_share_no_memory_with_the_table(kind):
+    table = TABLES[kind][0](NUMBERS)
+    rows = rows_of(table, np.arange(3))
+    whole, part = (getattr(each, "data", each) if kind == "csr" else each for each in (table, rows))
+    assert not np.shares_memory(whole, part)
+
+
+def test_shards_without_two_labels_or_that_cannot_be_learned_teach_their_commonest_label():
+    X = np.arange(14.0)[:, None]
+    X[8] = np.nan
+    y = np.array([0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
+    cut = [*np.split(np.arange(8), 4), np.arange(8, 11), np.arange(0), np.arange(13, 14)]
+    taught = train_teachers(LogisticRegression(), X, y, cut, seeds=range(7))
+    assert [type(teacher).__name__ for teacher in taught] == [
+        "LogisticRegression",
+        "LabelShares",
+        "LabelShares",
+        "LogisticRegression",
+        "LabelShares",
+        "NoneType",
+        "LabelShares",
+    ]
+    votes = answers_of(taught, X[:3], Labels(np.array([0, 1])))
+    assert votes[[1, 2, 4, 5, 6]].tolist() == [[1] * 3, [0] * 3, [1] * 3, [-1] * 3, [1] * 3]
+    scores = answers_of(taught, X[:3], Scores(np.array([0, 1]))) / FIXED_POINT_ONE
+    assert scores[[1, 2, 6]].tolist() == [
+        [1 - 1 / FIXED_POINT_ONE] * 3,
+        [0.0] * 3,
+        [1 - 1 / FIXED_POINT_ONE] * 3,
+    ]
+    assert scores[4] == pytest.approx([2 / 3] * 3, abs=1 / FIXED_POINT_ONE)
+    assert (scores[5] < 0).all()
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.parametrize("classes", [["no", "yes", "zero"], [-1, 2, 5], [False, True], [0.0, 1.0]])
+@pytest.mark.parametrize("dtype", [None, object])
+def test_a_single_label_is_taught_in_its_own_type_wherever_the_teacher_works(classes, dtype, n_jobs):
+    labels = np.array(classes, dtype=dtype)
+    with parallel_config("loky" if n_jobs else "sequential"):
+        taught = train_teachers(
+            NEAREST, NUMBERS[:4], labels[[1, 1, 0, 0]], np.split(np.arange(4), 2), seeds=[0, 0], n_jobs=n_jobs
+        )
+    assert answers_of(taught, QUERIES[:2], Labels(labels)).tolist() == [[1, 1], [0, 0]]
+    assert [teacher.predict(QUERIES).dtype for teacher in taught] == [labels.dtype] * 2
+    again = pickle.loads(pickle.dumps(taught))
+    assert answers_of(again, QUERIES[:2], Labels(labels)).tolist() == [[1, 1], [0, 0]]
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_a_shard_with_one_label_answers_for_queries_of_any_kind_of_table(kind):
+    table = TABLES[kind][0]
+    how = {"queries": table(QUERIES), "asked": Labels(CLASSES), "seeds": SEEDS}
+    votes = train_and_ask(TABLES[kind][1], table(NUMBERS), CLASSES[[1] * N], SHARDS, **how)
+    assert (votes == 1).all()
+
+
+def faulty(predict, fit=None):
+    class Faulty(Recorder):
+        def fit(self, X, y):
+            if fit is not None:
+                fit(X, y)
+            return super().fit(X, y)
+
+    Faulty.predict = lambda self, X: predict(X)
+    return Faulty()
+
+
+def failing(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+def ballots(estimator, queries=QUERIES[:4], classes=CLASSES):
+    return train_and_ask(
+        estimator,
+        NUMBERS,
+        classes[np.arange(N) % 2],
+        SHARDS,
+        queries=queries,
+        asked=Labels(classes),
+        seeds=SEEDS,
+    )
+
+
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError("x"),
+        MemoryError(),
+        RecursionError(),
+        Warning("x"),
+        StopIteration(),
+        OSError(),
+        Panic(),
+        SystemExit("x"),
+        GeneratorExit(),
+    ],
+)
+def test_after_an_exception_in_fit_a_shard_votes_for_its_commonest_label_and_in_predict_for_none(error):
+    codes = [np.bincount(np.arange(N)[shard] % 2).argmax() for shard in SHARDS]
+    assert (ballots(faulty(None, fit=failing(error))) == np.array(codes)[:, None]).all()
+    assert (ballots(faulty(failing(error))) == -1).all()
+
+
+@pytest.mark.parametrize("stop", [KeyboardInterrupt])
+def test_a_keyboard_interrupt_is_raised(stop):
+    for estimator in (faulty(None, fit=failing(stop)), faulty(failing(stop))):
+        with pytest.raises(stop):
+            ballots(estimator)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        lambda X: ["no"] * (len(X) + 1),
+        lambda X: [["no"]] * len(X),
+        lambda X: "no",
+        lambda X: None,
+        lambda X: np.zeros((len(X), 3)),
+        lambda X: [1.5] * len(X),
+        lambda X: [["no"], ["no", "no"]] * (len(X) // 2),
+    ],
+)
+def test_an_answer_without_one_label_per_query_is_no_vote(answers):
+    assert (ballots(faulty(answers)) == -1).all()
+
+
+@pytest.mark.parametrize("kind", [object, "U", np.dtypes.StringDType()])
+def test_only_the_entries_that_are_no_labels_are_no_votes(kind):
+    def answers(X):
+        return np.array(["yes", "maybe", "no", "yesterday"], dtype=kind)
+
+    assert ballots(faulty(answers)).tolist() == [[2, -1, 0, -1]] * K
+
+
+def test_entries_of_any_kind_are_compared_one_by_one():
+    def answers(X):
+        mixed = np.empty(4, dtype=object)
+        mixed[:] = ["yes", None, ["yes"], 2]
+        return mixed
+
+    assert ballots(faulty(answers)).tolist() == [[2, -1, -1, -1]] * K
+
+
+@pytest.mark.parametrize("kind", [float, np.int8, object])
+def test_numbers_of_every_type_are_labels(kind):
+    def answers(X):
+        return np.array([5, 0, 3, -1]).astype(kind)
+
+    assert ballots(faulty(answers), classes=np.array([0, 3, 5])).tolist() == [[2, 0, 1, -1]] * K
+    assert ballots(faulty(lambda X: np.full(4, np.nan)), classes=np.array([0, 3, 5])).max() == -1
+
+
+@pytest.mark.parametrize(
+    ("n_labels", "kind"), [(2, "int8"), (128, "int8"), (129, "int16"), (40_000, "int32")]
+)
+def test_votes_have_the_smallest_type_that_holds_all_labels(n_labels, kind):
+    classes = np.arange(n_labels)
+    votes = ballots(faulty(lambda X: [n_labels - 1] * len(X)), classes=classes)
+    assert votes.dtype == np.dtype(kind)
+    assert (votes == n_labels - 1).all()
+
+
+def test_votes_do_not_depend_on_the_blocks_of_queries(monkeypatch):
+    taught = train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    at_once = answers_of(taught, QUERIES, Labels(CLASSES))
+    monkeypatch.setattr(module, "_BLOCK", 7)
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == at_once.tolist()
+    recorders = train_teachers(Recorder(), NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    answers_of(recorders, QUERIES, Labels(CLASSES))
+    assert {len(each.asked_) for each in recorders} == {30 % 7}
+
+
+def test_a_teacher_that_changes_its_rows_changes_no_others():
+    def spoil(X):
+        row = X[0].copy()
+        X[:] = 0
+        return ["yes" if row.any() else "no"] * len(X)
+
+    before = QUERIES[:4].copy()
+    assert (ballots(faulty(spoil, fit=lambda X, y: X.fill(0))) == 2).all()
+    assert (before == QUERIES[:4]).all()
+
+
+class Counting:
+    """A number that changes whenever it is read."""
+
+    def __init__(self):
+        self.read = 0
+
+    def __float__(self):
+        self.read += 1
+        return float(self.read)
+
+
+def of_objects(kind, cell):
+    cells = np.empty((2, 2), dtype=object)
+    cells[:] = 0.0
+    cells[0, 1] = cell
+    if kind == "polars":
+        return pl.DataFrame(
+            [pl.Series(name, list(cells[:, j]), dtype=pl.Object) for j, name in enumerate("ab")]
+        )
+    return {"cells": cells, "pandas": pd.DataFrame(cells, columns=["a", "a"])}[kind]
+
+
+@pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
+def test_a_mutable_cell_passes_no_state_between_teachers(kind):
+    def read(X):
+        row = X.row(0) if kind == "polars" else np.asarray(X)[0]
+        return ["yes" if float(row[1]) == 1 else "no"] * 2
+
+    cell = Counting()
+    assert (ballots(faulty(read), of_objects(kind, cell)) == 2).all()
+    assert cell.read == 0
+
+
+@pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
+def test_an_object_in_two_records_is_not_the_same_to_two_teachers(kind):
+    cell = Counting()
+    table = of_objects(kind, cell)
+    table = pl.concat([table, table]) if kind == "polars" else np.vstack([table, table])
+    table = as_frame(table) if kind == "pandas" else table
+
+    def read(X, y):
+        row = X.row(0) if kind == "polars" else np.asarray(X)[0]
+        if float(row[1]) != 1:
+            raise ValueError
+
+    cut = [np.array([0, 1]), np.array([2, 3])]
+    taught = train_teachers(faulty(None, fit=read), table, np.array([0, 1, 0, 1]), cut, seeds=[0, 0])
+    assert None not in taught
+    assert cell.read == 0
+
+
+class Uncopied(Counting):
+    def __deepcopy__(self, memo):
+        raise Panic
+
+
+def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
+    cells = as_cells(NUMBERS)
+    cells[SHARDS[2][0], 0] = Uncopied()
+    taught = train_teachers(Recorder(), cells, LABELS, SHARDS, seeds=SEEDS)
+    assert [type(teacher) is LabelShares for teacher in taught] == [False, False, True, False]
+
+
+def test_votes_are_the_same_with_or_without_the_models():
+    taught = train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    cast = train_and_ask(
+        NEAREST, NUMBERS, LABELS, SHARDS, queries=QUERIES, asked=Labels(CLASSES), seeds=SEEDS
+    )
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == cast.tolist()
+    assert cast.shape == (K, len(QUERIES))
+
+
+@pytest.mark.parametrize("action", ["ignore", "always", "error", "default"])
+def test_no_warning_leaves_not_even_one_that_a_teacher_insists_on(action, capfd):
+    def warn(*_):
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("private", UserWarning, stacklevel=1)
+        np.log(np.zeros(1))
+        return ["yes"] * 4
+
+    with warnings.catch_warnings(record=action != "error") as seen:
+        warnings.simplefilter(action)
+        assert (ballots(faulty(warn, fit=warn)) == 2).all()
+    assert not seen
+    assert capfd.readouterr() == ("", "")
+
+
+def test_numpys_error_handling_is_the_default_for_every_setting_of_the_caller():
+    def errors(*_):
+        return [{"warn": "yes"}.get(np.geterr()["divide"], "no")] * 4
+
+    with np.errstate(all="raise"):
+        assert (ballots(faulty(errors)) == 2).all()
+
+
+def test_teachers_have_the_callers_settings():
+    def settings(*_):
+        from sklearn import get_config
+
+        return ["yes" if get_config()["assume_finite"] else "no"] * 4
+
+    assert (ballots(faulty(settings)) == 0).all()
+    with config_context(assume_finite=True):
+        assert (ballots(faulty(settings)) == 2).all()
+
+
+def test_numpys_global_generator_is_left_alone_and_changes_nothing():
+    forest = RandomForestClassifier(3)
+    before = np.random.get_state()[1].tolist()
+    votes = [ballots(forest).tolist() for _ in range(2)]
+    assert np.random.get_state()[1].tolist() == before
+    assert votes[0] == votes[1]
+
+
+def test_draws_from_global_generators_do_not_depend_on_other_teachers():
+    X = np.repeat(np.arange(4.0), 4 * K)[:, None] * [1, 1, 1]
+    y, cut = np.arange(len(X)) % 2, np.split(np.random.default_rng(0).permutation(len(X)), K)
+    selected = make_pipeline(SelectKBest(mutual_info_classif, k=1), Recorder())  # adds noise of its own
+    drawing = faulty(lambda X: [["no", "yes"][np.random.randint(2) ^ random.randrange(2)]] * len(X))
+    y[cut[0]] = 0
+    changed = y.copy()
+    changed[cut[0][0]] = 1
+
+    def chosen(estimator, y):
+        taught = train_teachers(estimator, X, y, cut, seeds=range(K))
+        return [None if type(each) is LabelShares else each[0].scores_.tolist() for each in taught]
+
+    def cast(y):
+        how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": range(K)}
+        return [train_and_ask(drawing, X, CLASSES[y], cut, **how).tolist() for _ in range(2)]
+
+    before = np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()
+    one, other = chosen(selected, y), chosen(selected, changed)
+    votes, again = cast(changed)
+    assert (np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()) == before
+    assert one[0] is None
+    assert other[0] is not None
+    assert one[1:] == other[1:]
+    assert votes == again
+    assert len(np.unique(votes)) == 2
+
+
+def test_predictions_that_draw_are_the_same_whichever_teachers_there_are():
+    drawing = faulty(lambda X: CLASSES[np.random.randint(3, size=len(X))])
+    taught = train_teachers(drawing, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    before = np.random.get_state()[1].tolist()
+    votes = answers_of(taught, QUERIES, Labels(CLASSES))
+    fewer = answers_of([None, *taught[1:]], QUERIES, Labels(CLASSES))
+    assert np.random.get_state()[1].tolist() == before
+    assert fewer[1:].tolist() == votes[1:].tolist()
+    how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": SEEDS}
+    assert train_and_ask(drawing, NUMBERS, LABELS, SHARDS, **how).tolist() == votes.tolist()
+
+
+def test_nothing_that_a_teacher_prints_is_seen(capfd):
+    def talk(*_):
+        print("private")
+        print("private", file=sys.stderr)
+        return ["yes"] * 4
+
+    assert (ballots(faulty(talk, fit=talk)) == 2).all()
+    ballots(MLPClassifier((2,), max_iter=2, verbose=True))
+    assert capfd.readouterr() == ("", "")
+
+
+def test_teachers_share_nothing_that_can_change():
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=KFold(2))
+    taught = train_teachers(search, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    for one, other in pairwise([search, *taught]):
+        assert one.param_grid is not other.param_grid
+        assert one.cv is not other.cv
+        assert one.estimator is not other.estimator
+
+
+def test_teachers_get_labels_of_the_type_of_y():
+    taught = train_teachers(Recorder(), NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+    for teacher, shard in zip(taught, SHARDS, strict=True):
+        assert teacher.y_.dtype == LABELS.dtype
+        assert teacher.y_.tolist() == LABELS[shard].tolist()
+        assert teacher.X_.tolist() == NUMBERS[shard].tolist()
+
+
+def test_invalid_public_arguments_raise_errors():
+    with pytest.raises(ValueError, match="seeds must be as many as shards, 4, got 1"):
+        train_teachers(NEAREST, NUMBERS, LABELS, SHARDS, seeds=[1])
+    with pytest.raises(TypeError, match="Cannot clone object"):
+        train_teachers(object(), NUMBERS, LABELS, SHARDS, seeds=SEEDS)
+
+
+@pytest.mark.parametrize("gathered", [1, 10, 1000])
+def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered, monkeypatch):
+    monkeypatch.setattr(module, "_GATHERED", gathered)
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), rng.integers(0, 2, 90)
+    cut = np.array_split(rng.permutation(90), 7)
+    forest, reads = RandomForestClassifier(3), []
+
+    def parts():
+        reads.append(1)
+        return iter([(X[:1], y[:1]), (X[1:50], y[1:50]), (X[50:], y[50:])])
+
+    _, rows = in_parts(InTurn(parts)).read(lambda X, y: (len(X), LabelledRows(X, y)))
+    reads.clear()
+    whole = train_teachers(forest, X, y, cut, seeds=range(7))
+    parted = train_teachers(forest, rows, None, cut, seeds=range(7))
+    asked = Labels(np.array([0, 1]))
+    assert answers_of(parted, X, asked).tolist() == answers_of(whole, X, asked).tolist()
+    assert len(reads) == {1: 7, 10: 7, 1000: 1}[gathered]
+    at_once = train_and_ask(forest, rows, None, cut, queries=X, asked=asked, seeds=range(7))
+    assert at_once.tolist() == answers_of(whole, X, asked).tolist()

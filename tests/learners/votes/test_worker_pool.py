@@ -1,0 +1,457 @@
+"""The process that runs a task changes no result; tasks are isolated, and died workers are replaced once."""
+
+import math
+import os
+import threading
+import tracemalloc
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from pathlib import Path
+from queue import SimpleQueue
+
+import numpy as np
+import pytest
+from joblib import parallel_config
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+
+from dplearn.chance import PublicStream
+from dplearn.learners.votes import worker_pool
+from dplearn.learners.votes.asked import Labels
+from dplearn.learners.votes.recipe import _Progress, shards
+from dplearn.learners.votes.teachers import answers_of, train_and_ask, train_teachers
+from dplearn.learners.votes.worker_pool import run_tasks
+
+N, K = 120, 12
+GENERATOR = np.random.default_rng(0)
+X, QUERIES = GENERATOR.normal(size=(N, 3)), GENERATOR.normal(size=(40, 3))
+CLASSES = np.array(["no", "yes"])
+Y = CLASSES[(X[:, 0] > 0).astype(int)]
+HOW = {"shards": shards(N, K, PublicStream(0)), "seeds": PublicStream(1).seeds(K)}
+ASK = HOW | {"queries": QUERIES, "asked": Labels(CLASSES)}
+TREE = DecisionTreeClassifier()
+
+
+def a_teacher(fit):
+    """Return an estimator that travels by value: workers cannot import the modules of tests."""
+
+    class Teacher(ClassifierMixin, BaseEstimator):
+        def __init__(self, where=None):
+            self.where = where
+
+        def fit(self, X, y):
+            self.said_ = fit(self, X) or "yes"
+
+        def predict(self, X):
+            return [self.said_] * len(X)
+
+    return Teacher()
+
+
+@pytest.mark.parametrize("backend", ["sequential", "threading", "loky", "multiprocessing"])
+def test_votes_are_the_same_on_every_backend(backend):
+    alone = train_and_ask(TREE, X, Y, **ASK)
+    with parallel_config(backend=backend, n_jobs=2):
+        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
+        taught = train_teachers(TREE, X, Y, **HOW)
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
+
+
+def test_votes_are_the_same_with_any_n_jobs():
+    alone = train_and_ask(TREE, X, Y, **ASK)
+    for n_jobs in (1, 2, -1):
+        assert train_and_ask(TREE, X, Y, n_jobs=n_jobs, **ASK).tolist() == alone.tolist()
+
+
+def test_more_than_one_worker_means_worker_processes():
+    here = os.getpid()
+    elsewhere = a_teacher(lambda self, X: "yes" if os.getpid() != here else "no")
+    assert (train_and_ask(elsewhere, X, Y, n_jobs=2, **ASK) == 1).all()
+    for backend in ("loky", "multiprocessing", None):
+        with parallel_config(**({"backend": backend} if backend else {}), n_jobs=2):
+            assert (train_and_ask(elsewhere, X, Y, **ASK) == 1).all()
+            assert (train_and_ask(elsewhere, X, Y, n_jobs=1, **ASK) == 0).all()
+    assert (train_and_ask(elsewhere, X, Y, **ASK) == 0).all()
+
+
+def test_teachers_are_never_trained_in_two_threads_at_once():
+    threads = []
+    noting = a_teacher(lambda self, X: threads.append(threading.get_ident()))
+    with parallel_config(backend="threading", n_jobs=2):
+        train_and_ask(noting, X, Y, **ASK)
+    assert threads == [threading.get_ident()] * K
+
+
+def test_batches_in_one_process_wait_for_each_other(monkeypatch):
+    running, most, ended = [], [], SimpleQueue()
+
+    def result(function, task):
+        running.append(task)
+        most.append(len(running))
+        threading.Event().wait(0.001)
+        running.remove(task)
+
+    def run():
+        ended.put(worker_pool._run_batch(b"", [b"task"] * 5, None))
+
+    monkeypatch.setattr(worker_pool, "_pickled_result", result)
+    # Daemons that report by a queue: neither this test nor the interpreter's exit waits for a thread's end.
+    for _ in range(4):
+        threading.Thread(target=run, daemon=True).start()
+    assert [ended.get(timeout=60) for _ in range(4)] == [[None] * 5] * 4
+    assert most == [1] * 20
+
+
+def test_a_function_that_a_worker_cannot_unpickle_runs_here():
+    def unpicklable_elsewhere(here):
+        if os.getpid() != here:
+            raise ImportError("private")
+        return len
+
+    class Local:
+        def __call__(self, task):
+            return task + 1
+
+        def __reduce__(self):
+            return unpicklable_elsewhere, (os.getpid(),)
+
+    assert run_tasks(Local(), lambda i: [0] * i, 5, n_jobs=2) == [0, 1, 2, 3, 4]
+
+
+def test_every_worker_gives_native_libraries_as_many_threads_as_this_process_does():
+    def threads(self, X):
+        from threadpoolctl import threadpool_info
+
+        return "yes" if {each["num_threads"] for each in threadpool_info()} <= {1} else "no"
+
+    with parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
+        assert (train_and_ask(a_teacher(threads), X, Y, **ASK) == 1).all()
+
+
+class Stubborn:
+    """A number that cannot be sent to another process."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return self.value
+
+    def __deepcopy__(self, memo):
+        return Stubborn(self.value)
+
+    def __reduce__(self):
+        raise TypeError("private")
+
+
+def test_a_task_that_cannot_be_pickled_runs_in_this_process():
+    cells = X.astype(object)
+    alone = train_and_ask(TREE, cells, Y, **ASK)
+    cells[5, 1] = Stubborn(cells[5, 1])
+    with parallel_config(backend="loky", n_jobs=2):
+        assert train_and_ask(TREE, cells, Y, **ASK).tolist() == alone.tolist()
+
+
+def test_a_model_that_cannot_be_pickled_is_trained_here():
+    def keep_a_lock(self, X):
+        self.lock_ = threading.Lock()
+        return "yes" if X[0, 0] > 0 else "no"
+
+    alone = answers_of(train_teachers(a_teacher(keep_a_lock), X, Y, **HOW), QUERIES, Labels(CLASSES))
+    with parallel_config(backend="loky", n_jobs=2):
+        taught = train_teachers(a_teacher(keep_a_lock), X, Y, **HOW)
+    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
+    assert set(alone.ravel().tolist()) == {0, 1}
+
+
+@pytest.mark.parametrize("where", ["a worker process", "this process"])
+@pytest.mark.parametrize("loses", ["what it learned", "how it was made"])
+def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
+    class Forgetful(ClassifierMixin, BaseEstimator):
+        def __init__(self, word=None):
+            self.word = word
+
+        def fit(self, X, y):
+            self.said_ = self.word
+
+        def predict(self, X):
+            return [self.said_] * len(X)
+
+        def __getstate__(self):
+            return vars(self) | ({"word": "no"} if loses == "how it was made" else {"said_": "no"})
+
+    cells = X.astype(object)
+    if where == "this process":
+        for shard in HOW["shards"]:
+            cells[shard[0], 0] = Stubborn(cells[shard[0], 0])
+    taught = train_teachers(Forgetful("yes"), cells, Y, n_jobs=2, **HOW)
+    assert (answers_of(taught, QUERIES, Labels(CLASSES)) == 0).all()
+
+
+class Odd:
+    """An object that unpickles as a number."""
+
+    def __reduce__(self):
+        return int, (7,)
+
+
+def test_a_function_that_cannot_be_pickled_gets_the_tasks_that_a_worker_would_get():
+    lock = threading.Lock()
+    assert run_tasks(lambda task: str(task), lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
+    assert run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
+
+
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
+class Untransported:
+    def __init__(self, when):
+        self.when = when
+
+    def __reduce__(self):
+        if self.when == "packed":
+            raise Panic
+        return panic, ()
+
+
+def panic():
+    raise Panic
+
+
+@pytest.mark.parametrize("when", ["packed", "unpacked"])
+@pytest.mark.parametrize("backend", ["sequential", "loky"])
+def test_no_error_in_pickling_is_raised(backend, when):
+    with parallel_config(backend=backend, n_jobs=2):
+        given = run_tasks(lambda task: task.when, lambda i: Untransported(when), 3)
+        assert given == [when] * 3
+        made = run_tasks(lambda task: task, lambda i: Untransported(when), 3)
+    assert [each.when for each in made] == [when] * 3
+
+
+def test_an_estimator_that_cannot_be_pickled_is_trained_here():
+    class Rooted:
+        def __deepcopy__(self, memo):
+            return self
+
+        def __reduce__(self):
+            raise TypeError("rooted")
+
+    teacher = a_teacher(lambda self, X: "yes").set_params(where=Rooted())
+    assert (train_and_ask(teacher, X, Y, n_jobs=2, **ASK) == 1).all()
+
+
+def test_no_warning_of_a_worker_leaves(capfd):
+    def warn(self, X):
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("private", stacklevel=1)
+
+    with parallel_config(backend="loky", n_jobs=2):
+        assert (train_and_ask(a_teacher(warn), X, Y, **ASK) == 1).all()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_output_of_a_worker_is_discarded():
+    def where(self, X):
+        import sys
+
+        return "yes" if sys.stdout.name == sys.stderr.name == os.devnull else "no"
+
+    with parallel_config(backend="loky", n_jobs=2):
+        assert (train_and_ask(a_teacher(where), X, Y, **ASK) == 1).all()
+
+
+def test_global_generators_begin_at_the_same_place_in_every_process():
+    def draw(self, X):
+        import random
+
+        return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
+
+    alone = train_and_ask(a_teacher(draw), X, Y, **ASK)
+    with parallel_config(backend="loky", n_jobs=2):
+        for _ in range(2):
+            assert train_and_ask(a_teacher(draw), X, Y, **ASK).tolist() == alone.tolist()
+    assert len(np.unique(alone)) == 2
+
+
+def test_processes_of_a_teacher_serve_no_other_teacher():
+    here = os.getpid()
+
+    def spread(self, X):
+        from joblib import Parallel, delayed
+
+        return "yes" if Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(2)) == [here] * 2 else "no"
+
+    assert (train_and_ask(a_teacher(spread), X, Y, **ASK) == 1).all()
+
+
+@pytest.mark.nightly
+def test_workers_that_die_once_are_replaced(tmp_path):
+    def die_once(self, X):
+        try:
+            Path(self.where).touch(exist_ok=False)
+        except FileExistsError:
+            return "yes"
+        os._exit(1)
+
+    mortal = a_teacher(die_once).set_params(where=str(tmp_path / "died"))
+    with parallel_config(backend="loky", n_jobs=2):
+        assert (train_and_ask(mortal, X, Y, **ASK) == 1).all()
+
+
+@pytest.mark.nightly  # below, with workers that are not started
+def test_workers_that_die_again_end_it_in_constant_words():
+    here = os.getpid()
+    mortal = a_teacher(lambda self, X: os._exit(1) if os.getpid() != here else None)
+    with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
+        train_and_ask(mortal, X, Y, **ASK)
+    assert str(raised.value) == worker_pool._DIED_AGAIN
+    assert raised.value.__context__ is None
+
+
+def test_a_second_failure_of_the_pool_ends_it_in_constant_words(monkeypatch):
+    rounds = []
+
+    def parallel(n_jobs):
+        def run(tasks):
+            rounds.append(len(list(tasks)))
+            raise BrokenProcessPool("private")
+
+        return run
+
+    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+    with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
+        train_and_ask(TREE, X, Y, **ASK)
+    assert str(raised.value) == worker_pool._DIED_AGAIN
+    assert raised.value.__context__ is None
+    assert len(rounds) == 2
+
+
+def test_only_lost_tasks_are_repeated(monkeypatch):
+    rounds = []
+
+    def parallel(n_jobs):
+        def run(tasks):
+            rounds.append([])
+            for place, (function, arguments, _) in enumerate(tasks):
+                if len(rounds) == 1 and place == 2:
+                    raise BrokenProcessPool
+                rounds[-1].append(len(arguments[1]))
+                yield function(*arguments)
+
+        return run
+
+    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+    monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
+    with parallel_config(backend="loky", n_jobs=2):
+        assert run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
+    assert rounds == [[3, 3], [3, 1]]
+
+
+@pytest.mark.nightly  # workers start again afterwards; below, with workers that are not started
+@pytest.mark.parametrize("stop", [KeyboardInterrupt])
+def test_an_interrupt_in_a_worker_stops_the_program(stop):
+    def stop_there(self, X):
+        raise stop
+
+    with parallel_config(backend="loky", n_jobs=2), pytest.raises(stop):
+        train_and_ask(a_teacher(stop_there), X, Y, **ASK)
+
+
+def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
+    def parallel(n_jobs):
+        def run(tasks):
+            raise KeyboardInterrupt
+
+        return run
+
+    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+    with parallel_config(backend="loky", n_jobs=2), pytest.raises(KeyboardInterrupt):
+        train_and_ask(TREE, X, Y, **ASK)
+
+
+def test_a_backend_that_returns_all_results_at_once_is_enough(monkeypatch):
+    monkeypatch.setattr("joblib._parallel_backends.LokyBackend.supports_return_generator", False)
+    alone = train_and_ask(TREE, X, Y, **ASK)
+    with parallel_config(backend="loky", n_jobs=2):
+        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
+
+
+def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
+    sizes, outcomes = [], []
+
+    def parallel(n_jobs):
+        def run(calls):
+            for function, arguments, _ in calls:
+                sizes.append(len(arguments[1]))
+                yield function(*arguments)
+
+        return run
+
+    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+    for slow in (False, True):
+        outcomes.append(
+            run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70, n_jobs=2)
+        )
+    assert sizes == ([3] * 23 + [1]) * 2
+    assert outcomes == [[False] * 70] * 2
+    assert run_tasks(abs, int, 0, n_jobs=2) == []
+
+
+@pytest.mark.parametrize("backend", ["sequential", "loky"])
+def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
+    with parallel_config(backend=backend, n_jobs=2):
+        train_and_ask(TREE, X, Y, progress=_Progress(K, shown=True, tell=list), **ASK)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.split("\r")[1:]
+    assert [line.split()[1] for line in lines] == [f"{i}/{K}" for i in range(1, K + 1)]
+    assert lines[-1].startswith(f"[{'#' * 30}] {K}/{K} teachers, ")
+    assert err.count("\n") == 1
+
+
+def test_without_a_bar_nothing_is_written(capsys):
+    train_and_ask(TREE, X, Y, **ASK)
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("backend", "share"), [("sequential", 0.1), ("loky", 0.6)])
+def test_only_some_shards_are_copied_at_a_time(backend, share):
+    table = np.ones((32_000, 32))
+    plan = {"shards": shards(32_000, 128, PublicStream(0)), "seeds": [0] * 128}
+    labels = np.arange(32_000) % 2
+    small = a_teacher(lambda self, X: None)
+    with parallel_config(backend=backend, n_jobs=2):
+        train_teachers(small, X, Y, **HOW)  # imports modules, and starts the workers
+        tracemalloc.start()
+        train_teachers(small, table, labels, **plan)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < share * table.nbytes
+
+
+@pytest.mark.parametrize(("seconds", "batches"), [(0.0, 3), (math.inf, 1)])
+def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(monkeypatch, seconds, batches):
+    held, entered, given = [], [], []
+
+    @contextmanager
+    def context():
+        entered.append(True)
+        held.append(True)
+        yield
+        held.pop()
+
+    def progress():
+        given.append(len(held))
+
+    monkeypatch.setattr(worker_pool, "_SECONDS_HERE", seconds)
+    how = {"context": context, "progress": progress}
+    assert run_tasks(lambda i: (i, len(held)), lambda i: i, 3, **how) == [(0, 1), (1, 1), (2, 1)]
+    assert len(entered) == batches
+    with parallel_config(backend="loky", n_jobs=2):
+        assert run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
+    assert len(entered) == batches
+    assert given == [0] * 6

@@ -1,0 +1,166 @@
+"""Ranks found by counting passes are those of the sorted codes, in a bounded number of passes."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dplearn.domains import Grid
+from dplearn.kernels.intervals import SortedRecords, children_of, whole
+from dplearn.kernels.ranks import SortedCodes
+from dplearn.preprocessing import PrivateQuantileTransformer
+from dplearn.table import ranks as module
+from dplearn.table.passes import InTurn
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes, parted_ranks
+from dplearn.table.sources import in_parts
+from dplearn.table.table import Columns
+
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
+
+
+def cut(columns, cuts=(3, 7)):
+    """Records in parts, and a list that has an entry for each part that is read later."""
+    n, reads = len(columns[0]), []
+    ends = [0, *(cut for cut in cuts if cut < n), n]
+
+    def parts():
+        for start, stop in pairwise(ends):
+            reads.append(start)
+            yield [column[start:stop] for column in columns], None
+
+    _, records = in_parts(InTurn(parts)).read(lambda X, y: (len(X[0]), Columns(X)))
+    reads.clear()
+    return records, reads
+
+
+def columns_of(codes, dtype):
+    return [np.array(codes, dtype=dtype)]
+
+
+@repeatable
+@given(
+    st.sampled_from([1, 2, 300, 1 << 16, (1 << 16) + 1, 1 << 20, 1 << 33, 1 << 64]).flatmap(
+        lambda size: st.tuples(
+            st.just(size), st.lists(st.integers(0, size - 1), min_size=1, max_size=30), st.data()
+        )
+    ),
+    st.sampled_from([0, 2, 1 << 17]),
+)
+def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
+    size, codes, data = given_codes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_FEW", few)
+        right = SortedCodes(np.array(codes, dtype=np.uint64))
+        start = data.draw(st.integers(0, len(codes) - 1))
+        stop = data.draw(st.integers(start + 1, len(codes)))
+        records, _ = cut(columns_of(codes, np.uint64))
+        [ranks] = parted_ranks(records, [size], [[(start, stop)]])
+        assert len(ranks) == len(codes)
+        assert ranks.window(start, stop) == right.window(start, stop)
+        assert ranks.window(0, len(codes)) == right.window(0, len(codes))
+        for code in {*codes, 0, size - 1, size // 2}:
+            assert ranks.count(code) == right.count(code)
+
+
+def test_codes_may_be_integers_of_any_size():
+    codes = [2**90 + place for place in (5, 1, 9, 1)]
+    records, _ = cut(columns_of(codes, object))
+    [ranks] = parted_ranks(records, [2**91])
+    assert ranks.window(0, 4) == sorted(codes)
+    assert ranks.count(2**90 + 1) == (0, 2)
+
+
+def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypatch):
+    monkeypatch.setattr(module, "_FEW", 4)
+    monkeypatch.setattr(module, "_FEWEST", 4)
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 2**64, 500, dtype=np.uint64) for _ in range(7)]
+    columns[3][:400] = 2**63  # ties
+    records, reads = cut(columns, cuts=(100, 350))
+    windows = [[(200, 230)]] * 7
+    ranks = parted_ranks(records, [1 << 64] * 7, windows)
+    assert len(reads) <= 5 * 3
+    before = len(reads)
+    for column, each in zip(columns, ranks, strict=True):
+        right = SortedCodes(column)
+        for start, stop in ((200, 230), (205, 206), (229, 230)):
+            window = each.window(start, stop)
+            assert window == right.window(start, stop)
+            assert each.count(window[0]) == right.count(window[0])
+    assert len(reads) == before
+
+
+def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
+    monkeypatch.setattr(module, "_FEW", 4)
+    monkeypatch.setattr(module, "_FEWEST", 4)
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 1 << 16, 500, dtype=np.uint64) for _ in range(4)]
+    records, reads = cut(columns, cuts=(100, 350))
+    ranks = parted_ranks(records, [1 << 16] * 4, [[(200, 230), (10, 40)]] * 4)
+    assert len(reads) == 3
+    for column, each in zip(columns, ranks, strict=True):
+        right = SortedCodes(column)
+        assert each.window(0, 500) == right.window(0, 500)
+        assert each.count(65535) == right.count(65535)
+    assert len(reads) == 3
+
+
+def test_codes_below_the_least_and_above_the_greatest_need_no_pass(monkeypatch):
+    monkeypatch.setattr(module, "_FEW", 4)
+    monkeypatch.setattr(module, "_FEWEST", 4)
+    columns = [np.arange(2**40, 2**40 + 50, dtype=np.uint64)]
+    records, reads = cut(columns)
+    [ranks] = parted_ranks(records, [1 << 64], [[(0, 5), (45, 50)]])
+    before = len(reads)
+    assert (ranks.count(0), ranks.count(2**64 - 1)) == ((0, 0), (50, 50))
+    assert len(reads) == before
+
+
+@pytest.mark.parametrize(
+    ("domain", "passes"), [(Grid(0, 1, 1024), 1 + 1), (Grid(0, 1, 1 << 30), 1 + 3)], ids=["small", "large"]
+)
+def test_a_transformer_reads_many_columns_as_often_as_one(domain, passes):
+    for d in (1, 4):
+        X, reads = np.random.default_rng(0).random((4000, d)), []
+
+        def parts(X=X, reads=reads):
+            reads.append(len(X))
+            return [X[:1000], X[1000:]]
+
+        for seed in range(3):
+            reads.clear()
+            PrivateQuantileTransformer(domain=domain, epsilon=d, random_state=seed).fit(parts)
+            assert len(reads) <= passes
+
+
+def cut_codes(codes, cuts):
+    parts = np.split(codes, cuts)
+    given = in_parts(InTurn(lambda: [(part, None) for part in parts]))
+    _, records = given.read(lambda X, y: (len(X), X))
+    return records
+
+
+@pytest.mark.parametrize("size", [1000, 2**64, 2**90])
+def test_nodes_of_a_tree_are_counted_as_in_memory(size):
+    step = size // 1000
+    dtype = object if size > 2**64 else np.uint64
+    codes = np.array(
+        [step * each for each in np.random.default_rng(0).integers(0, 1000, 500).tolist()], dtype
+    )
+    parted, right = PartedTreeRecords(cut_codes(codes, [1, 1, 300]), size), SortedRecords(codes, size)
+    assert len(parted) == len(right) == 500
+    level = whole(size, 500)
+    for _ in range(2):
+        level = children_of(level, np.arange(len(level.starts)), 16)
+        counts = parted.counted(level)
+        assert np.array_equal(counts, right.counted(level))
+        assert counts.sum() == 500
+
+
+def test_gathered_codes_are_those_of_all_parts_in_order():
+    codes = np.array([5, 2**64 - 1, 5, 0], dtype=np.uint64)
+    found = gathered_codes(cut_codes(codes, [3]))
+    assert found.dtype == np.uint64
+    assert found.tolist() == sorted(codes.tolist())

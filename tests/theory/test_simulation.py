@@ -1,0 +1,333 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.audit import exact_distribution
+from dplearn.chance import PublicStream, SeededDice
+from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.queries import (
+    BitRandomizer,
+    CategoryRandomizer,
+    HistogramQuery,
+    LocalOracle,
+    MeanQuery,
+    PopulationOracle,
+    Records,
+)
+from dplearn.theory.simulation import (
+    Request,
+    query_sample_size,
+    run_locally,
+    simulate_by_queries,
+    simulate_locally,
+)
+
+COIN = MeanQuery(lambda records: records, low=0, high=1)
+COINS = np.arange(10_000) % 4 // 3  # a quarter is 1
+
+
+# --- Reports in place of queries. ---
+
+
+def two_rounds(oracle):
+    [first] = oracle.ask(COIN, tolerance=0.1)
+    return first.mean, oracle.ask([COIN, COIN], tolerance=0.2)[1].mean
+
+
+def one_round(oracle):
+    return [answer.mean for answer in oracle.ask([COIN] * 3)]
+
+
+def locally(algorithm, records=COINS, **changed):
+    terms = {"n_queries": 3, "tolerance": 0.1, "width": 1, "random_state": 0} | changed
+    return simulate_locally(algorithm, records, **terms)
+
+
+def test_an_algorithm_gets_answers_within_its_tolerance():
+    failed = 0
+    needed = query_sample_size(tolerance=0.1, beta=0.2, epsilon=1, queries=3, width=1)
+    for seed in range(60):
+        drawn = np.random.default_rng(seed).binomial(1, 0.25, needed)
+        run = locally(one_round, drawn, beta=0.2, random_state=seed)
+        failed += max(abs(mean - 0.25) for mean in run.result) > 0.1
+    assert failed <= 12 + 8  # of 60: 12, and three standard deviations
+    assert run.n_needed == needed
+
+
+def test_it_is_adaptive_only_if_the_algorithm_is():
+    assert locally(two_rounds).adaptive
+    assert not locally(one_round).adaptive
+
+
+def test_each_query_has_as_many_records():
+    answered = []
+    locally(lambda oracle: answered.extend(oracle.ask([COIN, COIN]) + oracle.ask(COIN)))
+    assert [answer.n for answer in answered] == [3333, 3333, 3333]
+
+
+def test_fewer_records_are_refused_and_nothing_is_spent():
+    ledger = PrivacyLedger(1)
+    with pytest.raises(ValueError, match=r"records must be at least \d+ for 3 queries of tolerance 0.01"):
+        locally(one_round, tolerance=0.01, ledger=ledger, random_state=None)
+    assert ledger.spent().epsilon == 0
+
+
+def test_all_of_it_is_charged_once():
+    ledger = PrivacyLedger(1)
+    run = locally(two_rounds, ledger=ledger, random_state=None)
+    assert ledger.spent().epsilon == run.guarantee.epsilon == 1
+    with pytest.raises(BudgetExceededError):
+        locally(two_rounds, ledger=ledger, random_state=None)
+
+
+@pytest.mark.parametrize(
+    ("asks", "error", "message"),
+    [
+        (lambda oracle: oracle.ask([COIN] * 4), BudgetExceededError, "at most 3"),
+        (lambda oracle: oracle.ask(COIN, tolerance=0.01), ValueError, "tolerance must be at least 0.1"),
+        (lambda oracle: oracle.ask(COIN, "x"), ValueError, "share must be a finite number at most 1"),
+        (
+            lambda oracle: oracle.ask(MeanQuery(lambda records: records, low=0, high=2)),
+            ValueError,
+            "MeanQuery of width 1 at most, got width 2: pass width=2",
+        ),
+        (
+            lambda oracle: oracle.ask(HistogramQuery(lambda records: records, categories=2)),
+            ValueError,
+            "queries must be MeanQuery, got HistogramQuery",
+        ),
+    ],
+)
+def test_undeclared_queries_are_refused(asks, error, message):
+    with pytest.raises(error, match=message):
+        locally(asks)
+
+
+def test_a_share_that_an_algorithm_names_is_left_aside():
+    run = locally(lambda oracle: [oracle.ask(COIN, share)[0].n for share in (0.5, 0.01)])
+    assert run.result == [3333, 3333]
+
+
+# --- Queries in place of reports. ---
+
+HALF = Fraction(1, 2)
+ADVERSARIES = {
+    "exact": None,
+    "greater": lambda exact: exact + 9,
+    "apart": lambda exact: exact + 9 * np.sign(exact),
+}
+
+
+def bit(record, epsilon):
+    return Request(record, COIN, BitRandomizer(0, 1, Fraction(epsilon)))
+
+
+def once():
+    return (yield [bit("one", HALF)])
+
+
+def at_once():
+    kind = HistogramQuery(lambda records: records, categories=2)
+    return (yield [Request("one", kind, CategoryRandomizer(2, HALF))])
+
+
+def twice():
+    (first,) = yield [bit("one", Fraction(1, 4))]
+    (second,) = yield [bit("one", Fraction(1, 4) if first else Fraction(1, 8))]
+    return first, second
+
+
+def true_law(algorithm):
+    def run(dice):
+        record = np.array([0, 0, 0, 1])[[dice.below(4)]]
+
+        def placed():
+            rounds = algorithm()
+            requests = next(rounds)
+            while True:
+                reports = yield [Request(0, each.query, each.randomizer) for each in requests]
+                try:
+                    requests = rounds.send(reports)
+                except StopIteration as stop:
+                    return stop.value
+
+        return run_locally(placed, record, epsilon=HALF, dice=dice)
+
+    return exact_distribution(run)
+
+
+def simulated_law(algorithm, adversary, interactive, beta, n_reports):
+    def run(dice):
+        oracle = PopulationOracle(np.array([0, 1]), weights=[3, 1], adversary=ADVERSARIES[adversary])
+        return simulate_by_queries(
+            algorithm,
+            oracle,
+            n_reports=n_reports,
+            epsilon=HALF,
+            beta=beta,
+            dice=dice,
+            interactive=interactive,
+        ).result
+
+    return exact_distribution(run)
+
+
+def distance(distribution, other):
+    seen = distribution.masses.keys() | other.masses.keys()
+    return sum(abs(distribution.probability(each) - other.probability(each)) for each in seen) / 2
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "interactive", "n_reports", "adversary"),
+    [
+        *((once, interactive, 1, adversary) for interactive in (True, False) for adversary in ADVERSARIES),
+        (at_once, True, 1, "apart"),
+    ],
+)
+def test_a_run_without_records_has_nearly_the_law_of_a_run_with(algorithm, interactive, n_reports, adversary):
+    beta = Fraction(99, 100)
+    found = simulated_law(algorithm, adversary, interactive, beta, n_reports)
+    assert distance(found, true_law(algorithm)) <= beta / 4  # well within beta
+
+
+@pytest.mark.nightly
+def test_records_that_report_twice_report_alike():
+    oracle = PopulationOracle(np.array([0, 1]), weights=[3, 1], adversary=ADVERSARIES["apart"])
+    terms = {"n_reports": 2, "epsilon": HALF, "beta": 0.2, "interactive": True}
+    counts = dict.fromkeys(((0, 0), (0, 1), (1, 0), (1, 1)), 0)
+    for seed in range(400):
+        counts[simulate_by_queries(twice, oracle, dice=SeededDice(seed), **terms).result] += 1
+    distribution = true_law(twice)
+    off = sum(abs(counts[each] / 400 - distribution.probability(("tuple", each))) for each in counts) / 2
+    assert off < 0.2 / 4 + 0.075  # the simulation's error, and three times the sampling error of 400 runs
+
+
+def many():
+    return sum((yield [bit(i, 1) for i in range(60)]))
+
+
+def by_queries(algorithm, oracle=None, **changed):
+    terms = {"n_reports": 60, "epsilon": 1, "beta": 0.1, "dice": SeededDice(0)} | changed
+    return simulate_by_queries(algorithm, oracle or PopulationOracle(COINS[:4]), **terms)
+
+
+@pytest.mark.nightly
+def test_the_number_of_queries_keeps_its_bound():
+    asked = [by_queries(many, dice=SeededDice(seed)).n_queries / 60 for seed in range(5)]
+    assert np.mean(asked) == pytest.approx(math.e, rel=0.15)
+
+
+def test_reports_of_many_records_add_up_alike():
+    sums = [by_queries(many, dice=SeededDice(seed)).result for seed in range(6)]
+    really = [run_locally(many, COINS, epsilon=1, dice=SeededDice(seed)) for seed in range(6)]
+    assert np.mean(sums) == pytest.approx(np.mean(really), abs=6 * math.sqrt(60 / 4 / 6))
+
+
+@pytest.mark.nightly
+def test_one_round_is_one_round_and_takes_a_logarithm_more():
+    oracle = PopulationOracle(COINS[:4])
+    run = by_queries(many, oracle, interactive=False)
+    assert [each.n_queries for each in oracle.rounds] == [run.n_queries]
+    assert run.n_queries == 60 * math.ceil(math.log(1200) / -math.log1p(-1 / math.e * 0.9999))
+    assert not oracle.adaptive
+
+
+def test_in_turn_there_are_as_many_rounds_as_queries():
+    oracle = PopulationOracle(COINS[:4])
+    run = by_queries(many, oracle)
+    assert len(oracle.rounds) == run.n_queries
+
+
+def again():
+    yield [bit(0, HALF)]
+    yield [bit(0, HALF), bit(1, 1)]
+
+
+def greedy():
+    yield [bit(0, HALF)]
+    yield [bit(0, 1)]
+
+
+def test_undeclared_rounds_and_reports_are_refused():
+    with pytest.raises(ValueError, match="n_reports"):
+        by_queries(many, n_reports=59)
+    with pytest.raises(ValueError, match="interactive must be True"):
+        by_queries(again, interactive=False)
+    with pytest.raises(BudgetExceededError, match="at most epsilon 1 in all"):
+        by_queries(greedy)
+    assert by_queries(again).result is None
+
+
+def test_a_record_whose_budget_would_be_exceeded_reports_nothing():
+    class Counted(Records):
+        draws = 0
+
+        def __len__(self):
+            return len(COINS)
+
+        def __getitem__(self, places):
+            Counted.draws += 1
+            return COINS[places]
+
+    with pytest.raises(BudgetExceededError, match="at most epsilon 1 in all"):
+        run_locally(greedy, Counted(), epsilon=1, dice=SeededDice(0))
+    assert Counted.draws == 1
+    assert run_locally(again, COINS, epsilon=1, dice=SeededDice(0)) is None
+
+
+def test_there_and_back_again():
+    # Reports by queries that themselves are answered by reports: Theorem 5.14, at a size that can be run.
+    records = np.random.default_rng(0).binomial(1, 0.25, 400_000)
+
+    def few():
+        return sum((yield [bit(i, 1) for i in range(3)]))
+
+    oracle = LocalOracle(records, privacy=ApproxDP(1), dice=SeededDice(1), stream=PublicStream(0))
+    run = by_queries(few, oracle, n_reports=3, beta=0.9, interactive=False)
+    assert 0 <= run.result <= 3
+    assert oracle.left >= 0
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "got"),
+    [(many(), "generator"), (lambda: 3, "int"), (3, "int"), (list, "list")],
+    ids=["called", "of no rounds", "none", "listed"],
+)
+def test_an_invalid_algorithm_is_refused(algorithm, got):
+    for run in (by_queries, lambda each: run_locally(each, COINS, epsilon=1, dice=SeededDice(0))):
+        with pytest.raises(TypeError, match=f"algorithm must be a function without .*, got {got}"):
+            run(algorithm)
+
+
+def test_dice_and_oracles_are_checked():
+    for run in (by_queries, lambda each, dice: run_locally(each, COINS, epsilon=1, dice=dice)):
+        with pytest.raises(
+            TypeError, match=r"dice must be a source of chance, such as SystemDice\(\).*got int"
+        ):
+            run(many, dice=0)
+    with pytest.raises(TypeError, match=r"oracle must be an Oracle, such as .*, got int"):
+        by_queries(many, 3)
+
+
+def test_frames_report_by_places():
+    seen = []
+    frame = pd.DataFrame({3: [1, 2, 3], 0: [4, 5, 6]}, index=[2, 2, 0])
+    query = MeanQuery(lambda rows: seen.append(rows.to_numpy().tolist()) or rows[0] > 4, low=0, high=1)
+
+    def algorithm():
+        return (yield [Request(1, query, query.randomizer(1))])
+
+    run_locally(algorithm, frame, epsilon=1, dice=SeededDice(0))
+    assert seen == [[[2, 5]]]
+
+
+@pytest.mark.parametrize("record", [-1, len(COINS), True, (0,), np.array([0])], ids=str)
+def test_no_record_has_a_second_name(record):
+    def algorithm():
+        yield [Request(record, MeanQuery(None, low=0, high=1), BitRandomizer(0, 1, Fraction(1)))]
+
+    with pytest.raises((TypeError, ValueError), match="record must be an integer from 0 to"):
+        run_locally(algorithm, COINS, epsilon=1, dice=SeededDice(0))
