@@ -365,7 +365,7 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     **Source.** Generalised additive models are by Hastie and Tibshirani (1986), and linear functions of
     kernels to landmarks by Williams and Seeger (2001); the private algorithm is ours.
 
-    LabelledRows
+    Examples
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -693,7 +693,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     to landmarks by Williams and Seeger (2001), and clipped residuals by Huber (1964); the private algorithm
     is ours.
 
-    LabelledRows
+    Examples
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
