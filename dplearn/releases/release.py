@@ -57,7 +57,7 @@ class ReleasePlan(Plan):
     _: KW_ONLY
     title: str | None = hidden()  # the first line of its text; None: the name of the class
     states: Mapping[str, Any] = _values(compare=True)  # printed, and compared
-    later: Mapping[str, Any] = _values()  # printed after these; functions are called when first asked for
+    later: Mapping[str, Any] = _values()  # printed after these; functions are called when asked for
     keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions likewise
     notes: Mapping[str, str] = _values()  # printed after the numbers of these names
     warns: tuple[str, ...] = hidden(())
@@ -71,7 +71,7 @@ class ReleasePlan(Plan):
         known = vars(self)  # empty for copies, at first
         for values in ("later", "keeps"):
             if name in known.get(values, ()):
-                return known.setdefault(name, known[values][name]())
+                return known[values][name]()  # not kept: a plan does not change
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
