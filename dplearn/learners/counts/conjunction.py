@@ -359,8 +359,7 @@ def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
 def literals_kept(sizes: Sequence[int]) -> int:
     """Return the greatest number of values that a satisfiable conjunction excludes.
 
-    It allows at least one value of each column. If the learned conjunction excludes all values of some
-    column, only the values of that column count, since every positive record has one of them.
+    If it excludes all values of some column, only these count: every positive record has one of them.
     """
     return max(sum(sizes) - len(sizes), max(sizes))
 

@@ -414,9 +414,6 @@ class _ColumnThresholds(Thresholds):
     def features(self) -> range:
         return range(len(self.domain))
 
-    def _cuts_of_all(self) -> int:
-        return sum(domain.size + 1 for domain in self.domain.domains)
-
 
 def by_errors(
     columns: Sequence[CutColumn], codes: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
