@@ -148,7 +148,7 @@ class StatedPlan(Plan):
     _: KW_ONLY
     title: str | None = hidden()  # the first line of its text; None: the name of the class
     states: Mapping[str, Any] = _values(compare=True)  # printed, and compared
-    later: Mapping[str, Any] = _values()  # printed after these; functions are called when first asked for
+    later: Mapping[str, Any] = _values()  # printed after these; functions are called when asked for
     #: Printed last: what no learner with the guarantee can do with less, as functions of the guarantee.
     least: Mapping[str, Callable[[Any], Any]] = _values()
     keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions as in `later`
@@ -166,9 +166,9 @@ class StatedPlan(Plan):
         known = vars(self)  # empty for copies, at first
         for values in ("later", "keeps"):
             if name in known.get(values, ()):
-                return known.setdefault(name, known[values][name]())
+                return known[values][name]()  # not kept: a published plan is the same before and after
         if name in known.get("least", ()):
-            return known.setdefault(name, known["least"][name](self.guarantee))
+            return known["least"][name](self.guarantee)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __dir__(self) -> list[str]:
