@@ -257,9 +257,7 @@ def seen_stages(release, monkeypatch):
 
     kinds = {*Release.__subclasses__(), *ColumnRelease.__subclasses__()} - {ColumnRelease}
     kinds = {kind for kind in kinds if kind.__module__.startswith("dplearn.")}  # not those of pages that ran
-    assert (
-        len(kinds) >= len({name for name, _ in RELEASES.values()}) - 1
-    )  # of quantiles and medians there is one
+    assert len(kinds) >= len({name for name, _ in RELEASES.values()}) - 1
     for kind in kinds:
         for name in ("read", "plan", "run"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
