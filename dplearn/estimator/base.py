@@ -7,8 +7,7 @@ makes of the checked parameters, and `_publish` sets the fitted attributes; see 
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from copy import copy
 from decimal import Decimal
 from fractions import Fraction
@@ -28,6 +27,7 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute
+from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
@@ -209,12 +209,19 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ) -> None:
         """Fit with the given dice; a fit that fails leaves the model as it was."""
         recipe = self._recipe(reproducible) if recipe is None else recipe
-        recipe = recipe.given(public=public) if public else recipe
-        with self._fitted_attributes_kept():
+        if public:
+            recipe = recipe.given(public=public)
+            refuse_unsupported(recipe)
+        kept = vars(self).copy()
+        try:
             if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
                 self._delete_fitted_attributes()
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
             self._take(done)
+        except BaseException:  # a refused table leaves the model as it was
+            self._delete_fitted_attributes()
+            self.__dict__.update((name, kept[name]) for name in kept if name.endswith("_"))
+            raise
         for text in recipe.late_warnings(self, done.plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
@@ -224,21 +231,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         with float_errors_ignored():
             fit.publish(self, done.facts, done.released, done.plan)
 
-    @contextmanager
-    def _fitted_attributes_kept(self) -> Iterator[None]:
-        """Restore the fitted attributes if the fit fails: a refused table leaves the model as it was."""
-        kept = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        try:
-            yield
-        except BaseException:
-            self._delete_fitted_attributes()
-            for name, value in kept.items():
-                setattr(self, name, value)
-            raise
-
     def _delete_fitted_attributes(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        for name in list(vars(self)):
+            if name.endswith("_"):
+                delattr(self, name)
 
     def _recipe(self, reproducible: bool) -> FitRecipe:
         """Check the constructor's parameters, and return the recipe of a fit."""

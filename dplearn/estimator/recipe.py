@@ -116,8 +116,6 @@ class FitRecipe(Recipe):
             keeps_types=kind.keeps_types,
             reads_parts=kind.reads_parts,
             most_records=learner._most_records,
-            # A learner of sums alone has several rows of each group.
-            repeated=values.get("group_rows") is not None,
         )
         refuse_unsupported(self)
 
@@ -181,7 +179,9 @@ class FitRecipe(Recipe):
     def planned(self, facts: Any, **more: Any) -> Any:
         if (n_outputs := getattr(facts, "n_outputs", 1)) > 1:
             refuse_unsupported(self, "outputs", n_outputs=n_outputs)
-        if self.cost.neighbors != ADDED or not self.counts_records:
+        if self.cost.neighbors != ADDED:
+            return self.plan(facts, **more)
+        if not self.counts_records:
             return super().planned(facts, **more)
 
         def plan_of(cost: ApproxDP, facts: Any) -> Any:
@@ -215,9 +215,11 @@ class FitRecipe(Recipe):
 
     def summarized(self, table: Table, plan: Any) -> Any:
         """Return the summary: of rows in memory that count once each, else a table of it."""
-        if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
-            return _rows_of(table)
-        return _rows_of(table.map(partial(self.summarize, plan=plan)))
+        # Where the number of rows is estimated, they are summarised after that.
+        counted = getattr(plan, "for_count", None)
+        of_rows = (lambda rows: rows) if counted else partial(self.summarize, plan=plan)
+        held = table.at_once(of_rows)
+        return table.map(of_rows) if held is None else held
 
     def facts_of_all(self, found: Sequence[Any]) -> Any:
         check_equal_outputs(getattr(facts, "n_outputs", 1) for facts in found)
@@ -248,12 +250,6 @@ class FitRecipe(Recipe):
 def _reading(kind: Any) -> type[BaseEstimator]:
     declares = {"domain": None} if "domain" in kind._get_param_names() else {}
     return type(kind.__name__, (BaseEstimator,), declares)
-
-
-def _rows_of(table: Table) -> Any:
-    """Return the rows of a table in memory, each of which counts once; else the table."""
-    rows = table.at_once(lambda rows: rows)
-    return table if rows is None else rows
 
 
 class QueryFit(FitRecipe):

@@ -55,7 +55,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     least the columns of a schema, and the columns of an array are in the order of the fit. The domain None
     means numbers without missing values.
     """
-    X = table_in_memory(X)
+    X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):
         if reset or not isinstance(domain, Schema):
             _check_names(X)
@@ -84,7 +84,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 
     `reset` and lists are as for `read_features`.
     """
-    X = table_in_memory(X)
+    X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):
         _check_names(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)

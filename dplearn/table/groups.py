@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dplearn._validation import shown
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
 from dplearn.table.passes import PartsChangedError, digest_of
-from dplearn.table.rows import rows_of, sliceable
+from dplearn.table.rows import rows_of
 from dplearn.table.sources import column_in_parts, without
 from dplearn.table.table import Given, Grouping, Table, count_of
 
@@ -124,7 +124,7 @@ def rows_of_shards(grouping: Grouping, shards: Sequence[NDArray[np.int64]]) -> l
 def selected(table: Any, places: NDArray[np.int64]) -> Any:
     """Return some rows of a table that is not validated yet, or some of its labels."""
     if hasattr(table, "shape"):
-        return rows_of(sliceable(table), places)
+        return rows_of(table, places)
     return [table[place] for place in places.tolist()]
 
 

@@ -32,6 +32,7 @@ def sliceable(X: Any) -> Any:
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
     """Return a copy of some rows; it shares no memory with the table, except objects in cells."""
+    X = sliceable(X)
     if hasattr(X, "iloc"):
         rows = X.iloc[places].reset_index(drop=True)
         rows.attrs = {}  # what is said about the whole table

@@ -80,6 +80,8 @@ def table_in_parts(X: Any, y: Any) -> Table | None:
     """
     if isinstance(X, Table):
         return X
+    if isinstance(X, np.ndarray) and (y is None or isinstance(y, np.ndarray)):
+        return None
     if is_dask(X, "X"):
         return in_parts(DaskParts.of(X, y))
     if of_dask(y):

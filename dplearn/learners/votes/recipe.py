@@ -49,7 +49,7 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
-from dplearn.table.rows import rows_of, sliceable
+from dplearn.table.rows import rows_of
 from dplearn.table.table import LabelledRows, as_table, count_of
 from dplearn.table.targets import check_classes, labels_assumed, read_labels
 
@@ -271,7 +271,7 @@ class VotesFit(FitRecipe):
             classes=classes,
             stream=stream,
             estimator=estimator,
-            like=rows_of(sliceable(X), np.arange(0)),
+            like=rows_of(X, np.arange(0)),
             listed=listed,
         )
         return public, LabelledRows(X, classes[codes])

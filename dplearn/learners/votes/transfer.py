@@ -35,7 +35,7 @@ from dplearn.learners.votes.recipe import (
 from dplearn.learners.votes.teachers import train_and_ask
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.table.features import read_rows
-from dplearn.table.rows import check_values, plain, rows_of, sliceable
+from dplearn.table.rows import check_values, plain, rows_of
 from dplearn.table.table import Table, count_of
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
@@ -71,7 +71,7 @@ class TransferFit(VotesFit):
             rows, chosen = rows.take(chosen).X, np.arange(len(chosen))
         if not self.accepts.allow_nan and not is_frame(rows) and rows.dtype.kind == "f":
             check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
-        return rows_of(sliceable(rows), chosen)
+        return rows_of(rows, chosen)
 
     def _dry_run_notes(self, public: VotesTable) -> tuple[str, ...]:
         """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""
@@ -108,11 +108,7 @@ class TransferFit(VotesFit):
         # One changed record, or label, changes one vote on each query.
         plan, cut = self._cut(summary, plan, dice)
         public, asked = plan.public, self.asked(plan.public.classes)
-        queries = (
-            rows_of(sliceable(public.queries), np.arange(plan.max_queries))
-            if self._estimates
-            else public.queries
-        )
+        queries = rows_of(public.queries, np.arange(plan.max_queries)) if self._estimates else public.queries
         given = self._trained(train_and_ask, cut, plan, queries=queries, asked=asked)
         n_bins = n_bins_of(self.bin_width, plan.shard_size or 1)  # unknown for a private number
         votes = asked.counted(given, np.full(queries.shape[0], n_bins))
