@@ -27,7 +27,6 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute
-from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
 from dplearn.kernels.search import first
 from dplearn.privacy import Guarantee, PrivacyLedger
@@ -209,13 +208,13 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ) -> None:
         """Fit with the given dice; a fit that fails leaves the model as it was."""
         recipe = self._recipe(reproducible) if recipe is None else recipe
-        if public:
+        if public := {name: value for name, value in public.items() if value is not None}:
             recipe = recipe.given(public=public)
-            refuse_unsupported(recipe)
         kept = vars(self).copy()
         try:
-            if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
-                self._delete_fitted_attributes()
+            for name in kept if recipe.earlier is None else ():
+                if name.endswith("_"):  # what an earlier fit published is not covered by this one's guarantee
+                    delattr(self, name)
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
             self._take(done)
         except BaseException:  # a refused table leaves the model as it was
@@ -545,6 +544,8 @@ def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "f
     `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
     argument for one that supports weights. The message shows names and no values, since weights are private.
     """
+    if not parameters:
+        return
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
     if "sample_weight" in given:
         raise TypeError(

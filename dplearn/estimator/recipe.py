@@ -102,14 +102,14 @@ class FitRecipe(Recipe):
     counts_records = False
 
     def __init__(self, learner: Any, cost: ApproxDP, **values: Any):
-        kind = type(learner)
+        kind, neighbors = type(learner), getattr(learner, "neighbors", cost.neighbors)
         if hasattr(learner, "max_rows_per_group"):
             most = check_count("max_rows_per_group", learner.max_rows_per_group, low=1, high=MOST_ROWS)
             # In the local model each group makes one report, of one row.
             values = {"group_rows": None if values.get("trust_model") == "local" else most} | values
         vars(self).update(
             values,
-            cost=replace(cost, neighbors=getattr(learner, "neighbors", cost.neighbors)),
+            cost=cost if neighbors == cost.neighbors else replace(cost, neighbors=neighbors),
             kind=kind,
             name=kind.__name__,
             random_state=learner.random_state,
@@ -130,6 +130,8 @@ class FitRecipe(Recipe):
         """Return the recipe with some values changed."""
         changed = self.like(self)
         vars(changed).update(values)
+        if "public" in values:
+            refuse_unsupported(changed)
         return changed
 
     if TYPE_CHECKING:
@@ -175,6 +177,21 @@ class FitRecipe(Recipe):
     def stream(self) -> PublicStream:
         """Return the source of public choices of one fit."""
         return PublicStream.of(self.random_state, self.name)
+
+    def prepared(self, facts: Any, table: Table) -> tuple[Any, Any]:
+        facts = self.known(facts, table)
+        return facts, self.try_out(self.planned(facts), table)
+
+    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return the facts, with public values of the whole table that no part of it has."""
+        return facts
+
+    def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Refuse, before the charge, what cannot be carried out as planned, and return the plan.
+
+        No value of the table is used.
+        """
+        return plan
 
     def planned(self, facts: Any, **more: Any) -> Any:
         if (n_outputs := getattr(facts, "n_outputs", 1)) > 1:

@@ -3,10 +3,9 @@
 A recipe is a value of checked parameters. In this order
 
 1. the recipe's cost is compared with what is left in the ledger;
-2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass; `known`
-   adds public facts of the whole table;
-3. `plan` fixes the guarantee from public facts alone, `try_out` refuses what cannot be carried out, and the
-   warnings of the plan are issued;
+2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass;
+3. `prepared` adds public facts of the whole table, and `plan` fixes the guarantee from public facts alone;
+   what cannot be carried out is refused, and the warnings of the plan are issued;
 4. the ledger is charged with the guarantee of the plan;
 5. `run` makes all secret draws, and returns what is released.
 
@@ -119,16 +118,9 @@ class Recipe(ABC):
         plan = self.plan(facts, **more)
         return Relation(uncounted=True).planned(plan) if self.cost.neighbors == ADDED else plan
 
-    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return the facts, with public values of the whole table that no part of it has."""
-        return facts
-
-    def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Refuse, before the charge, what cannot be carried out as planned, and return the plan.
-
-        No value of the table is used.
-        """
-        return plan
+    def prepared(self, facts: Any, table: Table) -> tuple[Any, Any]:  # noqa: ARG002 - of use to subclasses
+        """Return the facts, and the plan of what can be carried out; no value of the table is shown."""
+        return facts, self.planned(facts)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -171,8 +163,7 @@ def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready
     if features:  # all else has been refused where the recipe was made
         refuse_unsupported(recipe, *features)
     facts, table = _read(recipe, X, y, parts, groups)
-    facts = recipe.known(facts, table)
-    plan = recipe.try_out(recipe.planned(facts), table)
+    facts, plan = recipe.prepared(facts, table)
     if features:
         plan = Relation(groups=groups is not None, parts=parts is not None).planned(plan)
     return Ready(recipe, replace(table, facts=facts), plan)

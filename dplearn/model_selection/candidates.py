@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -51,16 +50,21 @@ _PUBLIC = {"classifier": "classes", "regressor": "target_range"}
 
 
 def check_candidate(
-    estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)
+    estimator: Any,
+    stateless: Collection[str],
+    *,
+    types: Sequence[str] = tuple(_PUBLIC),
+    seen: set[type] | None = None,
 ) -> None:
     """Check that an estimator can be a candidate of a private search: private, without noise in `predict`.
 
-    A pipeline must end in such an estimator, and its other steps be private or stateless.
+    A pipeline must end in such an estimator, and its other steps be private or stateless. `seen` is as for
+    `check_own_code`.
     """
-    check_own_code("estimator", estimator)
+    check_own_code("estimator", estimator, seen)
     last = last_step(estimator)
-    private = isinstance(last, PrivateEstimator) and get_tags(last).estimator_type in types
-    if not private or answers_from_a_budget(estimator):
+    kind = get_tags(last).estimator_type if isinstance(last, PrivateEstimator) else None
+    if kind not in types or answers_from_a_budget(estimator):
         raise TypeError(
             f"estimator must be, or end in, a private {' or '.join(types)} of dplearn whose predictions"
             f" depend only on values released by fit, got {type(last).__name__}"
@@ -74,15 +78,16 @@ def check_candidate(
     check_steps_leak_nothing(estimator, "estimator")
     for name, step in steps.items():
         if isinstance(step, PrivateEstimator):
-            _check_private(step, alone=step is estimator)
+            of_step = kind if step is last else get_tags(step).estimator_type
+            _check_private(step, of_step, alone=step is estimator)
         elif step not in _IDLE:
             _check_stateless(name, step, declared=name in declared)
 
 
-def _check_private(step: Any, *, alone: bool) -> None:
+def _check_private(step: Any, kind: str | None, *, alone: bool) -> None:
     """Raise if the search cannot set the budget of a private step, or if the step has its own ledger."""
     parameters = step.get_params(deep=False)
-    public = _PUBLIC.get(get_tags(step).estimator_type or "", "epsilon")
+    public = _PUBLIC.get(kind or "", "epsilon")
     if not {"epsilon", "ledger", public} <= parameters.keys():
         raise TypeError(
             f"estimator must have parameters {' and '.join(dict.fromkeys(['epsilon', public]))}, which the"
@@ -336,11 +341,11 @@ class Trial:
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):
                 given = labels if step is last_step(candidate) else None
-                recipe = _checked(clone(step), self.reproducible)
+                recipe = _checked(step, self.reproducible)
                 share.charge(alone(partial(begin, recipe, rows, given), reraised).plan)
                 break
             # A step with copy=False would change the rows of other candidates.
-            rows = _transformed(clone(step), deepcopy(rows))
+            rows = _transformed(step, deepcopy(rows))
         for step in private[1:]:
             _checked(step, self.reproducible)
         share.is_gaussian &= len(private) == 1
@@ -437,5 +442,5 @@ class _Share:
         if min(self._left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must cost at most its parameters epsilon and delta")
         self.guarantees.append(guarantee)
-        self.notes += tuple(plan.warnings)
         self.is_gaussian &= is_gaussian(plan.event, self._budget)
+        self.notes += tuple(plan.warnings)

@@ -98,10 +98,11 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 
 def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
     """Return X, which is not a data frame, as numbers of its own type or as cells; validates the shape."""
-    if not accept_sparse:
+    if issparse(X) and not accept_sparse:
         refuse_sparse(estimator, X)
     cells: Any = X if issparse(X) else cells_of(X)
-    refuse_complex(getattr(cells, "dtype", None))
+    if cells.dtype.kind == "c":
+        refuse_complex(cells.dtype)
     if issparse(X) and cells.dtype.kind not in "iufb":
         raise CellTypeError("X must hold numbers where it is a sparse matrix, not objects")
     kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object

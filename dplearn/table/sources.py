@@ -153,6 +153,8 @@ def column_in_parts(values: Any, name: str = "values") -> Table | None:
     """
     if isinstance(values, Table):
         return values
+    if isinstance(values, np.ndarray):
+        return None
     if is_dask(values, name):
         if values.ndim != 1:
             raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))

@@ -127,7 +127,8 @@ def label_cells(
         if any(map(is_row, listed)):
             raise ValueError(f"y must hold one {what[:-1]} for each record, got a row of several{several}")
         cells = object_array(listed).reshape(cells.shape)
-    refuse_complex(cells.dtype, *set(map(type, listed)))
+    if cells.dtype.kind in "cO":
+        refuse_complex(cells.dtype, *set(map(type, listed)))
     if holds_times(cells.dtype):
         raise ValueError("y must hold labels that are texts or numbers, got times; y.astype(str) are texts")
     labels: NDArray[Any] = column_or_1d(cells, warn=True)
@@ -190,14 +191,16 @@ def _is_label_number(label: Any) -> bool:
 
 def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     """Return the place of each label in the sorted classes, -1 for others."""
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    if labels.dtype.kind not in "iufb":
-        return _looked_up(place, labels)
-    if classes.dtype == labels.dtype:  # compared without a conversion, in little memory
+    if (
+        labels.dtype.kind in "iufb" and classes.dtype == labels.dtype
+    ):  # compared without a conversion, in little memory
         nearest = np.searchsorted(classes, labels)
         np.minimum(nearest, len(classes) - 1, out=nearest)
         nearest[classes[nearest] != labels] = -1
         return nearest
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    if labels.dtype.kind not in "iufb":
+        return _looked_up(place, labels)
     found, inverse = _unique(labels)
     return _looked_up(place, found)[inverse]  # each distinct number is looked up once
 

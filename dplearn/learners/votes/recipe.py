@@ -43,7 +43,7 @@ from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, noisy_count, plan_with_count, shares_with_count
 from dplearn.learners.votes.aggregators import PREFERRED, Aggregator, Ballot
 from dplearn.learners.votes.asked import Asked, Labels
-from dplearn.learners.votes.teachers import check_teachable
+from dplearn.learners.votes.teachers import check_copies
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
@@ -190,7 +190,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         if self.classes is not None:
             check_classes(self.classes)
         check_classifier("estimator", self.estimator)
-        check_own_code("estimator", self.estimator)
+        if self.estimator is not None:
+            check_own_code("estimator", self.estimator)
         return self._fit_class(
             self,
             self._most(reproducible),
@@ -262,8 +263,11 @@ class VotesFit(FitRecipe):
                 f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
                 " that can occur"
             )
-        estimator = self.asked.standard_teacher(X) if self.estimator is None else self.estimator
-        check_teachable(estimator)
+        if self.estimator is None:
+            estimator = self.asked.standard_teacher(X)
+            check_own_code("estimator", estimator)
+        else:
+            check_copies(estimator := self.estimator)
         public = VotesTable(
             X.shape[0],
             X.shape[1],

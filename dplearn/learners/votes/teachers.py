@@ -223,6 +223,11 @@ def check_teachable(estimator: Any) -> None:
     succeeds. The number of these shards depends on records.
     """
     check_own_code("estimator", estimator)
+    check_copies(estimator)
+
+
+def check_copies(estimator: Any) -> None:
+    """Refuse an estimator that cannot be cloned, or that holds what teachers would charge or query."""
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one that sklearn.base.clone copies, got {brief(estimator)}")
     held = list(held_by(clone(estimator)))  # as for each teacher
@@ -235,11 +240,6 @@ def check_teachable(estimator: Any) -> None:
             "estimator must have no ledger, and no estimator inside it either, since the number of charges"
             f" would depend on the data: give the ledger to the ensemble; got {brief(estimator)}"
         )
-
-
-def _base_estimators(estimator: Any) -> Seeded:
-    check_teachable(estimator)  # raises before any shard is read
-    return Seeded(quiet(estimator))
 
 
 def _run(
@@ -256,7 +256,8 @@ def _run(
     **asking: Any,
 ) -> list[Any]:
     """Return the teacher of each shard, or its answers."""
-    base_estimators = _base_estimators(estimator)
+    check_teachable(estimator)  # raises before any shard is read
+    base_estimators = Seeded(quiet(estimator))
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
     results: list[Any] = []

@@ -62,8 +62,8 @@ class TransferFit(VotesFit):
         if by_label:  # the rows of the student are those of the records
             check_own_code("student", student)
             student = quiet(student)
-        public = replace(public, queries=queries, student=student)
-        return replace(public, notes=self._dry_run_notes(public))
+        notes = self._dry_run_notes(public, queries, student)
+        return replace(public, queries=queries, student=student, notes=notes)
 
     def _asked_rows(self, rows: Any, chosen: NDArray[np.int64]) -> Any:
         """Return the queried rows of a public table, or of private examples whose rows are public."""
@@ -73,17 +73,17 @@ class TransferFit(VotesFit):
             check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
         return rows_of(rows, chosen)
 
-    def _dry_run_notes(self, public: VotesTable) -> tuple[str, ...]:
+    def _dry_run_notes(self, public: VotesTable, queries: Any, student: Any) -> tuple[str, ...]:
         """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""
         asked = self.asked(public.classes)
         for name, learned, fit in (
-            ("student", public.student, asked.student_tried),
+            ("student", student, asked.student_tried),
             ("estimator", public.estimator, asked.tried),
         ):
-            if failure := dry_run(learned, public.queries, public.classes, public.apart(name), fit):
+            if failure := dry_run(learned, queries, public.classes, public.apart(name), fit):
                 raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
         # Private rows may have missing values even if the public rows have none.
-        return () if self.cost.protects == "labels" else notes_on_gaps(public, public.queries, asked.tried)
+        return () if self.cost.protects == "labels" else notes_on_gaps(public, queries, asked.tried)
 
     @property
     def _assumed(self) -> str:
