@@ -326,11 +326,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
 
 class TransformsParts:
-    """Mixin of transformers, before scikit-learn's, whose `fit_transform` takes a table in parts.
-
-    It is no subclass of scikit-learn's mixin, which would make a data frame of the returned parts if
-    `set_output` asks for data frames; each part becomes one when it is transformed.
-    """
+    """Mixin, before scikit-learn's, whose `fit_transform` takes parts; `set_output` applies to each part."""
 
     def fit_transform(self, X: Any, y: Any = None, **fit_parameters: Any) -> Any:
         """Fit privately, and transform the same table.
@@ -447,11 +443,7 @@ class RuleClassifier(PrivateClassifier):
 
 
 class SeveralOutputsClassifier(PrivateClassifier):
-    """Base of classifiers whose `classes_` are a list, of the labels of each output, if there are several.
-
-    A subclass has `_codes`, which returns the predicted label code of each row in each output; or it has its
-    own `_label_columns` and `predict_proba`.
-    """
+    """Base of classifiers whose `classes_` are a list, if there are several outputs; it uses `_codes`."""
 
     classes_: Any
     reads_outputs = True
@@ -539,11 +531,7 @@ class TellsProgress(CallbackSupportMixin):
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:
-    """Refuse all arguments of `fit`, or another method, besides the data, except a `sample_weight` of None.
-
-    `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
-    argument for one that supports weights. The message shows names and no values, since weights are private.
-    """
+    """Refuse further arguments, except a `sample_weight` of None; messages show names and no values."""
     if not parameters:
         return
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]

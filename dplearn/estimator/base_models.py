@@ -54,11 +54,7 @@ _NUMBER = (bool, int, float, np.bool_, np.integer)
 
 
 def check_own_code(name: str, estimator: Any, seen: set[type] | None = None) -> None:
-    """Raise an error if a method of a model, or of one inside it, is not the one of its class.
-
-    It depends on classes only, and runs none of their methods. Classes in `seen` have just been checked, and
-    those that it checks are added.
-    """
+    """Raise an error if a method of a model is not that of its class; those in `seen` have just passed."""
     left: list[type] = []
     for held in held_by(estimator):
         kind = type(held)
@@ -151,11 +147,7 @@ def _imported(kind: type) -> set[str]:
 
 
 def quiet(estimator: Any) -> Any:
-    """Return a clone that is not verbose and has neither a cache nor callbacks.
-
-    Progress messages and cached files depend on a shard. scikit-learn passes the rows of a shard, and scores
-    on them, to callbacks.
-    """
+    """Return a clone without messages, cache and callbacks, all of which would depend on a shard."""
     clone_ = clone(estimator)
     own = {id(each) for each in held_by(estimator)}
     for each in held_by(clone_):
@@ -168,12 +160,7 @@ def quiet(estimator: Any) -> Any:
 
 
 class Seeded:
-    """A base estimator whose clones share no random generator.
-
-    A clone's seed sets every `random_state` that is None: of the estimator, of estimators inside it, and of
-    parameters that are no estimators, such as a splitter for cross-validation. These parameters are found
-    once, for all clones.
-    """
+    """A base estimator whose clones share no random generator: a seed sets each open `random_state`."""
 
     def __init__(self, estimator: Any):
         self.pattern = clone(estimator)

@@ -64,11 +64,7 @@ class Public:
 
 @dataclass(frozen=True)
 class PublicOutputs(Public):
-    """The public values of a table with one or several labels a record.
-
-    `classes` are the labels of each output. `many`: whether `y` has two dimensions, with more than one
-    output.
-    """
+    """The public values of a table with one or several labels a record."""
 
     n_outputs: int = 1
     many: bool = False
@@ -78,12 +74,7 @@ class PublicOutputs(Public):
 
 
 class FitRecipe(Recipe):
-    """The recipe of a fit, immutable.
-
-    A subclass defines `encoded`, `plan` and `run`; and `summarize`, if rows are not used as they are encoded.
-    The learner supplies its class, `random_state`, `neighbors` and `max_rows_per_group`, and is not kept. Its
-    other checked parameters, `values`, become attributes.
-    """
+    """The recipe of a fit, immutable: `values` and what the class of the learner says become attributes."""
 
     cost: ApproxDP
     #: The class of the estimator.
@@ -142,11 +133,7 @@ class FitRecipe(Recipe):
         raise AttributeError(f"the parameters of a fit do not change, got {name!r}")
 
     def encoded(self, X: Any, y: Any, reader: BaseEstimator) -> tuple[Any, Any]:
-        """Validate and encode rows in memory; return public facts, and the rows.
-
-        `reader` stands for the estimator where scikit-learn's functions validate columns: they set its
-        `n_features_in_` and `feature_names_in_`. For the rest see `Recipe.read`.
-        """
+        """Validate and encode rows as `Recipe.read` does; scikit-learn's functions set names on `reader`."""
         raise NotImplementedError
 
     def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[Public, Columns]:
@@ -270,11 +257,7 @@ def _reading(kind: Any) -> type[BaseEstimator]:
 
 
 class QueryFit(FitRecipe):
-    """Base of fits with `learn(oracle, plan)`; their plans have `noise`.
-
-    Where the number of records is private, the outcome has `count`, a released estimate of it. If
-    `counts_records`, it is estimated first, and the estimate plans the fit.
-    """
+    """Base of fits with `learn(oracle, plan)`; a private number of records is the outcome's `count`."""
 
     def run(self, summary: Any, plan: Any, dice: Dice) -> Any:
         plan_of = getattr(plan, "for_count", None)

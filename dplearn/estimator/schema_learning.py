@@ -140,13 +140,7 @@ class _Outcome:
 
 
 class LearnedFit(FitRecipe):
-    """The fit of a learner that learns its schema first: a recipe around that of an inner learner.
-
-    It learns the domain, or the range of the target, or both. A target whose range is learned is the last
-    column of the schema, which is released with one share of the budget. Other values are those of `own`,
-    the inner recipe. `shell` is the inner learner: unfitted, without a ledger, and with a domain that accepts
-    all cells.
-    """
+    """The fit that learns a domain, or the range of the target as a last column, before that of `shell`."""
 
     @classmethod
     def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, ranged: bool) -> Self:

@@ -179,11 +179,7 @@ def execute(
     dice: Dice,
     stacklevel: int = 3,
 ) -> Done:
-    """Carry out a recipe on a private table, in memory or in parts.
-
-    `groups` is the group of each row, or of a table in parts the name of their column. The ledger is charged
-    once, before any draw.
-    """
+    """Carry out a recipe; `groups` are those of the rows, or of a table in parts the name of their column."""
     cost = recipe.cost_of(X, y)
     if cost is not None and groups is not None:
         cost = replace(cost, protects="groups")

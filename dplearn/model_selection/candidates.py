@@ -56,11 +56,7 @@ def check_candidate(
     types: Sequence[str] = tuple(_PUBLIC),
     seen: set[type] | None = None,
 ) -> None:
-    """Check that an estimator can be a candidate of a private search: private, without noise in `predict`.
-
-    A pipeline must end in such an estimator, and its other steps be private or stateless. `seen` is as for
-    `check_own_code`.
-    """
+    """Check that an estimator, or each step of a pipeline, can be fitted by a private search."""
     check_own_code("estimator", estimator, seen)
     last = last_step(estimator)
     kind = get_tags(last).estimator_type if isinstance(last, PrivateEstimator) else None
@@ -143,11 +139,7 @@ def private_steps(estimator: Any) -> list[Any]:
 
 
 def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
-    """Return the assumptions about the steps of pipelines.
-
-    Steps are assumed to accept every input, except the first private one, which reads all records before
-    anything is spent.
-    """
+    """Return the assumptions about steps; only the first private one reads all records before the charge."""
     trusted: dict[str, None] = {}
     for each in candidates:
         first = private_steps(each)[0]
@@ -306,14 +298,9 @@ class Trial:
     def read(
         self, fit: ApproxDP, last: ApproxDP | None, *, gaussian: bool = False
     ) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
-        """Validate the records for each candidate, and return all guarantees and distinct warnings.
-
-        Each candidate reads all records, and one training set of each size. Return None if some fit is not
-        Gaussian-DP, as `gaussian` requires, or a candidate refuses its budgets or the records; other
-        candidates are then not read. (A plan without Gaussian fits follows, which raises errors about records
-        again.)
-        """
-        # Some estimators refuse small tables.
+        """Return all guarantees and warnings; None if one fit is not Gaussian-DP, as `gaussian` requires."""
+        # All records, and one training set of each size: some estimators refuse small tables. Where None is
+        # returned, a plan without Gaussian fits follows, which raises errors about records again.
         sizes = {len(train): (train, fit) for train, _ in self.table.splits}
         whole = np.arange(len(self.records)), last or fit
         tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
@@ -332,11 +319,7 @@ class Trial:
         return tuple(guarantees), tuple(dict.fromkeys(notes))
 
     def _read(self, candidate: Any, rows: Any, labels: Any, budget: ApproxDP) -> "_Share":
-        """Validate records for a candidate without a draw.
-
-        In a pipeline only the first private step reads the records; later steps receive released values or
-        the output of stateless steps. Of later private steps the parameters are checked.
-        """
+        """Validate records for the first private step, and the parameters of later ones, without a draw."""
         share, private = _Share(budget), private_steps(candidate)
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):

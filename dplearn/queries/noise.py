@@ -308,11 +308,7 @@ Noise = CentralNoise | LocalNoise
 
 
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
-    """Return the noise of a cost, of the kind "laplace", "gaussian" or "local".
-
-    For added records, n is any number, by which the noise of totals is divided. `more` is as for
-    `CentralNoise.of`.
-    """
+    """Return the noise that a cost buys; for added records, n is any number that divides it."""
     if kind == "local":
         return LocalNoise(epsilon_of(privacy), n)
     return CentralNoise.of(kind, privacy, n, **more)

@@ -174,11 +174,7 @@ class Account:
 
 
 class BudgetedOracle(Oracle):
-    """Answers statistical queries about private records until its budget is used up.
-
-    Copies share one state, only one thread at a time uses it, and a forked child cannot use it: so the budget
-    is never spent twice. It cannot be pickled.
-    """
+    """Answers queries until a budget is used up, whose one state copies share, and no fork has."""
 
     _size: str  # the number of records in the repr, where that is public
 

@@ -38,11 +38,7 @@ _BLOCK = 1 << 12  # groups at once, few enough for the cache
 
 
 def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], Any]) -> Grouping:
-    """Return which `most` rows of each group take part, from the text or integer of each row's group.
-
-    `shifts` maps the number of groups to as many public integers from 0 to SHIFTS - 1, by which rows are
-    chosen where a group has more.
-    """
+    """Return which `most` rows of each group take part, from a public start where a group has more."""
     if isinstance(groups, str):
         raise TypeError(_NAME_IN_MEMORY.format(groups))
     if is_frame(groups):

@@ -54,11 +54,7 @@ _LISTED = 20  # classes in a message
 
 
 def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted label set, and the index of each record's label in it.
-
-    `classes` are all labels that can occur; others are refused. None: the labels that occur in y, which makes
-    their set public.
-    """
+    """Return the sorted label set, those in `classes` or in y, and the place of each record's label in it."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     labels = label_cells(y)
@@ -452,11 +448,7 @@ class TargetRange:
 
     @ignores_float_errors
     def encode(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the code of each finite number, from -STEPS to STEPS; refuse others outside, unless `clip`.
-
-        A code is a function of its own number, and is compared with the bounds as an integer. Numbers beyond
-        a bound by at most half a step, such as a rounded float32, have the code of the bound.
-        """
+        """Return codes from -STEPS to STEPS; refuse numbers that lie half a step outside, unless `clip`."""
         steps = np.rint((numbers.astype(np.float64) - self.middle) / self.half * STEPS)
         codes = steps.clip(-STEPS - 1, STEPS + 1).astype(np.int64)
         if not self.clip and (np.abs(codes) > STEPS).any():

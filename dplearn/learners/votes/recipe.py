@@ -163,11 +163,7 @@ class VotesTable(Public):
 
 
 class EnsembleClassifier(TellsProgress, PrivateClassifier):
-    """Base class of classifiers that train teachers on disjoint shards.
-
-    A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
-    `max_abstentions`, `classes`, `neighbors`, `n_jobs`, `verbose`, `ledger` and `random_state`.
-    """
+    """Base class of classifiers that train teachers on disjoint shards."""
 
     reads_parts = True
     keeps_types = True
@@ -368,11 +364,7 @@ class VotesFit(FitRecipe):
         raise NotImplementedError
 
     def _cut(self, rows: Any, plan: AggregationPlan, dice: Dice) -> tuple[AggregationPlan, dict[str, Any]]:
-        """Return the plan, of an estimated number of records perhaps, and the table, its shards and seeds.
-
-        For neighbors="add_remove" the shards are drawn. Seeds of teachers, and the places in which they are
-        trained together, are functions of public and of released values.
-        """
+        """Return the plan, of an estimated number of records perhaps, and the table, its shards and seeds."""
         table = as_table(rows)
         cut: dict[str, Any] = {"shards": plan.shards, "seeds": plan.seeds}
         if table.grouping is not None:  # all rows of a group are in one shard
@@ -381,7 +373,7 @@ class VotesFit(FitRecipe):
         elif plan.guarantee.neighbors == ADDED:
             n = count_of(rows)
             plan = self._counted(plan, n, dice)
-            k = plan.n_teachers
+            k = plan.n_teachers  # seeds and places are functions of public and of released values
             cut = {"shards": drawn_shards(n, k, dice), "seeds": plan.public.apart("teachers").seeds(k)}
             cut["base"] = _place_length(plan.shard_size)
         whole = table.ungrouped()
@@ -471,11 +463,7 @@ def _place_length(shard_size: int | None) -> int:
 
 
 class _Progress:
-    """A progress bar of one line on standard error, updated as teachers are trained.
-
-    The elapsed time depends on private records and is not covered by the guarantee: show the bar only to
-    people who may see the data.
-    """
+    """A progress bar on standard error; its times are not protected."""
 
     def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):
         self._count, self._shown, self._tell, self._done, self._start = count, shown, tell, 0, monotonic()

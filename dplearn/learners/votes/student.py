@@ -121,11 +121,7 @@ class SoftStudent:
 
 
 def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) -> SoftStudent:
-    """Return a student fitted to the first rows of X, those with released scores; a nan is an abstention.
-
-    Scores are those of the second of two labels, or of each label. If a classifier would learn a single
-    label, it predicts the mean of the scores; if no row has scores, equal probabilities.
-    """
+    """Return a student fitted to the first rows of X, those with released scores; a nan is an abstention."""
     _check_student(student)
     _check_scores(scores, X.shape[0], len(classes))
     rows = np.flatnonzero(~np.isnan(scores).any(axis=1))

@@ -150,11 +150,7 @@ class LabelShares:
 
 @dataclass(frozen=True)
 class _Teaching:
-    """The function of the worker pool: it trains teachers on a run of shards; returns them, or their answers.
-
-    A run has one shard, except with a `training`: array programs for shards of equal lengths, or for shards
-    whose lengths are private and are filled up to a public one, at least `base`.
-    """
+    """The function of the worker pool: it trains teachers on some shards, and may ask them."""
 
     base_estimators: Seeded
     config: Any  # of scikit-learn: every process uses the caller's
@@ -217,11 +213,7 @@ class _Teaching:
 
 
 def check_teachable(estimator: Any) -> None:
-    """Refuse an estimator that cannot be cloned, that would charge a ledger, or that runs foreign code.
-
-    A private estimator inside an ensemble would charge its own ledger once for each shard on which its fit
-    succeeds. The number of these shards depends on records.
-    """
+    """Refuse an estimator that runs foreign code, or of which teachers would not be copies of their own."""
     check_own_code("estimator", estimator)
     check_copies(estimator)
 
