@@ -152,7 +152,7 @@ class DesignMatrix:
         return tuple(place for domain, place in placed if not domain.ordered and not isinstance(domain, Bits))
 
     def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
-        """Return the matrix of a table; `nearest` replaces values outside the domain, zeros unordered ones."""
+        """Return the matrix of a table; `nearest` replaces values outside the domain, unordered with 0."""
         return self.encoded(X, nearest=nearest).toarray()
 
     def encoded(self, X: Any, *, nearest: bool = False) -> "EncodedMatrix":
