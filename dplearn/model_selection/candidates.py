@@ -299,8 +299,6 @@ class Trial:
         self, fit: ApproxDP, last: ApproxDP | None, *, gaussian: bool = False
     ) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
         """Return all guarantees and warnings; None if one fit is not Gaussian-DP, as `gaussian` requires."""
-        if gaussian and not fit.delta:
-            return None
         # All records, and one training set of each size: some estimators refuse small tables. Where None is
         # returned, a plan without Gaussian fits follows, which raises errors about records again.
         sizes = {len(train): (train, fit) for train, _ in self.table.splits}
