@@ -148,8 +148,8 @@ class CentralNoise:
         n = self.most_records if self.n_differs else self.n * self.each
         return int(n * max(abs(query.low), abs(query.high)))
 
-    def checked(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> list[Bounds]:
-        """Return the error bounds of answers with this share each, after so many numbers; refuse others."""
+    def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:
+        """Refuse queries that cannot be answered with this share each, after so many numbers."""
         if any(self.most(query) >= _FAR for query in asked):
             n = self.most_records if self.n_differs else self.n
             raise ValueError(f"queries must have bounds below 2**62 / n for {n} records")
@@ -157,7 +157,6 @@ class CentralNoise:
             raise ValueError(f"queries must have at most {MOST_NUMBERS} numbers in all")
         if not all(self._can_be_drawn(query, share) for query in asked):
             raise ValueError(_TOO_MUCH)
-        return [self.bounds(query, share) for query in asked]
 
     def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of the noise in each mean, in units of the query's numbers."""
@@ -182,25 +181,17 @@ class CentralNoise:
         sampling = sampling_bound(query.high - query.low, least, query.size)
         return noise.times(unit / self.n), sampling.times(unit)
 
-    def answers(
-        self,
-        asked: Sequence[StatisticalQuery],
-        share: Fraction,
-        bounds: Sequence[Bounds],
-        private: Iterable[Any],
-        dice: Dice,
-    ) -> list[Answer]:
-        """Return the answers, made of the private totals of each query."""
-        found, n = [], self.n * self.each
-        for query, (noise, sampling), totals in zip(asked, bounds, private, strict=True):
-            unit = float(query.unit)
-            sums, bits = self._added_to(totals, query, share, dice)
-            means, in_sums = sums * unit / (n * 2.0**bits), None
-            if self.count_budget:  # else the ends of totals keep means within the bounds
-                means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
-                in_sums = self._bound(query, share).times(unit / n)
-            found.append(Answer(means, self.n, noise, sampling, in_sums))
-        return found
+    def answer(
+        self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
+    ) -> Answer:
+        """Return the answer, made of private totals."""
+        unit, n = float(query.unit), self.n * self.each
+        sums, bits = self._added_to(private, query, share, dice)
+        means = sums * unit / (n * 2.0**bits)
+        if not self.count_budget:  # the ends of totals keep means within the bounds
+            return Answer(means, self.n, *bounds)
+        means = means.clip(float(query.low * query.unit), float(query.high * query.unit))
+        return Answer(means, self.n, *bounds, self._bound(query, share).times(unit / n))
 
     def with_noisy_count(self, n: int, dice: Dice) -> "CentralNoise":
         """Return the noise where a private number of records, `n`, has been estimated from its share."""
@@ -269,13 +260,12 @@ class LocalNoise:
         """Return the randomiser of a record that answers this query, as one of `n_reports` records."""
         return query.randomizer(self.epsilon, self.kind, n_reports)
 
-    def checked(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> list[Bounds]:  # noqa: ARG002
+    def check(self, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int) -> None:  # noqa: ARG002
         if self.count(share) < 1:
             raise ValueError(
                 f"queries must leave each at least one of {self.n} records, got {len(asked)} queries for"
                 f" {float(share * len(asked)):g} of the records"
             )
-        return [self.bounds(query, share) for query in asked]
 
     def deviation(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of each mean, with that of sampling."""
@@ -287,28 +277,48 @@ class LocalNoise:
         noise, sampling = self.randomizer(query, count).bounds(count)
         return noise.times(float(query.unit)), sampling.times(float(query.unit))
 
-    def answers(
-        self,
-        asked: Sequence[StatisticalQuery],
-        share: Fraction,
-        bounds: Sequence[Bounds],
-        private: Iterable[Any],
-        dice: Dice,
-    ) -> list[Answer]:
-        """Return the answers, made of the rows of the records that report to each query."""
-        found, count = [], self.count(share)
-        for query, known, rows in zip(asked, bounds, private, strict=True):
-            randomizer = self.randomizer(query, count)
-            reports = randomizer.draw(query.inputs(rows), dice)
-            found.append(Answer(randomizer.estimate(reports) * float(query.unit), count, *known))
-        return found
+    def answer(
+        self, query: StatisticalQuery, share: Fraction, bounds: Bounds, private: Any, dice: Dice
+    ) -> Answer:
+        """Return the answer, made of the rows of the records that report."""
+        count = self.count(share)
+        randomizer = self.randomizer(query, count)
+        reports = randomizer.draw(query.inputs(private), dice)
+        return Answer(randomizer.estimate(reports) * float(query.unit), count, *bounds)
 
 
 Noise = CentralNoise | LocalNoise
 
 
+def checked_bounds(
+    noise: Noise, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int
+) -> list[Bounds]:
+    """Return the error bounds of answers with this share each, after so many numbers; refuse others."""
+    noise.check(asked, share, numbers)
+    return [noise.bounds(query, share) for query in asked]
+
+
+def answers_of(
+    noise: Noise,
+    asked: Sequence[StatisticalQuery],
+    share: Fraction,
+    bounds: Sequence[Bounds],
+    private: Iterable[Any],
+    dice: Dice,
+) -> list[Answer]:
+    """Return the answers to queries, each made of what is private of its own."""
+    return [
+        noise.answer(query, share, known, value, dice)
+        for query, known, value in zip(asked, bounds, private, strict=True)
+    ]
+
+
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:
-    """Return the noise that a cost buys; for added records, n is any number that divides it."""
+    """Return the noise of a cost, of the kind "laplace", "gaussian" or "local".
+
+    For added records, n is any number, by which the noise of totals is divided. `more` is as for
+    `CentralNoise.of`.
+    """
     if kind == "local":
         return LocalNoise(epsilon_of(privacy), n)
     return CentralNoise.of(kind, privacy, n, **more)

@@ -30,7 +30,7 @@ from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.answer import Answer, TailBound, tolerance_of
-from dplearn.queries.noise import QUERY_MODELS, CentralNoise, LocalNoise, Noise
+from dplearn.queries.noise import QUERY_MODELS, CentralNoise, LocalNoise, Noise, answers_of, checked_bounds
 from dplearn.queries.query import KINDS, HistogramQuery, StatisticalQuery, one_each, totals
 from dplearn.table.table import Table, as_records, as_table, count_of
 
@@ -238,13 +238,12 @@ class BudgetedOracle(Oracle):
             noise, dice = account.noise, account.dice
             together = self._share(asked, share, tolerance, beta, account) * self._whole
             each = together / len(asked)
-            bounds = noise.checked(asked, each, account.numbers)
+            bounds = checked_bounds(noise, asked, each, account.numbers)
             account.rounds += (Round(len(asked), together),)
             for query in asked:
                 account.numbers += query.size
             private = self._private(account, asked, each)
-            answers: list[Answer] = noise.answers(asked, each, bounds, private, dice)
-            return answers
+            return answers_of(noise, asked, each, bounds, private, dice)
 
     def _share(
         self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, account: Account
