@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Collection
+from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
@@ -10,6 +11,15 @@ from typing import Any
 import numpy as np
 
 AUTO = "auto"  # in place of a number that is computed from public values
+
+
+def check_constructed(estimator: Any) -> None:
+    """Refuse an instance with a parameter that is not set: the default, such as no ledger, would count."""
+    for each in fields(estimator) if is_dataclass(estimator) else ():
+        if each.init and each.name not in vars(estimator):
+            raise AttributeError(
+                f"{type(estimator).__name__} has no {each.name!r}: a subclass must call super().__init__"
+            )
 
 
 def as_fraction(value: object) -> Fraction:

@@ -21,7 +21,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_constructed, check_count, check_number
 from dplearn._writing import in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
@@ -181,6 +181,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 
         Seeded fits of different purposes have independent draws.
         """
+        check_constructed(self)
         random_state = self.random_state
         with in_full():
             context = self._context()

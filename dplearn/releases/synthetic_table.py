@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_constructed, check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -252,6 +252,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for learned ranges or lists; the number of records is public. If the domain is learned and a
             column has one value or none in the released tables: rarer ones are lost.
         """
+        check_constructed(self)
         recipe: Any = self._recipe()
         self._publish(recipe.run_on(frame, None, self.ledger, groups))
         one = columns_of_one_value(self.columns_, list(self.marginals_.values()))

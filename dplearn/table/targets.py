@@ -376,7 +376,7 @@ _LARGEST = 2.0**53  # floats represent all integers up to there
 #: The code of the upper bound; that of the lower bound is its negative. A step is 2**-16 of half the range.
 STEPS = 1 << 16
 #: Bounds are at most so great, and at least so far apart: no square of a target overflows or vanishes.
-_GREATEST, _CLOSEST = 1e100, 1e-100
+_GREATEST, CLOSEST = 1e100, 1e-100
 _NOT_FINITE = (
     "Input y contains NaN, infinity or a value that is not a number, and a regressor predicts numbers; drop"
     " records without a target if their number may be public"
@@ -407,10 +407,10 @@ class TargetRange:
         low, high = (check_number("target_range", bound) for bound in bounds)
         if low >= high:
             raise ValueError(f"target_range must be a pair (low, high) with low < high, {given}")
-        if max(abs(low), abs(high)) > _GREATEST or float(high) - float(low) < _CLOSEST:
+        if max(abs(low), abs(high)) > _GREATEST or float(high) - float(low) < CLOSEST:
             raise ValueError(
                 f"target_range must be a pair (low, high) of magnitudes up to {_GREATEST:g} that are at least"
-                f" {_CLOSEST:g} apart, {given}"
+                f" {CLOSEST:g} apart, {given}"
             )
         return cls(float(low), float(high), bool(clip))
 

@@ -207,3 +207,26 @@ def test_several_outputs_have_a_column_and_a_table_of_probabilities_each():
     assert model.score([[0], [0]], [["no", 4], ["yes", 3]], sample_weight=[3, 1]) == 0.75
     with pytest.raises(ValueError, match="y must have 2 outputs, got 1"):
         model.score([[0], [0]], ["no", "no"])
+
+
+class Forgetful(ThresholdClassifier):
+    def __init__(self, eps=0.1, ledger=None):
+        self.eps, self.ledger = eps, ledger
+
+
+def test_a_parameter_that_a_subclass_does_not_set_is_no_default():
+    ledger = PrivacyLedger(5)
+    with pytest.raises(AttributeError, match=r"'epsilon': a subclass must call super\(\)"):
+        Forgetful(ledger=ledger).fit([[0], [1]], [0, 1])
+    assert ledger.history() == []
+
+
+def test_a_state_without_a_ledger_is_no_fit_without_one():
+    ledger = PrivacyLedger(5)
+    state = {
+        name: value for name, value in vars(ThresholdClassifier(ledger=ledger)).items() if name != "ledger"
+    }
+    copied = ThresholdClassifier.__new__(ThresholdClassifier)
+    copied.__setstate__(state)
+    with pytest.raises(AttributeError, match="'ledger'"):
+        copied.fit([[0], [1]], [0, 1])

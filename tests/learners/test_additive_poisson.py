@@ -171,3 +171,10 @@ def test_predictions_are_of_the_loss_of_the_fit():
     assert (learner.set_params(loss="squared").predict(X) == predicted).all()
     with pytest.raises(ValueError, match="prediction intervals"):
         learner.predict_interval(X)
+
+
+def test_a_range_that_is_too_close_to_0_loses_no_budget():
+    ledger = PrivacyLedger(epsilon=1, delta=1e-5)
+    learner = AdditiveRegressor(loss="poisson", domain=[Grid(0, 10)], clip_target=True, ledger=ledger)
+    learner.set_params(target_range=(-5, 5e-324)).fit(np.arange(50)[:, None] % 10, np.zeros(50))
+    assert np.isfinite(learner.predict([[1]])).all()

@@ -29,7 +29,7 @@ from dplearn.learners.additive.losses import (
     target_query,
 )
 from dplearn.queries import Answer, StatisticalQuery
-from dplearn.table.targets import STEPS, TargetRange
+from dplearn.table.targets import CLOSEST, STEPS, TargetRange
 
 _COARSER = 4  # a count is looked up in steps of 2**(_COARSER - MARGIN_BITS) of the margin
 _LAST = 16 << (MARGIN_BITS - _COARSER)  # of these steps, on both sides of 0
@@ -63,7 +63,7 @@ class PoissonLoss(NumberLoss):
                 "target_range must be a pair (0, high) for loss='poisson', which is of counts, got"
                 f" ({target.low:g}, {target.high:g}); with clip_target=True smaller targets count as 0"
             )
-        return TargetRange(0.0, target.high if target.high > 0 else 1.0, target.clip)
+        return TargetRange(0.0, target.high if target.high >= CLOSEST else 1.0, target.clip)
 
     def base_queries(self) -> list[StatisticalQuery]:
         """Return the query for the means of the target and of its square."""
