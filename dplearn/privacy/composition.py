@@ -199,18 +199,6 @@ class Composition(Event):
             )
         return ApproxDP(epsilon, delta, neighbors, protects, assumes, reproducible)
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        one = cls([PureDP(0.1), (BoundedRange(0.2), 3)])
-        curve = Renyi((2, 16), ("0.01", "0.1"))
-        return [
-            cls([]),
-            one,
-            cls([one, one, Gaussian(100)]),
-            cls({one: 2, Gaussian(100): 3, curve: 1}),
-            cls({one: 3, Gaussian(100): 3, curve: 2, Approximate(0.1, "1e-9"): 2}),
-        ]
 
 
 def compose(events: Events) -> Composition:

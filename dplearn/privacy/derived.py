@@ -110,11 +110,6 @@ class SampledWithReplacement(Event):
         """Return epsilon', rounded up; at most epsilon, since the constructor requires R <= exp(epsilon)."""
         return short_above(min(self._log_factor, self.event.pure or Fraction(0)))
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        inner = Approximate(1, "1e-7")
-        return [cls(inner, m, n) for m, n in ((1, 1000), (10, 1000), (10, 100), (1, 1))]
 
 
 @register
@@ -198,11 +193,6 @@ class Parallel(Event):
         worst: Floats = curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
         return worst
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        parts = [PureDP(0.1), Approximate(0.1, "1e-9"), PureDP(0.05)]
-        return [cls(parts), cls(parts, by="value"), cls([*parts, Approximate(1, "1e-8")], by="value")]
 
 
 def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
