@@ -10,7 +10,7 @@ import numpy as np
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.kernels.exact import exp_bounds, log_bounds, short_above
 from dplearn.privacy.conversion import Floats
-from dplearn.privacy.events import Approximate, Event, PureDP, checked, freeze, register
+from dplearn.privacy.events import Approximate, Event, checked, freeze, register
 from dplearn.privacy.guarantees import ApproxDP
 
 _DIGITS = 60
@@ -111,7 +111,6 @@ class SampledWithReplacement(Event):
         return short_above(min(self._log_factor, self.event.pure or Fraction(0)))
 
 
-
 @register
 @dataclass(frozen=True, init=False)
 class Parallel(Event):
@@ -192,7 +191,6 @@ class Parallel(Event):
         curves = np.sort([event.renyi(orders) for event in self._worst] or [np.zeros(orders.shape)], axis=0)
         worst: Floats = curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
         return worst
-
 
 
 def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:

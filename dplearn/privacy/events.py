@@ -42,12 +42,9 @@ def freeze(event: "Event", /, **fields: object) -> None:
 
 
 def checked(name: str, event: Any) -> "Event":
-    """Return `event` if it is an Event whose equality implies equal cost.
-
-    Compositions count equal events together. An inherited equality, or one that ignores a field, could make
-    two events of different cost equal. The event's own class must therefore be a frozen dataclass, all
-    attributes of the event must be compared fields, and no cost may be negative.
-    """
+    """Return `event` if it is an Event whose equality implies equal cost."""
+    # Compositions count equal events together, so the event's own class must be a frozen dataclass, all
+    # attributes of the event must be compared fields, and no cost may be negative.
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")
     kind: type = type(event)
@@ -143,7 +140,6 @@ class Event:
         return {self: count}
 
 
-
 @register
 @dataclass(frozen=True, init=False)
 class PureDP(Event):
@@ -170,7 +166,6 @@ class PureDP(Event):
     def pure(self) -> Fraction:
         """Return epsilon."""
         return self.epsilon
-
 
 
 @register
@@ -205,7 +200,6 @@ class Approximate(Event):
     def pure(self) -> Fraction:
         """Return epsilon."""
         return self.epsilon
-
 
 
 @register
@@ -270,7 +264,6 @@ class ZeroConcentrated(Event):
         return short_above(self.cost)
 
 
-
 @register
 @dataclass(frozen=True, init=False)
 class Gaussian(Event):
@@ -320,7 +313,6 @@ class Gaussian(Event):
         return FAILURE
 
 
-
 @register
 @dataclass(frozen=True, init=False)
 class GaussianSums(Event):
@@ -363,7 +355,6 @@ class GaussianSums(Event):
         return FAILURE
 
 
-
 @register
 @dataclass(frozen=True, init=False)
 class Renyi(Event):
@@ -400,7 +391,6 @@ class Renyi(Event):
     def renyi(self, orders: Floats) -> Floats:
         """Return the chords between the given points, rounded up."""
         return chords(self.orders, self.bounds, orders)
-
 
 
 @singledispatch
