@@ -121,3 +121,5 @@ from dplearn.theory.stability import measure_stability as measure_stability
 from dplearn.theory.stability import published_decaying_bound as published_decaying_bound
 from dplearn.theory.stability import published_weight_bound as published_weight_bound
 from dplearn.theory.stability import sgd_stability as sgd_stability
+
+__all__: list[str]

@@ -80,11 +80,7 @@ class Spread(Extreme):
 
 @dataclass(frozen=True)
 class AnsweringFit(TableFit):
-    """The fit of an ensemble and its answers to queries.
-
-    The fit makes no draw (its dice raise an error at any draw), so it runs once a table; each path answers
-    the queries from a copy of the one-time state.
-    """
+    """The fit of an ensemble, once a table, and answers from a copy of its one-time state, on each path."""
 
     make: Callable[[], Any]
     table: Callable[[Rows], tuple[Any, Any]]

@@ -85,19 +85,7 @@ def _selected_within(sensitivity: int) -> Mapping[str, Rule]:
 def level_case(
     name: str, fraction: Fraction, *, width: int, n: int, epsilon: int, required: Required = NOTHING_REQUIRED
 ) -> AuditCase:
-    """Return a case of one level of halving: a code from each of two cells, between which records may move.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    fraction : Fraction
-        Of the data of either cell that is wanted below the code.
-    width, n, epsilon : int
-        How many codes a cell has, how many records there are in both, and what the level spends.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of one level of halving: a code from each of two cells, between which records move."""
     claim = ApproxDP(epsilon)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:

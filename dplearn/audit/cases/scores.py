@@ -17,7 +17,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.groups import groups_of
-from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
+from dplearn.audit.cases.search import Echo, OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import Public
@@ -37,21 +37,6 @@ from dplearn.privacy import ApproxDP
 _LABELS = (0, 1)
 _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
 _SCORE = ("PrivateScore",)
-
-
-class Echo:
-    """Predict, for each row, what its only column says: a label, a number, or the probability of 1."""
-
-    classes_ = np.array(_LABELS)
-
-    def predict(self, X: Any) -> Any:
-        """Return the column."""
-        return np.asarray(X)[:, 0]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the column as the probability of 1."""
-        likely = np.asarray(X, dtype=float)[:, 0]
-        return np.column_stack([1 - likely, likely])
 
 
 def table_case(
