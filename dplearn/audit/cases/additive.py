@@ -327,10 +327,7 @@ CASES += tuple(
 _MIXED = [Floats(missing=True), Categories(["a", "b", "c"])]
 _RECORDS = ((-2.0, "a", 0), (np.nan, "b", 1), (1e300, "c", 2), (3.0, "a", 1))
 _NUMBERS = ((-2.0, "a", -1.0), (np.nan, "b", 0.3), (1e300, "c", 1.0), (3.0, "a", 0.5))
-_SETTINGS: dict[str, dict[str, Any]] = {
-    "laplace": {"delta": 0},
-    "gaussian": {"delta": 1e-6},
-}
+_SETTINGS: dict[str, dict[str, Any]] = {"laplace": {"delta": 0}, "gaussian": {"delta": 1e-6}}
 
 
 def _far_noise(dice: Dice, sigma2: Fraction, size: int | None = None) -> Any:
@@ -498,13 +495,7 @@ CASES += (
     _added_fit("added_additive_fit_masses", 10 * _REST, 0.999, cells="ab", first=2),
     _added_fit("added_additive_fit_step", 56 * _REST, 0.999, first=4),
     _added_fit(
-        "added_additive_numbers_shapes",
-        32 * _REST,
-        0.999,
-        cells="ab",
-        numbers=True,
-        first=3,
-        moved=(0, 1),
+        "added_additive_numbers_shapes", 32 * _REST, 0.999, cells="ab", numbers=True, first=3, moved=(0, 1)
     ),
     _added_fit("added_additive_numbers_step", 49 * _REST, 0.999, numbers=True, first=5),
 )
@@ -547,13 +538,7 @@ ADDITIVE_REPLAYS = (
     )
     + (
         _replay("additive_linear", 3, steps=None, **_SETTINGS["gaussian"]),
-        _replay(
-            "additive_linear_balanced",
-            3,
-            steps=None,
-            class_weight="balanced",
-            **_SETTINGS["gaussian"],
-        ),
+        _replay("additive_linear_balanced", 3, steps=None, class_weight="balanced", **_SETTINGS["gaussian"]),
     )
 )
 #: Fits for added records.

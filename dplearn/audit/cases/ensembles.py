@@ -32,14 +32,7 @@ from dplearn.learners import (
 from dplearn.learners.votes.aggregators import QueriesExhaustedError
 from dplearn.privacy import ApproxDP, OneTimeState
 
-__all__ = [
-    "CASES",
-    "LONG_CASES",
-    "Extreme",
-    "Spread",
-    "ensemble_case",
-    "transfer_case",
-]
+__all__ = ["CASES", "LONG_CASES", "Extreme", "Spread", "ensemble_case", "transfer_case"]
 
 _QUERIES = np.array([[1], [-1]])
 
@@ -123,14 +116,7 @@ class AnsweringFit(TableFit):
 
 
 def ensemble_case(
-    name: str,
-    model: Any,
-    labels: str,
-    claim: ApproxDP,
-    *,
-    free: int,
-    method: str = "predict",
-    **options: Any,
+    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, method: str = "predict", **options: Any
 ) -> AuditCase:
     """Return a case of the fit of an ensemble of four teachers and its answers to queries."""
     universe = list(enumerate(labels))
@@ -145,14 +131,7 @@ def ensemble_case(
 
 
 def transfer_case(
-    name: str,
-    model: Any,
-    labels: str,
-    claim: ApproxDP,
-    *,
-    free: int,
-    staged: bool = True,
-    **options: Any,
+    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, staged: bool = True, **options: Any
 ) -> AuditCase:
     """Return a case of a transfer from four teachers: the student and its predictions."""
     by_label = model.protects == "labels"

@@ -220,12 +220,7 @@ CASES = (
         part_of=("PrivateSearchCV",),
         required=Required(2, 0.8),
     ),
-    search_case(
-        "search_by_noisy_scores",
-        ApproxDP(2),
-        method="noisy_scores",
-        required=Required(4, 0.7),
-    ),
+    search_case("search_by_noisy_scores", ApproxDP(2), method="noisy_scores", required=Required(4, 0.7)),
     *(
         AuditCase(
             f"search_by_{name}_and_{method}",

@@ -21,11 +21,7 @@ from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
-from dplearn.learners.linear import (
-    LinearRegressor,
-    StatisticalQueryLogisticRegression,
-    target_moments_query,
-)
+from dplearn.learners.linear import LinearRegressor, StatisticalQueryLogisticRegression, target_moments_query
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery

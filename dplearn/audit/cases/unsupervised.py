@@ -69,12 +69,7 @@ def boxed_case(
 
 
 def grouped_case(
-    name: str,
-    n: int,
-    universe: Any,
-    release: _Grouped,
-    *,
-    required: Required = NOTHING_REQUIRED,
+    name: str, n: int, universe: Any, release: _Grouped, *, required: Required = NOTHING_REQUIRED
 ) -> AuditCase:
     """Return a case of the whole release of counts, sums and means by category."""
 
