@@ -291,19 +291,17 @@ CASES: tuple[AuditCase, ...] = (
         bits=COARSEST,
         required=Required(2, 0.57),
     ),
-    additive_query_case(
-        "additive_outputs", outputs_gradient, OUTPUTS, _CLASSIFIER, outputs=2, required=Required(4, 0.57)
-    ),
 )
 
 #: Each query, what is required of it, and of it for added records, of tables of two records and of one, with
-#: the noise for the norm of one row.
-_QUERIES: tuple[tuple[str, Any, Any, tuple[str, ...], Required, Required], ...] = (
+#: the noise for the norm of one row; None for no case.
+_QUERIES: tuple[tuple[str, Any, Any, tuple[str, ...], Required, Required | None], ...] = (
     ("masses", _masses, _MASSES, (_CLASSIFIER, _REGRESSOR), _ALL, _ALL),
     ("labels", _labels, SIGNS, (_CLASSIFIER,), Required(5, 0.999), _ALL),
     ("rare_labels", _rare_labels, SIGNS, (_CLASSIFIER,), Required(5, 0.999), _ALL),
     ("gradient", _gradient, SIGNS, (_CLASSIFIER,), Required(5, 0.999), _ALL),
     ("joint", _joint_gradient, PAIRS, (_CLASSIFIER,), _ALL, _ALL),
+    ("outputs", outputs_gradient, OUTPUTS, (_CLASSIFIER,), Required(4, 0.57), None),
     ("three_labels", _labels_of_three, _THREE, (_CLASSIFIER,), Required(3, 0.499), _ALL),
     ("residuals", _residuals, _TARGETS, (_REGRESSOR,), _ALL, _ALL),
     ("counts", counts_gradient, _TARGETS, (_REGRESSOR,), _ALL, _ALL),
@@ -316,11 +314,13 @@ CASES += tuple(
         universe,
         *learners,
         n=2 if added or name == "labels" else 1,
+        outputs=2 if name == "outputs" else 1,
         neighbors=ADDED if added else NEIGHBORS[0],
-        required=needed[bool(added)],
+        required=required,
     )
     for added in ("", "added_")
     for name, query, universe, learners, *needed in _QUERIES
+    if (required := needed[bool(added)]) is not None
 )
 
 
@@ -352,7 +352,7 @@ def _one_noise(first: int, more: int = 0, moved: Sequence[int] | None = None) ->
     """
     indices = count()
 
-    def draw(dice: Dice, ratio: Fraction, low: Any, high: Any, size: int) -> Any:
+    def draw(dice: Any, ratio: Fraction, low: Any, high: Any, size: int) -> Any:
         far = np.where(np.arange(size) % 2 == 0, high, low)
         if not first <= next(indices) <= first + more:
             return far

@@ -6,6 +6,7 @@ of the code, so that a noisy sum has few outcomes; no sum of the universe reache
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,44 +38,29 @@ _FEW = {"_most_records": 1}
 
 def added_queries(
     name: str,
-    rounds: Sequence[tuple[Sequence[StatisticalQuery], Any]],
+    query: StatisticalQuery,
     universe: Sequence[int],
     claim: ApproxDP,
     moves: int,
-    *,
     required: Required,
-    n: int = 2,
-    count_share: Any = "1/4",
+    *,
+    count_share: Any = 0,
     most_records: int = 2,
-    **options: Any,
 ) -> AuditCase:
-    """Return a case of a central oracle for added records; a later round depends on the first."""
+    """Return a case of one query to a central oracle for added records, on tables of two and of one."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         oracle = CentralOracle(
             np.array(rows), privacy=claim, dice=dice, count_share=count_share, most_records=most_records
         )
-        released: list[tuple[Any, list[float]]] = []
-        bounds = []
-        for queries, share in rounds:
-            few = bool(released) and released[0][1][0] < 0
-            for answer in oracle.ask(queries[:1] if few else queries, share):
-                released.append((answer.n, answer.means.round(6).tolist()))
-                bounds.append((answer.noise, answer.sampling))
-        return str(released), (repr(oracle), oracle.rounds, bounds)
+        [answer] = oracle.ask(query)
+        released = [(answer.n, answer.means.round(6).tolist())]
+        return str(released), (repr(oracle), oracle.rounds, [(answer.noise, answer.sampling)])
 
     rules = {**RULES, "discrete_laplace": moved_by(moves)}
+    part_of = ("CentralOracle",)
     return AuditCase(
-        name,
-        fit,
-        universe,
-        n,
-        claim,
-        ordered=False,
-        rules=rules,
-        part_of=("CentralOracle",),
-        required=required,
-        **options,
+        name, fit, universe, 2, claim, ordered=False, rules=rules, part_of=part_of, required=required
     )
 
 
@@ -193,44 +179,13 @@ def _keyed(rows: Rows) -> tuple[list[Any], Any]:
     return [key for key, _ in rows], np.array([value for _, value in rows])
 
 
+_added = partial(ApproxDP, neighbors=ADDED)
+
 CASES = (
-    added_queries(
-        "added_queries",
-        [([MEAN], None)],
-        (-1, 0, 2),
-        ApproxDP(2, neighbors=ADDED),
-        2,
-        required=Required(9, 0.999),
-    ),
-    added_queries(
-        "added_histogram",
-        [([SHARES], None)],
-        (-1, 1, 2),
-        ApproxDP(1, neighbors=ADDED),
-        1,
-        count_share=0,
-        required=Required(9, 0.999),
-    ),
-    added_queries(
-        "added_vector",
-        [([VECTOR], None)],
-        (-1, 0, 1),
-        ApproxDP(2, neighbors=ADDED),
-        4,
-        count_share=0,
-        most_records=1,
-        required=Required(5, 0.999),
-    ),
-    added_queries(
-        "added_gaussian",
-        [([MEAN], None)],
-        (-1, 2),
-        ApproxDP(4, 0.01, neighbors=ADDED),
-        2,
-        count_share=0,
-        tail_bits=40,
-        required=Required(5, 0.99),
-    ),
+    added_queries("added_queries", MEAN, (-1, 0, 2), _added(2), 2, Required(9, 0.999), count_share="1/4"),
+    added_queries("added_histogram", SHARES, (-1, 1, 2), _added(1), 1, Required(9, 0.999)),
+    added_queries("added_vector", VECTOR, (-1, 0, 1), _added(2), 4, Required(5, 0.999), most_records=1),
+    added_queries("added_gaussian", MEAN, (-1, 2), _added(4, 0.01), 2, Required(5, 0.99)),
     added_naive_bayes(
         "added_naive_bayes", [3], [(0, 0), (1, 1), (2, 0)], staged=False, required=Required(6, 0.999)
     ),
