@@ -340,7 +340,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     **Source.** As for `SyntheticTable`; Bun, Nissim and Stemmer (2016), Section 3.1, for learners on
     sanitised data.
 
-    LabelledRows
+    Examples
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -539,7 +539,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     **Source.** As for `SyntheticDataClassifier`.
 
-    LabelledRows
+    Examples
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
