@@ -298,12 +298,13 @@ class ReleaseFit(TableFit):
 
 def _renewed(plan: Any) -> Any:
     """Return the plan with copies of its public streams, in the state after the first stages."""
-    inner = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
-    inner = {name: _renewed(value) for name, value in inner.items() if isinstance(value, Plan)}
-    plan = replace(plan, **inner) if inner else plan
-    if states := getattr(plan, "states", {}):
-        states = {key: _renewed(value) if isinstance(value, Plan) else value for key, value in states.items()}
-        plan = replace(plan, states=states)
+    own = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
+    changed: dict[str, Any] = {key: _renewed(value) for key, value in own.items() if isinstance(value, Plan)}
+    if states := own.get("states"):  # not those of an inner plan, whose attributes a plan may pass on
+        changed["states"] = {
+            key: _renewed(value) if isinstance(value, Plan) else value for key, value in states.items()
+        }
+    plan = replace(plan, **changed) if changed else plan
     public: Any = getattr(plan, "public", None)
     stream: Any = getattr(public, "stream", None)
     if stream is None:
