@@ -18,7 +18,7 @@ from typing import Any
 def exports_of_stub(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub.
 
-    The stub has a docstring, imports with `from`, and `__all__`.
+    The stub has a docstring, imports with `from`, and `__all__` unless each import is `name as name`.
     """
     text = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
     exports: list[str] = []
@@ -43,4 +43,5 @@ def exports_of_stub(package: str) -> tuple[Callable[[str], Any], Callable[[], li
         vars(import_module(package))[name] = found  # is not asked for again
         return found
 
+    exports = exports or sorted(modules)
     return get, lambda: sorted({*exports, *vars(import_module(package))}), exports

@@ -6,20 +6,20 @@ import sys
 import pytest
 
 import dplearn
-from dplearn import learners
+from dplearn import learners, theory
 
 
-@pytest.mark.parametrize("package", [dplearn, learners], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [dplearn, learners, theory], ids=lambda package: package.__name__)
 def test_every_exported_name_is_there_and_listed(package):
     assert len(package.__all__) > 20
     assert set(package.__all__) <= set(dir(package))
     for name in package.__all__:
         thing = getattr(package, name)
-        assert name == "__version__" or thing.__name__ == name
+        assert name in {"__version__", "ORDERS"} or thing.__name__ == name
         assert vars(package)[name] is thing
 
 
-@pytest.mark.parametrize("package", [dplearn, learners], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [dplearn, learners, theory], ids=lambda package: package.__name__)
 def test_other_names_are_refused(package):
     with pytest.raises(
         AttributeError, match=rf"module '{package.__name__}' has no attribute 'StandardScaler'"

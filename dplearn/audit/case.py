@@ -131,10 +131,8 @@ class AuditCase:
 
 
 def label_of(seen: Any) -> str:
-    """Return the text that identifies an outcome: the first part of a result, or an error.
-
-    Such a text has rounded numbers, since the last bits of a logarithm depend on the processor.
-    """
+    """Return the text that identifies an outcome: the first part of a result, or an error."""
+    # Such a text has rounded numbers, since the last bits of a logarithm depend on the processor.
     if isinstance(seen, tuple) and seen[0] == "warned":
         _, given, result = seen
         return f"{given!r} {label_of(result)}"

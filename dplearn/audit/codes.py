@@ -362,10 +362,7 @@ def _permutation(size: int, dice: Dice) -> NDArray[np.intp]:
 
 
 def _agreement_tails(likely: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return P[at least a of independent events], for a = 0..k.
-
-    Only positive numbers are added and multiplied: the relative error is below k 1e-15.
-    """
+    """Return P[at least a of independent events], for a = 0..k, by sums of products of positive numbers."""
     law = np.zeros(len(likely) + 1)
     law[0] = 1
     for done, p in enumerate(likely.tolist(), start=1):

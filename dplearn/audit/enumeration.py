@@ -353,10 +353,8 @@ def report_on(
 def enumerate_distributions(
     fit: Fit, universe: Sequence[Any], n: int, *, ordered: bool = True, tail_bits: int = 40
 ) -> dict[Places, OutputDistribution]:
-    """Return the exact distribution of `fit` on every dataset, by the records' indices in the universe.
-
-    Equal records, such as 1 and 1.0, may still give different outcomes.
-    """
+    """Return the exact distribution of `fit` on every dataset, by the records' indices in the universe."""
+    # Equal records, such as 1 and 1.0, may still give different outcomes.
     places = range(len(universe))
     datasets = product(places, repeat=n) if ordered else combinations_with_replacement(places, n)
     cached: dict[Any, Any] = {}  # each outcome kept once, however many distributions have it

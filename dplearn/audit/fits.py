@@ -134,9 +134,15 @@ def _fitted(unfitted: Any, found: Any, dice: Dice) -> Any:
     return learner
 
 
-def refitted(model: Any) -> Callable[[], Any]:
-    """Return a factory of unfitted estimators that share the parameters of `model`."""
-    return lambda: type(model)(**model.get_params(deep=False))
+def refitted(model: Any, **constants: Any) -> Callable[[], Any]:
+    """Return a factory of unfitted estimators like `model`, perhaps with other constants of the code."""
+
+    def make() -> Any:
+        learner = type(model)(**model.get_params(deep=False))
+        vars(learner).update(constants)
+        return learner
+
+    return make
 
 
 @dataclass(frozen=True)
@@ -194,6 +200,28 @@ class IncrementalFit:
                 learner.set_params(epsilon=epsilon)._fit_more(X, y, dice)
                 released.append(self.whole.shown(learner)[0])
         return str(released), (released, learner)
+
+
+class _OtherDice:
+    """Dice with some primitives of their own, which are functions of the dice that make all other draws."""
+
+    def __init__(self, dice: Dice, own: Mapping[str, Callable[..., Any]]):
+        self._dice, self._own = dice, own
+
+    def __getattr__(self, primitive: str) -> Any:
+        if primitive in self._own:
+            return partial(self._own[primitive], self._dice)
+        return getattr(self._dice, primitive)
+
+
+def with_draws(fit: Fit, **own: Callable[..., Any]) -> Fit:
+    """Return a computation with other draws, functions of the dice and the arguments of a primitive."""
+
+    def run(rows: Rows, dice: Dice) -> Any:
+        other: Any = _OtherDice(dice, own)
+        return fit(rows, other)
+
+    return run
 
 
 def two_parts(X: Any, y: Any) -> tuple[Any, Any]:
@@ -270,12 +298,13 @@ class ReleaseFit(TableFit):
 
 def _renewed(plan: Any) -> Any:
     """Return the plan with copies of its public streams, in the state after the first stages."""
-    inner = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
-    inner = {name: _renewed(value) for name, value in inner.items() if isinstance(value, Plan)}
-    plan = replace(plan, **inner) if inner else plan
-    if states := getattr(plan, "states", {}):
-        states = {key: _renewed(value) if isinstance(value, Plan) else value for key, value in states.items()}
-        plan = replace(plan, states=states)
+    own = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
+    changed: dict[str, Any] = {key: _renewed(value) for key, value in own.items() if isinstance(value, Plan)}
+    if states := own.get("states"):  # not those of an inner plan, whose attributes a plan may pass on
+        changed["states"] = {
+            key: _renewed(value) if isinstance(value, Plan) else value for key, value in states.items()
+        }
+    plan = replace(plan, **changed) if changed else plan
     public: Any = getattr(plan, "public", None)
     stream: Any = getattr(public, "stream", None)
     if stream is None:

@@ -31,12 +31,10 @@ def equal_arguments(mine: tuple[Any, ...], theirs: tuple[Any, ...]) -> bool:
 
 
 def groups_within(sensitivity: int) -> Rule:
-    """Return the rule for a selection in which each candidate's cost moves by at most `sensitivity`.
-
-    A matching of the candidates in which every cost differs by at most s exists exactly if the sorted costs
-    differ by at most s at every rank: for every c, in both directions, the number of candidates with cost
-    <= c is at most the number with cost <= c + s on the neighbour.
-    """
+    """Return the rule for a selection in which each candidate's cost moves by at most `sensitivity`."""
+    # Such a matching of the candidates exists exactly if the sorted costs differ by at most s at every rank:
+    # for every c, both ways, the candidates with cost <= c are at most those with cost <= c + s on the
+    # neighbour.
     return partial(_matched, sensitivity)
 
 

@@ -354,11 +354,8 @@ Bins = Names | Intervals  # a partition of all outcomes
 
 
 def choose_events(first: Counts, second: Counts, n: int, claim: ApproxDP) -> list[tuple[int, Mask]]:
-    """Return the events with the greatest estimated lower bounds on epsilon and on delta.
-
-    The first counts order the bins; independent ones, the second, choose the length of the initial segment.
-    There are at most six events, each with the side on which it is more probable.
-    """
+    """Return at most six events, with sides, of the greatest estimated bounds on epsilon and delta."""
+    # The first counts order the bins; independent ones, the second, choose the length of the initial segment.
     exp_epsilon, delta = exp(float(min(claim.epsilon, _LARGEST_EPSILON))), float(claim.delta)
     orders = list(_orders(first))
     chosen = {}
@@ -398,11 +395,8 @@ def _neighbourhoods(counts: NDArray[np.int64]) -> NDArray[np.intp]:
 
 
 def _frequencies(mine: NDArray[np.int64], theirs: NDArray[np.int64], order: NDArray[np.intp]) -> _Pair:
-    """Return the frequencies of the initial segments of an order on one side and on the other.
-
-    On the other side one outcome is added, because an event without outcomes in a sample need not be
-    impossible.
-    """
+    """Return the frequencies of the initial segments of an order on one side and on the other."""
+    # On the other side one outcome is added: an event without outcomes in a sample need not be impossible.
     size = int(mine.sum())
     return np.cumsum(mine[order]) / size, np.minimum(np.cumsum(theirs[order]) + 1, size) / size
 

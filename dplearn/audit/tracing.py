@@ -229,11 +229,10 @@ class _AtOnePoint:
 
 
 class _OfThresholds:
-    """Candidates that thresholds label, whatever the coins: record i is at i + 1, for i from 0.
+    """Candidates that thresholds label, whatever the coins: record i is at i + 1, for i from 0."""
 
-    Each output has one record whose label depends on its coin. Records before it have label 1, records after
-    it label 0, and its own two candidates are different: the threshold is at the record or before it.
-    """
+    # Each output has one record whose label depends on its coin. Records before it have label 1, records
+    # after it label 0, and its own two candidates are different: the threshold is at the record or before it.
 
     def __init__(self, n: int, k: int, dice: Dice):
         owners = dice.below(n, size=k)
@@ -386,10 +385,8 @@ def _p_value(right: int, guesses: int, coins: int, epsilon: float, delta: float)
 
 
 def _tail_over_term(right: int, guesses: int, epsilon: float) -> float:
-    """Return P[B >= v] / P[B = v] of a Binomial(r, 1 / (1 + exp(-epsilon))) variable, or the largest float.
-
-    Successive probabilities have the ratios exp(epsilon) (r - w) / (w + 1).
-    """
+    """Return P[B >= v] / P[B = v] for B binomial (r, 1 / (1 + exp(-epsilon))), or the largest float."""
+    # Successive probabilities have the ratios exp(epsilon) (r - w) / (w + 1).
     w = np.arange(right, guesses, dtype=np.float64)
     with np.errstate(over="ignore"):
         total = 1 + float(np.cumprod(math.exp(epsilon) * (guesses - w) / (w + 1)).sum())

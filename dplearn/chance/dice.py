@@ -77,10 +77,8 @@ def check_ratio(ratio: Fraction) -> Fraction:
 
 
 def check_ends(low: End, high: End, size: int | None) -> tuple[End, End]:
-    """Return the ends of a range, if no range is empty and arrays have one end for each draw.
-
-    The error messages contain no values: an end may be the distance of a public end from a private count.
-    """
+    """Return the ends of a range, if no range is empty and arrays have one end for each draw."""
+    # The errors contain no values: an end may be the distance of a public end from a private count.
     for end in (low, high):
         if isinstance(end, np.ndarray):
             if end.shape != (size,) or end.dtype.kind not in "iO":
@@ -102,10 +100,8 @@ def check_probability(p: Fraction) -> Fraction:
 def check_groups(
     exponents: Sequence[int], multiplicities: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Return the nonempty groups in increasing order of exponent: indices, exponents and multiplicities.
-
-    The error messages contain no values: exponents and multiplicities are private.
-    """
+    """Return indices, exponents and multiplicities of the nonempty groups, by increasing exponent."""
+    # The errors contain no values: exponents and multiplicities are private.
     e, m = np.asarray(exponents), np.asarray(multiplicities)
     if e.dtype == m.dtype == np.int64 and e.shape == m.shape and (m >= 0).all() and m.any():
         kept = np.flatnonzero(m)

@@ -45,28 +45,21 @@ _GUARD = 64  # additional bits of the weights, beyond those of the boundaries
 
 
 class Enclosure(NamedTuple):
-    """Lower bounds on weights in units of 2**-bits, with upper bounds on their errors.
-
-    `tail` is an upper bound on the total weight, in the same units, of the outcomes that are not listed at
-    this precision.
-    """
+    """Lower bounds on weights in units of 2**-bits, with upper bounds on their errors."""
 
     lows: list[int]
     errors: list[int]
-    tail: int = 0
+    tail: int = 0  # an upper bound on the total weight of the outcomes that are not listed, in these units
 
 
 Weights = Callable[[int], Enclosure]  # maps bits to an enclosure; the greatest weight is at least 1/2
 
 
 def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> Weights:
-    """Return weights multiplicities[i] * ratio**(exponents[i] - exponents[0]), for increasing exponents.
-
-    The weights are computed as one chain of fixed-point products, rounded down. If a product is too low by at
-    most e units and a factor in [0, 1] by at most f, their product, rounded down, is too low by at most
-    e + f + 1. So a power of the ratio computed by unit steps or by squaring is too low by at most 2 units for
-    each unit of its exponent.
-    """
+    """Return weights multiplicities[i] * ratio**(exponents[i] - exponents[0]), for increasing exponents."""
+    # One chain of fixed-point products, rounded down: factors in [0, 1] too low by at most e and f units have
+    # a product too low by at most e + f + 1. So a power is too low by at most 2 units for each unit of its
+    # exponent.
 
     def enclose(bits: int) -> Enclosure:
         one = 1 << bits
@@ -101,13 +94,10 @@ def exponential_event(rate: Fraction) -> Weights:
 
 
 def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
-    """Return the weights of min(floor(G / unit), count), where P[G >= k] = ratio**k.
-
-    Requires ratio**unit <= 19/20. Outcome d < count has weight p**d with p = ratio**unit; outcome `count` has
-    weight p**count / (1 - p). Fixed-point powers are too low by at most 2 units for each unit of the
-    exponent. So 1 - p computed from p is too high by at most 2 * unit units, and its lower bound is positive
-    if 2**bits exceeds 40 * unit.
-    """
+    """Return the weights of min(floor(G / unit), count), for P[G >= k] = ratio**k, ratio**unit <= 19/20."""
+    # Outcome d < count has weight p**d with p = ratio**unit; outcome `count` has p**count / (1 - p). Powers
+    # are too low by at most 2 units for each unit of the exponent. So 1 - p is too high by at most 2 * unit
+    # units, and its lower bound is positive if 2**bits exceeds 40 * unit.
     listed = power_weights(ratio, [d * unit for d in range(count)], [1] * count)
 
     def enclose(bits: int) -> Enclosure:
@@ -160,11 +150,9 @@ class _Cumulated(NamedTuple):
 
 
 class Table:
-    """A distribution on 0, 1, 2, ... with probabilities proportional to some weights.
+    """A distribution on 0, 1, 2, ... with probabilities proportional to some weights."""
 
-    `weights`: maps a precision in bits to an Enclosure of the weights. A higher precision may add outcomes at
-    the end.
-    """
+    # `weights` maps a precision in bits to an Enclosure; a higher precision may add outcomes at the end.
 
     def __init__(self, weights: Weights):
         self._weights = weights
@@ -271,12 +259,10 @@ class _Lookup:
         self.short = self._by_sixteen_bits()
 
     def _by_sixteen_bits(self) -> NDArray[np.int32]:
-        """Return `long` for each 16-bit word w if it is the same for all 64-bit numbers that begin with w.
-
-        The upper end of outcome i leaves open the words from lows[i] >> 48 to above[i] >> 48, if there are
-        any, and the word of lows[i] also if this is not its first number. Bounds increase with i, so the
-        words between the open ones of i - 1 and those of i are outcome i.
-        """
+        """Return `long` for each 16-bit word w if it is the same for all 64-bit numbers that begin with w."""
+        # The upper end of outcome i leaves open the words from lows[i] >> 48 to above[i] >> 48, and the word
+        # of lows[i] if this is not its first number. Words between the open ones of i - 1 and those of i are
+        # outcome i.
         short = np.uint64(48)
         shifted = self._lows >> short
         inner = (shifted << short) != self._lows
@@ -360,14 +346,12 @@ class ByteDice:
     ) -> int:
         """Draw the group of the candidate that permute-and-flip selects.
 
-        Let each candidate c be proposed at the times of its own Poisson process of rate 1, with a coin of
-        bias p_c at each proposal. The candidates' first proposals are in uniformly random order, so
-        permute-and-flip selects the first candidate whose *first* coin succeeds. All successes together form
-        a Poisson process of rate A = sum of p, in which the candidates are independent with probability p_c /
-        A: these are draws of the exponential mechanism. The i-th success is at a time s that is a sum of i
-        exponential variables divided by A. It is its candidate's first proposal unless the candidate had an
-        earlier success or an earlier failure. Failures have rate 1 - p_c, so an earlier failure has
-        probability 1 - exp(-(1 - p_c) s): the sampler compares an exponential variable F with (1 - p_c) s.
+        Propose each candidate c at the times of its own Poisson process of rate 1, with a coin of bias p_c:
+        the first candidate whose *first* coin succeeds is the one. All successes are a process of rate A =
+        sum of p, and draws of the exponential mechanism. The i-th success is at a sum s of i exponential
+        variables divided by A, and its candidate's first proposal unless that had a success before, or a
+        failure: with probability 1 - exp(-(1 - p_c) s), so an exponential variable F is compared with (1 -
+        p_c) s.
         """
         indices, e, m = check_groups(exponents, multiplicities)
         table = Table(power_weights(check_ratio(ratio), e, m))
@@ -429,10 +413,8 @@ class ByteDice:
         return total
 
     def _geometric(self, ratio: Fraction, size: int, low: End = None, high: End = None) -> Integers:
-        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; the first digit is drawn without bound.
-
-        If the lower digits of a number do not change its clamped value, they are not drawn and stay 0.
-        """
+        """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; the first digit is drawn without bound."""
+        # If the lower digits of a number do not change its clamped value, they are not drawn and stay 0.
         first, *lower = _geometric_tables(ratio)
         drawn = first.draw_many(self._bytes, size)
         escaped = (drawn == _BASE).nonzero()[0]
@@ -467,13 +449,10 @@ class ByteDice:
         return one_or_many(drawn, size)
 
     def _gaussian_proposals(self, sigma2: Fraction, size: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Propose integers by blocks; accept each with its weight relative to its block's end nearest to
-        zero.
-
-        Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 is its mirror
-        image -edge - 1, -edge - 2, .... A number at distance `offset` from the end `near` of its block has
-        weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
-        """
+        """Propose integers by blocks; accept each with its weight relative to its block's end near 0."""
+        # Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 is its mirror
+        # image -edge - 1, -edge - 2, .... A number at distance `offset` from the end `near` of its block has
+        # weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
         width = _block_width(sigma2)
         index = _gaussian_table(sigma2).draw_many(self._bytes, size)
         negative = index & 1
@@ -526,11 +505,9 @@ class _Exponential:
 
 
 def _undecided(starts: Integers, length: int, low: End, high: End) -> slice | NDArray[np.int64]:
-    """Return the positions where the lower digits of a number can change its clamped value.
-
-    The number lies in starts..starts + length - 1. All positions are returned if the test is not worth its
-    time, or ends are not int64 arrays.
-    """
+    """Return the positions where the lower digits of a number can change its clamped value."""
+    # The number lies in starts..starts + length - 1. All positions are returned if the test is not worth its
+    # time, or ends are not int64 arrays.
     if starts.dtype == object or not (isinstance(low, np.ndarray) and isinstance(high, np.ndarray)):
         return slice(None)
     if starts.size < _MANY or low.dtype == object or high.dtype == object:
@@ -540,12 +517,9 @@ def _undecided(starts: Integers, length: int, low: End, high: End) -> slice | ND
 
 @lru_cache(maxsize=32)
 def _geometric_tables(ratio: Fraction) -> list[Table]:
-    """Return a table for each digit, beginning with the first digit, whose outcome 256 stands for 256 or
-    more.
-
-    About one number in a million has this outcome: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits is
-    at least 14. So ratio**unit is at most exp(-14 / 256) < 19/20 for the unit of the first digit.
-    """
+    """Return a table for each digit, the first digit first, whose outcome 256 stands for 256 or more."""
+    # About one number in a million has this outcome: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits is
+    # at least 14. So ratio**unit is at most exp(-14 / 256) < 19/20 for the unit of the first digit.
     lower: list[Table] = []
     unit = 1
     while (1 - ratio) * _BASE * unit < 14:
@@ -565,12 +539,9 @@ def _gaussian_table(sigma2: Fraction) -> Table:
 
 
 def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
-    """Return the weights exp(-near**2 / (2 sigma2)) of all blocks up to the first one below 1 unit.
-
-    They are powers of one number q = exp(-1 / (2 sigma2)), computed by products of powers. If q is too low by
-    less than `error` units of 2**-fine, each weight is too low by less than near**2 * error such units, and
-    exact if near is 0 (see `fixed_power`).
-    """
+    """Return the weights exp(-near**2 / (2 sigma2)) of all blocks up to the first one below 1 unit."""
+    # Powers of q = exp(-1 / (2 sigma2)), too low by less than `error` units of 2**-fine: each weight is too
+    # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`).
     width = _block_width(sigma2)
     # The bounds hold for any number of additional bits. With these they are close: the ends of listed
     # blocks have near**2 of about 2 sigma2 * bits or less, so the errors are some 2**-40 units of 2**-bits.
@@ -595,11 +566,9 @@ def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
 
 
 def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[tuple[int, int]]:
-    """Yield each block's end nearest to zero, and q**(end**2) in units of 2**-bits, by products of powers.
-
-    The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by
-    2 * width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
-    """
+    """Yield each block's end nearest to zero, and q**(end**2) in units of 2**-bits, by products of powers."""
+    # The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by 2 *
+    # width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
     edge, fall, more = 1 << bits, fixed_power(q, width * width, bits), fixed_power(q, 2 * width * width, bits)
     beside, step = q, fixed_power(q, 2 * width, bits)
     for near in itertools.count(0, width):
@@ -610,11 +579,9 @@ def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=128)
 def _survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
-    """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255.
-
-    They are powers of one enclosed number, exp(-rate * 256**position); see `fixed_power` for their errors.
-    If the floors of the bounds differ, the number is enclosed with more bits.
-    """
+    """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255."""
+    # Powers of one enclosed number, exp(-rate * 256**position); see `fixed_power` for their errors. If the
+    # floors of the bounds differ, the number is enclosed with more bits.
     bits = 64
     while True:
         bits *= 2

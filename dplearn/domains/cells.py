@@ -53,11 +53,9 @@ def is_missing(value: Any) -> bool:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of a cell, that of the integer for a whole float, empty for a missing value.
-
-    A column of integers becomes one of floats if another record has a missing value. An object whose `str`
-    fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their `str`.
-    """
+    """Return the text of a cell, that of the integer for a whole float, empty for a missing value."""
+    # A column of integers becomes one of floats if another record has a missing value. An object whose `str`
+    # fails has the text of its type. The text of bytes is their `repr`: `python -b` warns of their `str`.
     if is_missing(value):
         return ""
     try:
@@ -71,10 +69,8 @@ def text_of(value: Any) -> str:
 
 
 def is_number(cell: Any) -> bool:
-    """Return True for a real number of Python or numpy, including Fraction and Decimal; not for durations.
-
-    Objects that could be converted are not accepted: a complex number would lose its imaginary part.
-    """
+    """Return True for a real number of Python or numpy, including Fraction and Decimal; not for durations."""
+    # Objects that could be converted are not accepted: a complex number would lose its imaginary part.
     real = isinstance(cell, (float, int, np.floating, np.integer, np.bool_, Decimal, Real))
     return real and not isinstance(cell, np.timedelta64)
 
@@ -112,10 +108,8 @@ def column_type(X: Any, position: int) -> Any:
 
 
 def cell_type(dtype: Any) -> Any:
-    """Return the type of the categories of a categorical type, of pandas or Arrow; else the type given.
-
-    Categories of objects, which may be of several kinds, have the type object.
-    """
+    """Return the type of the categories of a categorical type, of pandas or Arrow; else the type given."""
+    # Categories of objects, which may be of several kinds, have the type object.
     arrow: Any = getattr(dtype, "pyarrow_dtype", None)
     if str(arrow).startswith("dictionary"):
         return type(dtype)(arrow.value_type)
@@ -128,10 +122,8 @@ def is_text(dtype: Any) -> bool:
 
 
 def holds_times(dtype: Any) -> bool:
-    """Return True if a dtype of numpy, pandas or polars is of dates, times or durations.
-
-    Lists of these hold integers or other objects, or raise errors that quote a value.
-    """
+    """Return True if a dtype of numpy, pandas or polars is of dates, times or durations."""
+    # Lists of these hold integers or other objects, or raise errors that quote a value.
     temporal = getattr(dtype, "is_temporal", None)
     return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
 
@@ -154,19 +146,15 @@ def in_units(dtype: Any) -> str:
 
 
 def unread_times(X: Any, position: int) -> Any:
-    """Return the dtype of a data frame's column of times if `frame_column` does not convert it; else None.
-
-    `frame_column` converts polars' times into integers, but not pandas' times.
-    """
+    """Return the dtype of a data frame's column of times if `frame_column` does not convert it; else None."""
+    # `frame_column` converts polars' times into integers, but not pandas' times.
     unread = is_frame(X) and hasattr(X, "iloc") and holds_times(column_type(X, position))
     return column_type(X, position) if unread else None
 
 
 def as_cells(values: Any) -> NDArray[Any]:
-    """Return values as an array of the dtype that they declare, which is public, else as an array of objects.
-
-    A list or a deque has no dtype: numpy would choose one from all values.
-    """
+    """Return values as an array of the dtype that they declare, which is public, else of objects."""
+    # A list or a deque has no dtype: numpy would choose one from all values.
     if type(values) is np.ndarray:
         return values
     if isinstance(values, np.ma.MaskedArray):
@@ -267,10 +255,7 @@ _LARGEST = sys.float_info.max
 
 
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
-    """Return cells as a numeric array without infinities, and without NaN unless `missing`.
-
-    `domain` refuses.
-    """
+    """Return cells as numbers without infinities, and without NaN unless `missing`; `domain` refuses."""
     array = exact_cells(values)
     readable = True
     if array.dtype.kind == "O":
@@ -289,10 +274,7 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
 
 
 def any_as_numbers(values: Any) -> NDArray[Any]:
-    """Return cells of any kind as integers, unchanged, or floats without infinities; no cell is refused.
-
-    NaN stands for a missing value and for a cell that is no number, such as text.
-    """
+    """Return cells of any kind as integers, or floats without infinities; NaN for text or a missing value."""
     array = exact_cells(values)
     if array.dtype.kind in "iub":
         return array.astype(np.uint8) if array.dtype.kind == "b" else array

@@ -134,10 +134,8 @@ class ColumnKinds:
 
 
 def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = False) -> ColumnKinds:
-    """Return the kinds of the columns of a table, from declarations and types; no cell is read.
-
-    `dtype` is that of the array that X was made from, and `of_list` tells of a list, which has no types.
-    """
+    """Return the kinds of the columns of a table, from declarations and types; no cell is read."""
+    # `dtype` is that of the array that X was made from, and `of_list` tells of a list, which has no types.
     d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
     types = (
         [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d

@@ -35,10 +35,7 @@ def read_keys(cells: Iterable[Any]) -> list[Hashable]:
 
 
 def spelled(key: Hashable) -> bytes:
-    """Return an encoding of a key as bytes, different for different keys and the same on every machine.
-
-    `key`: as `read_keys` returns them.
-    """
+    """Return an encoding of a key as bytes, different for different keys and the same on every machine."""
     if isinstance(key, tuple):
         return b"t%d:%b" % (len(key), b"".join(map(spelled, key)))
     tag, text = _text(key)
@@ -81,11 +78,9 @@ _BLOCK = 1 << 16  # keys that are counted together
 
 
 class KeyCounts:
-    """Counts of keys by the names of their types, as sortable values, which can be added.
+    """Counts of keys by the names of their types, as sortable values, which can be added."""
 
-    Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns of their
-    comparison.
-    """
+    # Keys of different types are never compared: "a" and b"a" have equal hashes, and `python -b` warns.
 
     def __init__(self, counters: Mapping[str, Counter[Any]]):
         self._counters = counters

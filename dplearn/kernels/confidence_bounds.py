@@ -14,8 +14,7 @@ _AIMED, _ASKED = 1 - 2e-6, 1 - 1e-6  # shares of the error; the rest is a margin
 def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
     """Return bounds on a success probability, each wrong with probability at most `error` (1e-100 to 1/2).
 
-    **Source.** Clopper and Pearson (1934): low is the p with P[Binomial(n, p) >= hits] = error, high the p
-    with P[Binomial(n, p) <= hits] = error. Here the error is smaller by two parts in a million, for safety.
+    **Source.** Clopper and Pearson (1934); the error is smaller by two parts in a million, for safety.
     """
     n = check_count("n", n, low=1, high=10**9)
     hits = check_count("hits", hits, high=n)
@@ -25,12 +24,9 @@ def success_bounds(hits: int, n: int, error: Any) -> tuple[float, float]:
 
 
 def _lower(hits: int, n: int, error: float) -> float:
-    """Return a p with P[Binomial(n, p) >= hits] <= error.
-
-    That probability is betainc(hits, n - hits + 1, p). scipy's relative error is below 10**-7 (tests compare
-    it with exact sums, up to n = 10**9). So a computed value below `error` by one part in a million proves
-    the bound, however p was found. If it is not, the bound is 0, which is always valid.
-    """
+    """Return a p with P[Binomial(n, p) >= hits] = betainc(hits, n - hits + 1, p) <= error."""
+    # scipy's relative error is below 10**-7 (tests compare it with exact sums, up to n = 10**9): a computed
+    # value below `error` by one part in a million proves the bound. If it is not, the bound is 0.
     if not hits:
         return 0.0
     p = float(betaincinv(hits, n - hits + 1, error * _AIMED))
@@ -44,10 +40,8 @@ _MARGIN = 1e-9  # relative, for the rounding of logarithms
 def mean_bounds(mean: float, n: int, error: float) -> tuple[float, float]:
     """Return bounds on the mean of a distribution on [0, 1], from the mean of n draws; each wrong as above.
 
-    **Source.** Hoeffding (1963), Theorem 1: a mean of n draws is m or more with probability at most exp(-n
-    KL(m, p)), where p < m is the true mean and KL the relative entropy of two coins. So low is the p below m
-    with n KL(m, p) = ln(1 / error). For draws that are mostly small it is much nearer than m - sqrt(ln(1 /
-    error) / (2 n)).
+    **Source.** Hoeffding (1963), Theorem 1: P[mean >= m] <= exp(-n KL(m, p)) for a true mean p < m. So low is
+    the p below m with n KL(m, p) = ln(1 / error).
     """
     mean = min(1.0, max(0.0, mean))
     enough = math.log(1 / error) / n * (1 + _MARGIN) + _MARGIN / n

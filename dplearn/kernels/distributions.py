@@ -61,10 +61,7 @@ def _between(tails: list[Fraction]) -> list[Fraction]:
 
 
 def power_at_most(ratio: Fraction, target: Fraction) -> int:
-    """Return the least k >= 0 with ratio**k <= target.
-
-    `ratio`: strictly between 0 and 1. `target`: positive.
-    """
+    """Return the least k >= 0 with ratio**k <= target, for 0 < ratio < 1 and a positive target."""
     if target >= 1:
         return 0
     digits = 40
@@ -80,10 +77,7 @@ def power_at_most(ratio: Fraction, target: Fraction) -> int:
 
 
 def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
-    """Return the least threshold >= 1 with P[Z >= threshold] <= delta, Z discrete Laplace.
-
-    `ratio`: P(k) proportional to ratio**abs(k). `delta`: positive.
-    """
+    """Return the least threshold >= 1 with P[Z >= threshold] <= delta, for Z as ratio**abs(k)."""
     check_number("delta", delta, above=0)
     return max(
         1, power_at_most(ratio, delta * (1 + ratio))
@@ -93,13 +87,10 @@ def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
 def permute_and_flip_probabilities(
     ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
 ) -> list[Fraction]:
-    """Return the distribution of the group of the candidate that permute-and-flip selects.
-
-    Let each candidate have a uniform arrival time in [0, 1], and be accepted with probability p = ratio**(its
-    exponent - the least exponent). The first accepted candidate is selected. So with m_i candidates, group i
-    has as probability the integral over t in [0, 1] of m_i p_i (1 - p_i t)**(m_i - 1) times the product over
-    the other groups j of (1 - p_j t)**m_j, a polynomial in t.
-    """
+    """Return the distribution of the group of the candidate that permute-and-flip selects."""
+    # Let candidates arrive at uniform times in [0, 1], each accepted with p = ratio**(exponent - the least);
+    # the first accepted one is selected. So group i has the integral over t in [0, 1] of m_i p_i (1 - p_i
+    # t)**(m_i - 1) times the product over the other groups j of (1 - p_j t)**m_j, a polynomial in t.
     least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
     accept = [
         ratio ** (e - least) if m else Fraction(0) for e, m in zip(exponents, multiplicities, strict=True)
@@ -123,10 +114,7 @@ def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
 
 @lru_cache(maxsize=64)
 def gaussian_probabilities(sigma2: Fraction, bits: int = 40) -> tuple[list[int], list[Fraction], Fraction]:
-    """Return support, masses and omitted mass of a discrete Gaussian: multiples of 2**-bits, rounded down.
-
-    The true probability of any event exceeds its listed mass by at most the omitted mass.
-    """
+    """Return support, masses, multiples of 2**-bits from below, and omitted mass of a discrete Gaussian."""
     digits = 20 + bits // 3
     highs = [Fraction(1)]
     while highs[-1] >= Fraction(1, 1 << (bits + 8)):
@@ -152,11 +140,10 @@ def partial_sum_bound(
 ) -> Any:
     """Return a bound that partial sums of discrete Laplace noise reach with probability <= exp(-log_odds).
 
-    `steps` is the number of draws or, for weights of at most 1, the sum of their squares; `shares` are the
-    exponents t of Chernoff's bound that are tried, as shares of their limit ln(1 / ratio). exp(t sum) is a
-    submartingale, so by Doob's inequality Chernoff's bound for the whole sum holds for the greatest partial
-    sum. The logarithm of E[exp(t Z)] is -ln(1 - 4 r sinh(t / 2)**2 / (1 - r)**2), a convex function of t**2
-    that is 0 at 0. So its value at w t, for a weight w, is at most w**2 times its value at t.
+    `steps` is the number of draws or, for weights of at most 1, the sum of their squares. Doob's inequality
+    makes Chernoff's bound, with exponents `shares` of ln(1 / ratio), that of the greatest partial sum. ln
+    E[exp(t Z)] = -ln(1 - 4 r sinh(t / 2)**2 / (1 - r)**2) is convex in t**2 and 0 at 0: a weight w multiplies
+    it by <= w**2.
     """
     exponents = decay_rate(ratio) * shares
     moments = -np.log1p(-float(ratio) * (2 * np.sinh(exponents / 2) / float(1 - ratio)) ** 2)

@@ -28,10 +28,9 @@ def _contexts(digits: int) -> tuple[Context, Context]:
 def _enclosed(
     function: Callable[[Context, Decimal], Decimal], x: Fraction, digits: int
 ) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above the value of an increasing function at x.
-
-    The decimal module rounds exp and ln to the nearest digit in any context; one step outwards gives bounds.
-    """
+    """Return rationals below and above the value of an increasing function at x."""
+    # The decimal module rounds exp and ln to the nearest digit in any context; one step outwards gives
+    # bounds.
     down, up = _contexts(digits)
     numerator, denominator = Decimal(x.numerator), Decimal(x.denominator)
     low = down.next_minus(function(down, down.divide(numerator, denominator)))
@@ -49,10 +48,7 @@ def exp_bounds(x: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
 
 
 def decay_bounds(rate: Fraction, digits: int, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals around exp(-rate), for a nonnegative rate.
-
-    0 and 2**-bits for a rate of `bits` or more.
-    """
+    """Return rationals around exp(-rate), for a rate >= 0; 0 and 2**-bits for a rate of `bits` or more."""
     if rate >= bits:  # exp(-rate) < 2**-rate
         return Fraction(0), Fraction(1, 1 << bits)
     return exp_bounds(-rate, digits)
@@ -68,11 +64,9 @@ def fixed_decay(rate: Fraction, bits: int) -> tuple[int, int]:
 def fixed_power(base: int, exponent: int, bits: int) -> int:
     """Return a lower bound on b**exponent in units of 2**-bits, by squaring, from `base`, one on b in [0, 1].
 
-    Let `base` be too low by at most e units. Then any power b**k that is computed by fixed-point products of
-    powers, rounded down, is too low by at most k (e + 1) - 1 units if k is at least 1; b**0 is exact, and so
-    is a product with it. Proof by induction: if x and y in [0, 1] are too low by at most f and g units, x'
-    and y', then x y - x' y' = x (y - y') + y' (x - x') is at most f + g units, and rounding subtracts less
-    than 1; and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.
+    If `base` is too low by at most e units, b**k by fixed-point products, rounded down, is by k (e + 1) - 1
+    at most, for k >= 1. Induction: products of numbers too low by f and g units are too low by less than f +
+    g + 1, and k (e + 1) - 1 + l (e + 1) - 1 + 1 = (k + l)(e + 1) - 1.
     """
     power = 1 << bits
     for digit in bin(exponent)[2:]:
@@ -94,10 +88,7 @@ def log_bounds(z: Fraction, digits: int = 40) -> tuple[Fraction, Fraction]:
 
 
 def at_most_exp(z: Fraction, x: Fraction) -> bool:
-    """Return True if z <= exp(x), decided exactly.
-
-    The exponential of a nonzero rational is irrational, so a narrow enough enclosure excludes z.
-    """
+    """Return True if z <= exp(x): exp(x) is irrational for x != 0, so that enclosures decide exactly."""
     if x == 0:
         return z <= 1
     digits = 40
@@ -120,19 +111,13 @@ def float_above(x: Fraction) -> float:
 
 
 def root_above(x: Fraction) -> Fraction:
-    """Return a number that exceeds the square root of x by less than one part in 2**60.
-
-    `x`: positive.
-    """
+    """Return a number that exceeds the square root of a positive x by less than one part in 2**60."""
     shift = 64 - (x.numerator.bit_length() - x.denominator.bit_length()) // 2
     return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
 
 
 def short_above(x: Fraction) -> Fraction:
-    """Return x if it is a short decimal, else x rounded up to 100 significant bits.
-
-    The denominator of a sum of arbitrary fractions can have as many bits as all their denominators together.
-    """
+    """Return x if it is a short decimal, else x rounded up to 100 significant bits."""
     if x < 0:
         raise ValueError("short_above needs a nonnegative number")
     if _SHORT % x.denominator == 0:
@@ -143,12 +128,9 @@ def short_above(x: Fraction) -> Fraction:
 
 @lru_cache(maxsize=256)
 def decay_ratio(rate: Fraction) -> Fraction:
-    """Return a rational just above exp(-rate), for a positive rate; rates above 700 are treated as 700.
-
-    It is the ratio of the probabilities of adjacent integers. Rounded up, it gives noise that is never
-    narrower than requested. It is below 1, with a power of two as denominator, and at least 32 significant
-    bits of it and of its distance from 1 are right.
-    """
+    """Return a rational below 1 and just above exp(-rate), for a positive rate; 700 for rates above."""
+    # It is the ratio of the probabilities of adjacent integers: rounded up, noise is never narrower than
+    # requested. At least 32 significant bits of it and of its distance from 1 are right.
     if rate <= 0:
         raise ValueError("decay_ratio needs a positive rate")
     rate = min(rate, Fraction(_LARGEST_RATE))
@@ -158,20 +140,14 @@ def decay_ratio(rate: Fraction) -> Fraction:
 
 
 def selection_ratio(epsilon: Fraction, sensitivity: int = 1) -> Fraction:
-    """Return a rational just above exp(-epsilon / (2 sensitivity)), for the exponential mechanism.
-
-    `epsilon`: positive. `sensitivity`: the sensitivity of the qualities, in units of an exponent.
-    """
+    """Return a rational just above exp(-epsilon / (2 sensitivity)), for the exponential mechanism."""
     if epsilon <= 0:
         raise ValueError(f"epsilon must be above 0, got {epsilon}")
     return decay_ratio(epsilon / (2 * check_count("sensitivity", sensitivity, low=1)))
 
 
 def decay_rate(ratio: Fraction) -> float:
-    """Return ln(1 / ratio), to full precision also for ratios close to 1.
-
-    `ratio`: above 0 and below 1.
-    """
+    """Return ln(1 / ratio) for a ratio in (0, 1), to full precision also close to 1."""
     below = 1 - ratio
     if below < Fraction(1, 2):
         return -math.log1p(-float(below))

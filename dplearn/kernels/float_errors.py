@@ -51,10 +51,9 @@ def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Par
 
 
 class IgnoresFloatErrors:
-    """Base of classes with methods that read private rows; in all subclasses these ignore float errors.
+    """Base of classes whose methods that read private rows ignore float errors, in all subclasses."""
 
-    A method behind a descriptor, such as scikit-learn's `available_if`, must be decorated explicitly.
-    """
+    # A method behind a descriptor, such as scikit-learn's `available_if`, must be decorated explicitly.
 
     _read_private_rows: ClassVar[frozenset[str]] = frozenset()
 

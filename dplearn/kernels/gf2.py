@@ -498,11 +498,9 @@ class Pivots:
 
 
 def pivots_of(words: Words) -> Pivots | None:
-    """Return the pivots of a contiguous column of words, or None if all words are 0.
-
-    In each round, candidates are spread over the rows that are not sums of the pivots' rows so far, so that
-    few rounds are needed; each round finds at least one further pivot.
-    """
+    """Return the pivots of a contiguous column of words, or None if all words are 0."""
+    # In each round, candidates are spread over the rows that are not sums of the pivots' rows so far: few
+    # rounds suffice.
     found, left = None, words
     while (found is None or found.columns != ALL) and len(places := np.flatnonzero(left)):
         count = min(_CANDIDATES, len(places))
@@ -524,15 +522,10 @@ def _left(words: Words, exchanged: Words, columns: int) -> Words:
 
 
 def _exchanged(words: Words) -> tuple[int, list[int], Words]:
-    """Return the pivots' columns, their rows, and for each of the 64 columns its pivot's reduced row, or 0.
-
-    In the pivots' columns, a reduced row has in place of its bits the set of pivots' rows whose sum it is.
-    The algorithm exchanges variables. Each row is an equation that expresses the row's variable as a sum of
-    the columns' variables. A pivot solves one equation for its column's variable and substitutes this
-    variable in all other equations, where the row's variable takes the place of the column's. All rows are
-    stored one after the other in a long integer, so that one integer product, which has no carries, adds a
-    row to many others.
-    """
+    """Return the pivots' columns and rows, and for each of the 64 columns its pivot's reduced row, or 0."""
+    # In the pivots' columns, a reduced row has in place of its bits the set of pivots' rows whose sum it is:
+    # a pivot exchanges the variable of its row for that of its column. All rows are stored one after the
+    # other in a long integer, so that one product without carries adds a row to many others.
     table = int.from_bytes(words.tobytes(), "little")
     lowest = int.from_bytes(b"\1\0\0\0\0\0\0\0" * len(words), "little")  # the lowest bit of each row
     free, columns, chosen = lowest, 0, {}
@@ -583,10 +576,7 @@ class Echelon:
         self._steps: list[list[_Step]] = [[] for _ in range(self.width)]  # for each word
 
     def insert(self, rows: Words) -> bool:
-        """Add rows, which are overwritten.
-
-        Return whether sums that are 0 in all columns are 0 on the right.
-        """
+        """Add rows, overwriting them; return whether sums that are 0 in all columns are 0 on the right."""
         for word, steps in enumerate(self._steps):
             if not len(rows):
                 return True

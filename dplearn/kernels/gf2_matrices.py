@@ -34,10 +34,7 @@ def low_bits(count: int) -> np.uint64:
 
 
 def packed(bits: NDArray[Any]) -> Words:
-    """Return the words of a matrix of bits, with zeros beyond its last column.
-
-    `bits` (n_rows, n_columns): each 0 or 1.
-    """
+    """Return the words of a matrix of 0/1 bits, with zeros beyond its last column."""
     if bits.size and bits.dtype.kind not in "biu":
         raise TypeError("bits must be booleans or the integers 0 and 1")
     n_rows, n_columns = bits.shape
@@ -57,11 +54,7 @@ def packed(bits: NDArray[Any]) -> Words:
 
 
 def read_bits(words: Words, n_columns: int) -> NDArray[np.uint8]:
-    """Return the first columns of a matrix in words, as 0/1 integers.
-
-    `words` (n_rows, n_words): Bits beyond the first `n_columns` columns are ignored. `n_columns`: at most 64
-    * n_words.
-    """
+    """Return the first at most 64 * n_words columns of a matrix in words, as 0/1 integers."""
     used = words[:, : n_words(n_columns)]
     bits = np.empty((len(words), n_columns), dtype=np.uint8)
     step = max(1, _CELLS // max(1, n_columns))
@@ -79,11 +72,7 @@ _FEW = 6  # greatest number of columns for which a product is computed bit by bi
 
 
 def add_product(total: Words, left: Words, right: Words) -> None:
-    """Add the product of two matrices to a third.
-
-    `total` (n, width): it is modified. `left` (n, n_words): Bits beyond the number of rows of `right` are
-    ignored. `right` (m, width): m is at most 64 * n_words.
-    """
+    """Add the product of `left` (n, n_words) and `right` (m, width), m <= 64 n_words, to `total` in place."""
     columns = _columns(right)
     if columns is not None:
         _add_bits(total, left, right, columns)
@@ -93,12 +82,8 @@ def add_product(total: Words, left: Words, right: Words) -> None:
 
 
 def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None:
-    """Add to each row of a matrix the sum of some of at most 64 other rows.
-
-    `total` (n, width): it is modified. `choices` (n,): bit j is set if rows[j] belongs to the sum.
-    Contiguous. `rows` (m, width): m is at most 64. `used`: a word; for each bit that is not set in it, the
-    bit is 0 in all choices or its row is 0.
-    """
+    """Add to each row of `total` the sum of those of at most 64 `rows` whose bit is set in `choices` (n,)."""
+    # `used` is a word; for each bit that is not set in it, the bit is 0 in all choices or its row is 0.
     n, width = total.shape
     if not (n and width and len(rows)):
         return

@@ -12,20 +12,14 @@ _DENSE = 1 << 22  # widest range of values that is counted by one histogram
 
 
 def distinct_values(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values, increasing; `np.unique` of numpy 2.3 takes ten times as long.
-
-    `values` (n,): not empty.
-    """
+    """Return the distinct values, at least one, increasing; `np.unique` takes ten times as long."""
     ordered = np.sort(values)
     distinct: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
     return distinct
 
 
 def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:
-    """Return the distinct values in increasing order, and their counts.
-
-    `values` (n,): not empty. `distinct`, `counts`: Python integers.
-    """
+    """Return the distinct values, at least one, increasing, and their counts, as Python integers."""
     low, high = int(values.min()), int(values.max())
     if high - low >= _DENSE:
         found, counts = np.unique(values, return_counts=True)

@@ -44,11 +44,9 @@ _LARGEST = 1 << 13  # largest number of coordinates of the signed transform, who
 
 
 def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
-    """Return the Walsh-Hadamard transform of integers: for each r the sum of (-1)**popcount(r & x) values[x].
-
-    `bound`, at least the sum of all absolute values and below 2**53, determines dtype (int16, int32 or
-    int64), time and memory. If `values` are private, pass a public number, such as the number of records.
-    """
+    """Return the Walsh-Hadamard transform: for each r the sum of (-1)**popcount(r & x) values[x]."""
+    # `bound`, at least the sum of all absolute values and below 2**53, determines dtype, time and memory: a
+    # public number, where values are private.
     values = check_integers("values", values)
     if values.size & (values.size - 1):
         raise ValueError("values must be 2**d numbers")
@@ -57,10 +55,7 @@ def walsh_hadamard(values: Any, *, bound: int | None = None) -> NDArray[Any]:
 
 
 def points_of(columns: Sequence[NDArray[np.uint8]]) -> NDArray[np.uint32]:
-    """Return each record as a number; its bit j is the entry of column j.
-
-    `columns` (n,): from 1 to 32; entries are 0 or 1.
-    """
+    """Return each record as a number; its bit j is the entry (0 or 1) of column j, of at most 32."""
     check_count("the number of columns", len(columns), low=1, high=_MOST)
     points = np.zeros(len(columns[0]), dtype=np.uint32)
     for start in range(0, len(columns), 8):
@@ -100,8 +95,8 @@ def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> 
 def nearest_parity(values: Any, *, complements: bool = False) -> tuple[int, int]:
     """Return the parity that agrees with a function of d bits at the most points, and at how many.
 
-    With `complements`, 2**d + r stands for the complement of parity r. Two different parities differ at half
-    of all points. So a parity that differs from the function at less than a quarter of all points is found.
+    With `complements`, 2**d + r is the complement of parity r. Two parities differ at half of all points: one
+    that differs from the function at less than a quarter is found.
 
     **Source.** Bun, Nissim and Stemmer (2016), Lemma 5.3.
     """
@@ -129,10 +124,7 @@ def hadamard_size(size: int) -> int:
 
 
 def hadamard_coordinate(rows: NDArray[np.int64], picked: NDArray[Any]) -> NDArray[np.int64]:
-    """Return coordinate picked[i] of the signed Hadamard transform of row i.
-
-    `picked` (n,): from 0 to hadamard_size(size) - 1. Result: sums of the row's numbers with signs + or -.
-    """
+    """Return coordinate picked[i] of the signed Hadamard transform of row i."""
     matrix = _signed_matrix(rows.shape[1])
     signs = matrix[np.asarray(picked, dtype=np.intp)]
     return np.asarray(np.einsum("ij,ij->i", rows, signs, dtype=np.int64))

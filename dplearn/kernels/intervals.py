@@ -26,11 +26,9 @@ _WIDE = 1 << 64
 
 
 def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int = 0) -> Pieces:
-    """Return the nonempty pieces into which nondecreasing codes cut the domain from `start` to `size` - 1.
-
-    For each piece its first code, its number of codes, 1 at one of `codes`, and the numbers of data less than
-    its codes and not greater; `before` further data are less than `start`.
-    """
+    """Return the nonempty pieces into which nondecreasing codes cut the domain from `start` to `size` - 1."""
+    # For each piece its first code, its number of codes, 1 at one of `codes`, and the numbers of data less
+    # than its codes and not greater; `before` further data are less than `start`.
     exact = _dtype(size)
     data = np.array(codes, dtype=exact)
     first = np.append(True, data[1:] != data[:-1])[: data.size].nonzero()[0]
@@ -91,11 +89,9 @@ class Knots:
 
 
 def depth_of(size: int, fan_out: int) -> int:
-    """Return the depth of a tree over `size` codes in which each leaf has one code.
-
-    A node of depth l has at most ceil(size / fan_out**l) codes: rounding up at each of l cuts gives the same
-    number as rounding up once.
-    """
+    """Return the depth of a tree over `size` codes in which each leaf has one code."""
+    # A node of depth l has at most ceil(size / fan_out**l) codes: rounding up once or at each cut is the
+    # same.
     check_count("size", size, low=1)
     check_count("fan_out", fan_out, low=2)
     depth = max(0, int((size.bit_length() - 1) / log2(fan_out)) - 1)  # a lower bound despite rounding
@@ -157,13 +153,10 @@ def counted(level: Level, codes: Codes) -> NDArray[np.int64]:
 
 
 def prefix_counts(levels: Sequence[Level]) -> Knots:
-    """Return least-squares estimates of the number of data less than the start of each leaf.
-
-    `levels` are noisy but for the root's count; so estimates need not be monotone. From the root downwards,
-    the counts of a node's children are shifted by one common number so that they sum to the node's estimate.
-    This is the least-squares estimate, given the node. All nodes with the same start, at all depths,
-    therefore have the same prefix count.
-    """
+    """Return least-squares estimates of the number of data less than the start of each leaf."""
+    # `levels` are noisy but for the root's count. From the root downwards, the counts of a node's children
+    # are shifted by one number so that they sum to the node's estimate, the least-squares estimate given the
+    # node. So all nodes with the same start have the same prefix count.
     masses = levels[0].counts.astype(np.float64)
     below, first_at = np.zeros(masses.size), np.zeros(masses.size, dtype=np.int64)
     found = []
@@ -199,12 +192,10 @@ _FEW = 1 << 12  # as many codes are searched as fast as tables are made
 
 
 class CodePlaces:
-    """The function from codes to the intervals that contain them.
+    """The function from codes to the intervals that contain them; the code `size` is alone in a last one."""
 
-    The code `size` is alone in a last interval. A code's highest bits are looked up. They determine the last
-    interval that has a code with these bits. If it and the one before are the only such intervals, then one
-    comparison with its first code decides.
-    """
+    # A code's highest bits determine the last interval that has a code with these bits. If it and the one
+    # before are the only such intervals, then one comparison with its first code decides.
 
     def __init__(self, starts: NDArray[Any], size: int):
         self._starts = np.append(starts.astype(np.uint64), np.uint64(size))
@@ -212,10 +203,7 @@ class CodePlaces:
         self._size = size
 
     def __call__(self, codes: NDArray[Any]) -> NDArray[np.int16]:
-        """Return the interval of each code.
-
-        `codes` (n,): from 0 to `size`.
-        """
+        """Return the interval of each code, from 0 to `size`."""
         if codes.dtype == object:
             codes = codes.astype(np.uint64)
         if len(codes) < _FEW or not self._apart:

@@ -6,11 +6,10 @@ from weakref import ref
 
 
 class KeptResults:
-    """A function of one object that keeps the result for each object, as long as the object exists.
+    """A function of one object that keeps each result as long as the object exists; a pickle has none."""
 
-    The parts of a table are read in turn, so that of these at most one result is kept. Threads may call it at
-    the same time. A pickle has no result.
-    """
+    # The parts of a table are read in turn, so at most one of their results is kept. Threads may call it
+    # together.
 
     def __init__(self, function: Callable[[Any], Any]):
         self._function = function

@@ -24,13 +24,9 @@ from dplearn._validation import check_count
 def leading_key(keys: Iterable[bytes], labels: Iterable[int]) -> tuple[tuple[bytes] | None, int]:
     """Return the key whose net count is above 0 and that of all other keys, if any, and its distance.
 
-    The distance to instability is 0 if one replaced record may change the leader; it changes by at most 1
-    with a replaced record. Proof: the lead is the greatest net count minus the next one, where keys without
-    records have net count 0. A replaced record decreases one key's net count by at most 1 and increases
-    another's by at most 1, or changes that of one key by at most 2. So it changes any difference of two net
-    counts, and the lead, by at most 2. The distance is d for a lead of 2 d + 1 or 2 d + 2, and 0 for a
-    smaller lead, so it changes by at most 1. If it is at least 1, the lead is at least 3, and after one
-    replaced record still at least 1.
+    The distance to instability is d for a lead of 2 d + 1 or 2 d + 2, else 0. One replaced record moves the
+    lead, the greatest net count minus the next one (0 for keys without records), by at most 2, so the
+    distance by at most 1; and a lead of 3 stays above 0.
     """
     known, ones = list(keys), list(labels)
     nets = Counter(compress(known, ones))
@@ -57,11 +53,7 @@ def net_counts(buckets: NDArray[np.int64], labels: NDArray[np.integer], n_bucket
 def prefix_errors(
     levels: Sequence[NDArray[np.int64]], labels: NDArray[np.integer], n_buckets: int
 ) -> NDArray[np.int64]:
-    """Return the errors of each bucket of each level, of the rule 0 everywhere, and of 1 everywhere.
-
-    A level has the bucket of each record, for one length of a prefix. A replaced record changes each entry by
-    at most 1.
-    """
+    """Return the errors of each bucket of each level, of 0 everywhere and of 1; a record moves each by 1."""
     ones = int(np.count_nonzero(labels))
     nets = [net_counts(buckets, labels, n_buckets) for buckets in levels]
     return np.concatenate([*(ones - net for net in nets), np.array([ones, len(labels) - ones])])
@@ -92,25 +84,22 @@ _DIGEST = 28  # bytes: 224 + 32 <= 256
 def multiply_shift(x: int, *, multiplier: int, shift: int, width: int, bits: int) -> int:
     """Return the `bits` highest of the `width` lowest bits of multiplier x + shift.
 
-    If multiplier and shift are uniform below 2**width, the values of any two different x below 2**(width -
-    bits + 1) are independent and uniform, so they collide with probability exactly 2**-bits.
+    With uniform multiplier and shift below 2**width, different x below 2**(width - bits + 1) collide with
+    probability exactly 2**-bits. Proof: for y - x = 2**s u, u odd, multiplier (y - x) is 2**s times a number
+    that is uniform modulo 2**(width - s) and independent of the uniform multiplier x + shift; and s <= width
+    - bits.
 
-    **Source.** Dietzfelbinger (1996), Theorem 1. Proof: let y - x = 2**s u, with u odd and s <= width - bits.
-    The multiplier times u is uniform, so multiplier (y - x) is 2**s times a number that is uniform modulo
-    2**(width - s). The number multiplier x + shift is uniform too, and independent of the multiplier. The sum
-    of both numbers determines the value of y. Given the second number, the bits of the sum from s on are
-    uniform, and the `bits` highest bits are among them.
+    **Source.** Dietzfelbinger (1996), Theorem 1.
     """
     return ((multiplier * x + shift) & ((1 << width) - 1)) >> (width - bits)
 
 
 @dataclass(frozen=True)
 class KeyHash:
-    """A public function from bytes of any length to 2**bits buckets, by numbers drawn without the keys.
+    """A public function from bytes to 2**bits buckets, by numbers drawn without the keys."""
 
-    Two different keys collide with probability 2**-bits over multiplier and shift, unless their 224-bit
-    BLAKE2b digests are equal. No collision of BLAKE2b is known.
-    """
+    # Two keys collide with probability 2**-bits, unless their 224-bit BLAKE2b digests are equal: none are
+    # known.
 
     multiplier: int
     shift: int
@@ -143,10 +132,9 @@ def n_sets(n_buckets: int, largest: int) -> int:
 
 
 class _Alike(NamedTuple):
-    """Buckets that change the deficit of a set equally.
+    """Buckets that change the deficit of a set equally: each of them if the set deviates at it."""
 
-    A set *deviates* at a bucket above the bar that it lacks, and at another one that it holds.
-    """
+    # A set deviates at a bucket above the bar that it lacks, and at another one that it holds.
 
     step: int  # 1: a deviation adds a bucket to the set; -1: it takes one away
     gap: int  # what each deviation adds to the deficit
@@ -156,18 +144,15 @@ class _Alike(NamedTuple):
 class BucketSets:
     """The sets of at most `largest` buckets, grouped by min(deficit, cap).
 
-    Let k = `largest`, and let the bar t be the k-th greatest net count, or 0 if that is negative. The least
-    errors are those of a set of the k buckets with the greatest net counts, less those with negative net
-    counts. The deficit of a set of j buckets is the sum of abs(net - t) over the buckets at which it
-    deviates, plus t (k - j): for t = 0 this is clear, and for t > 0 the best sum of net counts is the sum of
-    the net counts above t, each minus t, plus t k. All these terms are nonnegative. So the numbers of sets of
-    each size and each deficit below `cap` follow by convolution, one class of buckets with equal net counts
-    after another. Larger deficits are the rest of all sets.
-
-    The counts of one size are packed into one Python integer, `width` bits for each deficit from 0 to `cap` -
-    1. A count is at most the number of all sets, which has fewer bits, so counts never carry. One set is
-    found by taking the classes away again, in reverse order.
+    Let the bar t be the k-th greatest net count, or 0 if that is negative, for k = `largest`. The deficit of
+    j buckets, their errors above the least ones, is the sum of abs(net - t) over the buckets at which they
+    deviate, plus t (k - j), all nonnegative. So the numbers of sets of each size and deficit follow by
+    convolution, one class of equal net counts after another, and one set is found by taking the classes away
+    again.
     """
+
+    # The counts of one size are packed into one integer, `width` bits for each deficit from 0 to `cap` - 1. A
+    # count is at most the number of all sets, which has fewer bits, so counts never carry.
 
     def __init__(self, nets: NDArray[np.int64], largest: int, cap: int):
         self._largest, self._cap = largest, cap
@@ -225,12 +210,9 @@ class BucketSets:
         return tuple(sorted({*np.concatenate([[], *core]).astype(int).tolist()} ^ {*deviating}))
 
     def _with(self, alike: _Alike, counts: list[int], slots: int, back: bool = False) -> list[int]:
-        """Return the counts after one more class; with `back`, before it.
-
-        Sets deviate at any i of the M buckets of a class in C(M, i) ways: the generating function of the
-        counts is multiplied by (1 + y x^gap)^M, or divided by it: the coefficients of its inverse are
-        (-1)^i C(M + i - 1, i).
-        """
+        """Return the counts after one more class; with `back`, before it."""
+        # Sets deviate at i of the M buckets of a class in C(M, i) ways: a factor (1 + y x^gap)^M; the
+        # coefficients of its inverse are (-1)^i C(M + i - 1, i).
         step, gap, n_alike = alike.step, alike.gap, len(alike.buckets)
         most = self._largest if back else min(self._largest, n_alike)
         if gap:

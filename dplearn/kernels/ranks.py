@@ -49,10 +49,8 @@ class Cell:
         return self.ranks.window(self.first + start, self.first + stop)
 
     def count(self, code: int) -> tuple[int, int]:
-        """Return the number of codes of the cell less than `code`, and the number at most `code`.
-
-        Codes equal to an end of the interval may belong to the neighbouring cell.
-        """
+        """Return the number of codes of the cell less than `code`, and the number at most `code`."""
+        # Codes equal to an end of the interval may belong to the neighbouring cell.
         below, upto = (min(max(rank, self.first), self.last) for rank in self.ranks.count(code))
         return below - self.first, upto - self.first
 
@@ -80,10 +78,7 @@ class SortedCodes:
 
 
 class UnsortedCodes:
-    """Codes of numbers, by a nondecreasing `encode`, without a full sort.
-
-    One scan finds windows near a rank.
-    """
+    """Codes of numbers by a nondecreasing `encode`, without a full sort: a scan finds windows of ranks."""
 
     def __init__(self, values: NDArray[Any], encode: Callable[[NDArray[Any]], NDArray[Any]] | None = None):
         self._values = values
@@ -114,11 +109,10 @@ class UnsortedCodes:
 
 
 class ApartCodes:
-    """Codes with ties broken: each of n <= 2**bits codes has 2**bits places, equal codes different ones.
+    """Codes with ties broken: each of n <= 2**bits codes has 2**bits places, equal codes different ones."""
 
-    The places are evenly spread: equal codes have the first places of van der Corput's sequence, 0, 1/2, 1/4,
-    3/4, 1/8, ... of all places. So a replaced code replaces one pair of code and place.
-    """
+    # Equal codes have the first places of van der Corput's sequence, 0, 1/2, 1/4, 3/4, ... of all places. So
+    # a replaced code replaces one pair of code and place.
 
     def __init__(self, ranks: Ranks, bits: int):
         self._ranks = ranks
@@ -173,21 +167,17 @@ class Step:
 
 
 def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
-    """Return the sensitivity of b L - a m to one replaced record, where L of m data are less than some code.
-
-    `fraction` is a / b. If it is not `alone`, a replaced record may move from one disjoint part of the data
-    to another; the sensitivity is then twice that of one added record, which covers both parts.
-    """
+    """Return the sensitivity of b L - a m, where L of m data are less than a code and `fraction` is a / b."""
+    # If not `alone`, a replaced record may move from one disjoint part of the data to another: twice that of
+    # one added record covers both parts.
     a, b = fraction.numerator, fraction.denominator
     # An added record changes b L - a m by -a or b - a; a replaced one, with m the same, by b, 0 or -b.
     return b if alone else 2 * max(a, b - a)
 
 
 def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
-    """Return levels of steps that find increasing quantiles: the middle one, then recursively both sides.
-
-    A step needs only the quantiles of earlier levels. Fractions are rounded to denominators up to `finest`.
-    """
+    """Return levels of steps that find increasing quantiles: the middle one, then recursively both sides."""
+    # A step needs only the quantiles of earlier levels. Fractions are rounded to denominators up to `finest`.
     ends = [*wanted, Fraction(1), Fraction(0)]  # index -1 reads the last one
     levels, gaps = [], [(-1, len(wanted))]
     while gaps:
@@ -210,10 +200,9 @@ def finest_fraction(n: int) -> int:
 def _around(
     values: NDArray[Any], start: int, stop: int, check: Callable[[NDArray[Any]], object] | None = None
 ) -> tuple[int, NDArray[Any]]:
-    """Return a rank of at most `start`, and the sorted values from this rank to `stop` - 1 or further.
-
-    Two values of a sample usually bracket these ranks. A count verifies the bracket; a wider one replaces it.
-    """
+    """Return a rank of at most `start`, and the sorted values from this rank to `stop` - 1 or further."""
+    # Two values of a sample usually bracket these ranks. A count verifies the bracket; a wider one replaces
+    # it.
     n = len(values)
     if n <= _FEW:
         if check:
@@ -279,11 +268,9 @@ def _nth_places(ranks: range, count: int, bits: int) -> list[int]:
 
 
 def _nth_place(i: int, count: int, bits: int) -> int:
-    """Return the place of rank i among the first `count` of the sequence.
-
-    The members with even indices fill the lower half of the places in the order in which the whole sequence
-    fills all places, and the members with odd indices fill the upper half in the same order.
-    """
+    """Return the place of rank i among the first `count` of the sequence."""
+    # Members with even indices fill the lower half of the places in the order of the whole sequence, odd ones
+    # the upper half.
     place = 0
     while count > 1:
         bits -= 1

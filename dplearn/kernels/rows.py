@@ -48,14 +48,10 @@ def unit_rows(
     intercept: bool = False,
     image: NDArray[np.float64] | None = None,
 ) -> NDArray[np.signedinteger[Any]]:
-    """Return rows of integers with norm at most `reach`, each in the direction of the given row.
-
-    Numbers that are not finite are replaced by 0; rows are multiplied by `image`, if any, whose products must
-    be exact in floats. Each returned row depends on the given row alone. For fewer than some thousand
-    columns, rounding errors change the norm to the power of `order` by less than 1, so no row of whole
-    numbers exceeds `reach`. An exact check guarantees this in all cases: a row that is too long is replaced
-    by zeros.
-    """
+    """Return rows of integers with norm at most `reach`, each in the direction of the given row alone."""
+    # Numbers that are not finite become 0; products with `image` must be exact in floats. Rounding errors
+    # change the norm to the power of `order` by less than 1 for fewer than some thousand columns; an exact
+    # check replaces a row that is too long by zeros in all cases.
     reach = check_count("reach", reach, low=1, high=1 << 20)
     order = check_count("order", order, low=1, high=2)
     n, d = rows.shape

@@ -20,10 +20,7 @@ def first(holds: Callable[[int], bool], low: int, high: int) -> int:
 
 
 def least(holds: Callable[[int], bool], low: int) -> int:
-    """Return the least integer from low on that satisfies a monotone condition.
-
-    Doubled ones are tried first.
-    """
+    """Return the least integer from low on that satisfies a monotone condition, by doubling."""
     high = start = max(1, low)
     while not holds(high):
         high *= 2

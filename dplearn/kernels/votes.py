@@ -41,11 +41,9 @@ class Votes:
 def plurality(counts: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first label with the most votes of each query, and its distance to instability.
 
-    The distance is one less than the least number of changed votes after which another label wins; one
-    changed, added or removed vote changes it by at most 1. The fewest changes that make label j win turn
-    votes for the winner w into votes for j; each reduces their gap g by 2. A label before w wins a tie and
-    needs ceil(g / 2) changes; a label after w needs ceil((g + 1) / 2), the same as for a gap that is larger
-    by 1. One less than ceil(g / 2) is floor((g - 1) / 2).
+    The distance is one less than the least number of changed votes after which another label wins; one vote
+    moves it by at most 1. At a gap g it is ceil(g / 2) - 1 for a label before the winner, which wins a tie,
+    and that of g + 1 for a label after it; ceil(g / 2) - 1 = floor((g - 1) / 2).
     """
     counts = np.asarray(counts, dtype=np.int64)
     winner = counts.argmax(axis=-1)[..., None]
@@ -86,12 +84,9 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
 
 
 def _leading(counts: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
-    """Return the result of `plurality` for at most 256 labels, faster if each label's counts are contiguous.
-
-    A rival before the winner needs as many changed votes as a rival after it with one vote more. So let
-    `rival` be the greatest of the counts of labels before the winner and of the counts, minus 1, of labels
-    after it. The winner's gap to it is at least 1, and ceil(gap / 2) votes must change.
-    """
+    """Return `plurality` of at most 256 labels, faster if each label's counts are contiguous."""
+    # `rival` is the greatest of the counts of labels before the winner and of the counts, minus 1, of labels
+    # after it. The winner's gap to it is at least 1, and ceil(gap / 2) votes must change.
     top = counts[0]
     winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
     for label, votes in enumerate(counts[1:], start=1):
@@ -175,10 +170,7 @@ def _codes(labels: NDArray[Any]) -> NDArray[np.int8]:
 
 
 def _bit_planes(eights: Words, bits: int) -> list[Words]:
-    """Return `bits` arrays; in array i, each byte has bit i of the same byte in each of the eight rows.
-
-    The rows are overwritten. Each bit of a byte comes from a different row.
-    """
+    """Return `bits` arrays: array i has bit i of a byte of each of the eight rows, which are overwritten."""
     spare, groups = np.empty_like(eights[:4]), [eights]
     for places, shift, lower in _EXCHANGES:
         groups = [

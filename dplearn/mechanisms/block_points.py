@@ -16,56 +16,38 @@ from dplearn.privacy.guarantees import epsilon_of
 def block_points(codes: Any, plan: Any, *, privacy: ApproxDP, dice: Dice) -> list[int]:
     """Return one interior point for each block of consecutive sorted records, with high probability.
 
-    An interior point of a block is a code from its least record to its greatest.
+    `codes` (n,): Private. From 0 to plan.size - 1, in any order. `plan`: Public, from
+    `dplearn.theory.block_plan`; its cost must not exceed `privacy`. Result: in ascending order, a code from
+    the least record of a block to its greatest. A block has length spacing + Z, Z discrete Laplace noise:
+    `left` blocks are cut from the least record upwards, then `right` ones downwards from the rest.
 
-    `codes` (n,): Private. From 0 to plan.size - 1, in any order; integers of any size. `plan`: Public. The
-    numbers of blocks, their lengths in records, and the budget of each step; from
-    `dplearn.theory.block_plan`. `privacy`: budget; the cost of `plan` must not exceed it. Result: in
-    ascending order. Each block has length spacing + Z, with Z discrete Laplace noise: `left` blocks are cut
-    from the least record upwards, then `right` blocks from the greatest record downwards, from the records
-    that are in no left block.
+    **Privacy.** `privacy`, for one replaced record. Let c_l be the sum of the first l lengths and M_l =
+    max(0, c_1, .., c_l): block l has the ranks from M_(l-1) + 1 to M_l, the remainder those of no block. Let
+    T be S without x, and S' be T with y. Noise is mapped one to one.
 
-    Notes
-    -----
-    **Privacy.** `privacy`, for one replaced record. Proof: let c_l be the sum of the first l lengths (the
-    sequence c_l need not be monotone) and M_l = max(0, c_1, .., c_l); block l consists of the records with
-    ranks from M_(l-1) + 1 to M_l. The remainder is the set of records in no block. Consider the left blocks
-    first. Let T be the common records of two neighbours S and S', so that S is T with a record x added and S'
-    is T with a record y added. The proof maps the noise on one data set one to one to noise on the other.
+    From S to T: let p be the rank of x, i the first l with c_l >= p. Subtract 1 from the noise of block i + 1
+    (none if i is the last): block i loses x and gains the next record of T, which a later block or the
+    remainder loses; c_1, .., c_i and so i are unchanged. (Subtracting it from block i would map c_i = p and p
+    - 1 to p - 1.)
 
-    From S to T: let p be the rank of x in S, and i the first l with c_l >= p. Subtract 1 from the noise of
-    block i + 1 (if i is the last block, change nothing), so that c_l is unchanged for l <= i and decreases by
-    1 for l > i. Then block i loses x and gains the next record of T, if there is one; the later block or the
-    remainder that held this record loses it; every other block is unchanged. As c_1, .., c_i are unchanged, i
-    is still the first l with c_l >= p, so the map is one to one. (Subtracting 1 from the noise of block i
-    itself would not be: c_i = p and c_i = p - 1 would both be mapped to p - 1.)
+    From T to S': let q be the rank of y, i the first l with c_l >= q - 1. Add 1 to the noise of block i,
+    which gains y; c_l < q - 1 before i still, and not at i. Without such an i, in either step, the remainder
+    has x or y.
 
-    From T to S': let q be the rank of y in S', and i the first l with c_l >= q - 1. Add 1 to the noise of
-    block i: c_l increases by 1 for l >= i, so block i gains y and nothing else changes. Every c_l before
-    c_i is still less than q - 1 and c_i is not, so the map is one to one. If no such i exists, in either
-    step, the noise is unchanged and x or y is in the remainder.
-
-    Hence the remainder of the left blocks changes in one of three ways. (1) By x or y, if no left block
-    changes: then the same argument holds for the right blocks. (2) It loses its least record, if no left
-    block loses that record: then the noise of the right blocks is unchanged, and at most one right block,
-    the last to reach that record, loses a record. (3) Not at all.
-
-    In total the noise differs by 1 in at most two places, which costs 2 `noise`; one block has one record
-    replaced or removed; another block has one removed; and one block, possibly one of these two, has one
-    added. If the exponential mechanism finds the points: one added record moves all qualities
-    min(data >= c, data <= c), and so the sum of the weights, in one direction, by a factor of at most
-    exp(epsilon / 2), half the cost of a replaced record. The total is 2 `noise` + 2 `point`. If the
-    recursive method finds the points: short blocks are padded with the least code and long blocks are cut to
-    their least records, so each of these three changes replaces at most one record. One block can have two
-    of the changes, with delta (1 + exp(epsilon)) delta, and another block the third. The total is
-    2 `noise` + 3 `point`, with (2 + exp(epsilon)) delta.
+    So the remainder changes (1) by x or y, if no left block changes: the same holds for the right blocks; (2)
+    by its least record, if no left block loses one: at most one right block, the last to reach it, loses a
+    record; (3) not at all. In total the noise differs by 1 in at most two places, 2 `noise`; one block has a
+    record replaced or removed, another one removed, and one block, possibly one of these, one added.
+    Exponential mechanism: an added record moves all qualities in one direction, half the cost of a replaced
+    one: 2 `noise` + 2 `point`. Recursion: blocks are padded or cut to one length, so each change replaces a
+    record: 2 `noise` + 3 `point`, with (2 + exp(epsilon)) delta.
 
     **Assumes.** All values lie in the domain, which is public; n and `plan` are public.
 
     **Accuracy.** See `radius` and `error` of `dplearn.theory.BlockPlan`.
 
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6. There the map of the noise is a different
-    one, blocks are cut from the least record only, and each point's count is released in addition.
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorem 4.6, with another map of the noise, blocks
+    from the least record only, and each point's count released in addition.
     """
     spent, ratio = block_cost(plan), decay_ratio(epsilon_of(plan.noise))
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:
@@ -120,8 +102,6 @@ def block_cost(plan: Any) -> ApproxDP:
 
 
 def deltas_of_points(point: Fraction) -> Fraction:
-    """Return the delta of the points of all blocks, as a multiple of the delta of one point.
-
-    Two records are replaced in one block and one in another; see `block_points`.
-    """
+    """Return the delta of the points of all blocks, as a multiple of the delta of one point."""
+    # Two records are replaced in one block and one in another; see `block_points`.
     return 2 + exp_bounds(point)[1]

@@ -148,9 +148,8 @@ def choose_prefix(
 ) -> int | None:
     """Return a prefix that many codes share, as an integer of `length` bits, or None if too few share one.
 
-    **Privacy.** `privacy`, for one replaced record: it adds 1 to the number of codes with one prefix and
-    subtracts 1 from that of another, as `choosing_mechanism` assumes with growth 1. The prefix is released,
-    not its index.
+    **Privacy.** `privacy`, for one replaced record: it moves the numbers of codes with two prefixes by 1, as
+    `choosing_mechanism` assumes with growth 1. The prefix is released, not its index.
 
     **Assumes.** `n_bits` and `length` are public or released.
 
@@ -214,10 +213,7 @@ def _random_pairs(codes: Sequence[int], dice: Dice) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class PrefixLevel:
-    """Public sizes and budgets of one recursive call.
-
-    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), RecPrefix, where all steps have equal budgets.
-    """
+    """Public sizes and budgets of one recursive call; in RecPrefix of Bun et al. (2015) budgets are equal."""
 
     aside: int  # greatest records that are not paired
     # the greater candidate is returned if the noisy number of records from it on is at least this

@@ -196,11 +196,9 @@ def sanitized_noisy_max_epsilon(
 
 
 def costs_of_candidates(candidates: "EpsilonCandidates", gaps: NDArray[np.int64]) -> list[int]:
-    """Return the selection costs, moved by at most 1 by one teacher, which moves each gap by at most 2.
-
-    The proof is in `sanitized_noisy_max_epsilon`. Some candidate has cost 0; one that is too small has cost
-    reserve + 1 or more.
-    """
+    """Return the selection costs, moved by at most 1 by one teacher, which moves each gap by at most 2."""
+    # The proof is in `sanitized_noisy_max_epsilon`. Some candidate has cost 0; one that is too small has cost
+    # reserve + 1 or more.
     distances = _distances(candidates, np.minimum(gaps, candidates.largest_gap))
     before = np.concatenate([[-1], distances[:-1]])
     costs = np.maximum(candidates.reserve - distances, before - candidates.reserve + 1)
@@ -295,14 +293,11 @@ def epsilon_candidates(
 ) -> EpsilonCandidates:
     """Return candidates for an upper bound on what answers to all queries, and the bound's release, cost.
 
-    `epsilon` is what the release costs, `beta` the probability that the bound is too small. A query in which
-    the winner leads by a gap g costs at most h(g), by `likely_outcome_renyi` with q = (n_labels - 1)
-    P[difference of two noises >= g]. One teacher moves every gap by at most 2. So for a number c, count the
-    teachers whose changed votes would reduce all gaps so far that the answers and the release of the bound
-    cost more than c: this count changes by at most 1 if one teacher changes the votes.
-
-    Everything about h is computed in floats from public numbers, once; it is then rounded up to integer
-    multiples of a public unit, so that all computations on the votes are exact.
+    `epsilon` is what the release costs, `beta` the probability that the bound is too small. A query with a
+    gap g costs at most h(g), by `likely_outcome_renyi` with q = (n_labels - 1) P[difference of two noises >=
+    g]. For a number c, count the teachers whose changed votes would make all cost more than c: since one
+    teacher moves every gap by at most 2, this moves by at most 1. Floats compute h from public numbers, once;
+    multiples of a public unit, rounded up, make all computations on the votes exact.
     """
     asked = EpsilonCandidates(
         n_queries=check_count("n_queries", n_queries),

@@ -214,11 +214,9 @@ def _code_in_window(
 
 
 def _noisy_gaps(terms: WindowTerms, dice: Dice) -> list[int] | None:
-    """Return gaps with noise: moves d that sum to 0, with probability proportional to ratio ** sum(abs(d)).
-
-    A move is the difference of two numbers, each with weight ratio**number. Given their sum, which is the
-    same for all moves, the numbers to be added are uniform among all with this sum, and so are the others.
-    """
+    """Return gaps with noise: moves d that sum to 0, with weights ratio ** sum(abs(d))."""
+    # A move is the difference of two numbers, each with weight ratio**number. Given their sum, which is the
+    # same for all moves, the numbers to be added are uniform among all with this sum, and so are the others.
     total = _total(terms, dice)
     if total is None:
         return None
@@ -227,11 +225,9 @@ def _noisy_gaps(terms: WindowTerms, dice: Dice) -> list[int] | None:
 
 
 def _total(terms: WindowTerms, dice: Dice) -> int | None:
-    """Return S with weight w(S) = comb(S + k, k)**2 ratio**(2 S), or, very rarely, None.
-
-    Numbers S > T are drawn with the greater weights w(T + 1) a**(S - T - 1), and accepted with the quotient
-    of the two; a rejection is None. So all S have their weights, divided by one number.
-    """
+    """Return S with weight w(S) = comb(S + k, k)**2 ratio**(2 S), or, very rarely, None."""
+    # Numbers S > T are drawn with the greater weights w(T + 1) a**(S - T - 1), and accepted with the quotient
+    # of the two; a rejection is None. So all S have their weights, divided by one number.
     k, ratio = len(terms.targets), terms.ratio
     multiplicities, fall = _tabulated(k, ratio)
     last = len(multiplicities) - 1
@@ -268,11 +264,8 @@ def _tabulated(k: int, ratio: Fraction) -> tuple[list[int], Fraction]:
 
 
 def _composition(total: int, parts: int, dice: Dice) -> list[int]:
-    """Return nonnegative integers with the sum `total`, uniformly: the gaps beside parts - 1 drawn places.
-
-    The places are drawn without repetition by Floyd's method: a place that is taken is replaced by the new
-    last one.
-    """
+    """Return nonnegative integers with the sum `total`, uniformly: the gaps beside parts - 1 drawn places."""
+    # Floyd's method draws places without repetition: a place that is taken is replaced by the new last one.
     places: set[int] = set()
     for last in range(total, total + parts - 1):
         place = dice.below(last + 1)

@@ -127,11 +127,9 @@ def _far(ratio: Fraction, size: int) -> int:
 def examined_ranks(
     n: int, fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True
 ) -> tuple[int, int]:
-    """Return the first and last plus 1 of the ranks that `code_near_rank` reads, except w.p. 2**-64.
-
-    The size of the interval must be public or released. The comment in `code_near_rank` proves the
-    probability.
-    """
+    """Return the ranks, first and last plus 1, that `code_near_rank` reads with probability 1 - 2**-64."""
+    # The size of the interval must be public or released. The comment in `code_near_rank` proves the
+    # probability.
     far = _farthest(fraction, size, privacy, alone)
     first, last = _near_ranks(fraction.numerator * n, fraction.denominator, far)
     return max(first, 0), min(last, n - 1) + 1
@@ -153,12 +151,10 @@ def _near_ranks(target: int, unit: int, far: int) -> tuple[int, int]:
 
 
 def _codes_between(cell: Cell, target: int, unit: int, first: int, last: int) -> EqualCosts:
-    """Return the codes of a cell from the datum of rank `first` to the datum of rank `last`, grouped by cost.
-
-    If a rank is outside 0..m-1, that side extends to the end of the cell. Data outside these ranks that equal
-    the first or last datum are not counted. This changes no cost: the L of the first datum is at most
-    `first`, so b L <= a m, and the U of the last datum exceeds `last`, so b U >= a m.
-    """
+    """Return the codes of a cell between the data of ranks `first` and `last`, grouped by cost."""
+    # If a rank is outside 0..m-1, that side extends to the end of the cell. Data outside these ranks that
+    # equal the first or last datum are not counted, which changes no cost: the L of the first datum is at
+    # most `first`, so b L <= a m, and the U of the last exceeds `last`, so b U >= a m.
     low, high = max(first, 0), min(last, len(cell) - 1) + 1
     data = cell.window(low, high)
     start = cell.start if first < 0 else data[0]

@@ -155,14 +155,11 @@ def _draw_from_many(
 ) -> tuple[int, int]:
     """Return a candidate with the probabilities of `_draw`; rarely examine the candidates of high cost.
 
-    Let w be the weight of a candidate, I the total weight of the near candidates, whose cost is less than
-    `cutoff`, and O that of the F far ones. In the first draw one group of F candidates with cost `cutoff`
-    and weight B >= O represents the far candidates. A far candidate is drawn with probability B / (I + B) / F
-    and accepted with probability ratio ** (cost - cutoff): together w / (I + B) for one candidate and
-    O / (I + B) for all. With the remaining probability, (B - O) / (I + B), a second draw from the exact
-    distribution replaces the first. Hence every candidate has probability
-    w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I + O), as in the exact distribution. If k candidates
-    have the least cost, then I >= k and B <= 2**-64 k: this bounds the probability that far candidates are
+    Let I be the total weight of the near candidates, whose cost is less than `cutoff`, O that of the F far
+    ones, and B >= O that of F candidates with cost `cutoff`. A far candidate of weight w is drawn with B / (I
+    + B) / F and accepted with ratio ** (cost - cutoff): w / (I + B). With the rest, (B - O) / (I + B), a draw
+    from the exact distribution replaces the first: w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I +
+    O). With k candidates of the least cost, I >= k and B <= 2**-64 k bound how often far candidates are
     examined.
     """
     total, least = sum(multiplicities), min(costs)
@@ -321,14 +318,13 @@ def best_of_runs(
 ) -> tuple[Score, Outcome]:
     """Return score and outcome of the best of a random number of runs; of equal scores, the first.
 
-    **Privacy.** `stopping.total(guarantee)`, where `guarantee` is the guarantee of one run for its score and
-    outcome together; the proof is in `RandomStopping`.
+    **Privacy.** `stopping.total(guarantee)` for the guarantee of a run's score and outcome; see
+    `RandomStopping`.
 
-    **Assumes.** A run has no effect except the values that it returns; its randomness is `dice` or is
+    **Assumes.** A run has no effect except the values that it returns; its randomness is `dice` or
     independent of the other runs. The number of runs is not released.
 
-    **Accuracy.** An outcome that has probability q in one run occurs in some run with probability 1 -
-    stopping.missed(q).
+    **Accuracy.** An outcome of probability q in one run occurs in some run with 1 - stopping.missed(q).
 
     **Source.** Liu and Talwar (2019), Section 3; Papernot and Steinke (2022), Algorithm 1.
     """

@@ -223,17 +223,15 @@ class AboveThreshold(SparseVector):
 
 @dataclass
 class Questions:
-    """The private state of a sparse vector, as private as `SparseVector` if kept in a one-time state.
-
-    `epoch` is the number of positive answers left and the noisy threshold, which is None until it is drawn.
-    Both change in one assignment, so that after an interrupt no noisy threshold is used in another epoch.
-    """
+    """The private state of a sparse vector, as private as `SparseVector` if kept in a one-time state."""
 
     dice: Dice
     threshold: int
     of_threshold: Fraction
     of_test: Fraction
     renew: bool
+    # The number of positive answers left and the noisy threshold, None until it is drawn. Both change in one
+    # assignment, so that after an interrupt no noisy threshold is used in another epoch.
     epoch: tuple[int, int | None]
 
     def noisy_threshold(self) -> int:
@@ -272,10 +270,8 @@ class Questions:
 
 
 def _ratios(epsilon: Fraction, positives: int) -> tuple[Fraction, Fraction]:
-    """Return the ratios of the threshold's noise and of the questions' noise, for sensitivity 1.
-
-    Any split of epsilon is valid; a split of 1 to (2 positives)**(2/3) minimises the sum of both variances.
-    """
+    """Return the ratios of the threshold's noise and of the questions' noise, for sensitivity 1."""
+    # Any split of epsilon is valid; a split of 1 to (2 positives)**(2/3) minimises the sum of both variances.
     share = Fraction(1, 1 + round((2 * positives) ** Fraction(2, 3)))
     return decay_ratio(epsilon * share), decay_ratio(epsilon * (1 - share) / (2 * positives))
 

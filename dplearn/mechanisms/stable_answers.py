@@ -136,12 +136,9 @@ class StableAnswers:
 
 
 def stability_questions(noise: StableAnswersNoise, dice: Any) -> Questions:
-    """Return the state of a sparse vector whose questions are whether answers are unstable.
-
-    An answer at distance d is released if d - G2 >= threshold - G1, the negation of -d + G2 > -threshold +
-    G1. So the sparse vector has the values -d, of sensitivity 1, and the threshold -threshold. The caller may
-    set `dice` later.
-    """
+    """Return the state of a sparse vector whose questions are whether answers are unstable."""
+    # An answer at distance d is released if d - G2 >= threshold - G1, the negation of -d + G2 > -threshold +
+    # G1: values -d, of sensitivity 1, and the threshold -threshold. The caller may set `dice` later.
     if noise.threshold > _FAR:
         raise ValueError("epsilon must be larger: the least distance to be answered would exceed 2**61")
     start = (noise.max_abstentions, None)

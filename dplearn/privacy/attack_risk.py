@@ -282,11 +282,7 @@ def epsilon_for_risk(
 
 
 def percent(x: Fraction) -> str:
-    """Return a number in [0, 1] as a percentage, rounded up to three digits, or to more near 100 %.
-
-    >>> percent(Fraction(1, 3)), percent(Fraction(99996, 100000)), percent(Fraction(1)), percent(Fraction(0))
-    ('33.4 %', '99.996 %', '100 %', '0 %')
-    """
+    """Return a number in [0, 1] as a percentage, rounded up to three digits, or to more near 100 %."""
     for digits in range(3, 13):
         up = Context(prec=digits, rounding=ROUND_CEILING)
         shown = up.divide(100 * Decimal(x.numerator), Decimal(x.denominator))
@@ -308,11 +304,7 @@ def _rounded_down(x: Fraction) -> Fraction:
 
 
 def _advantages(event: Event) -> Iterator[Fraction]:
-    """Yield bounds on the advantage.
-
-    With the failure probability F the release is arbitrary, and otherwise it is the main part, whose bound
-    grows by at most F.
-    """
+    """Yield bounds on the advantage: a release is arbitrary with the failure probability F, which adds F."""
     if event.pure is not None:
         yield _pair_advantage(event.pure, event.failure)
     if (rho := _rho_beyond_pure(event)) is not None:
@@ -322,11 +314,9 @@ def _advantages(event: Event) -> Iterator[Fraction]:
 
 
 def _rates(event: Event, rate: Fraction) -> Iterator[Fraction]:
-    """Yield bounds on the true positive rate at a false positive rate.
-
-    Let s = 1 - F. The main part has a false positive rate of at most rate / s, and the release a true
-    positive rate of at most s times its own, plus F.
-    """
+    """Yield bounds on the true positive rate at a false positive rate."""
+    # Let s = 1 - F. The main part has a false positive rate of at most rate / s, and the release a true
+    # positive rate of at most s times its own, plus F.
     if event.pure is not None:
         yield _pair_rate(event.pure, event.failure, rate)
     if (rho := _rho_beyond_pure(event)) is not None and event.failure < 1:
@@ -369,9 +359,8 @@ def _gaussian_pair(event: Event, loss: float) -> tuple[Fraction, Fraction]:
 def _concentrated_advantage(rho: Fraction) -> Fraction:
     """Return a v with v ln((1 + v) / (1 - v)) >= rho, close to the least one.
 
-    The divergences of order 1, the limits of those of orders above 1, are at most rho in both directions. For
-    an event of probabilities t and a = t - v, data processing gives 2 rho >= v (logit(t) - logit(a)), which
-    is least at t + a = 1, where it is 2 v ln((1 + v) / (1 - v)); and this is at least 4 v^2.
+    For an event of probabilities t and a = t - v, 2 rho bounds both divergences of order 1: 2 rho >= v
+    (logit(t) - logit(a)) >= 2 v ln((1 + v) / (1 - v)) >= 4 v^2, the second with equality at t + a = 1.
     """
     if rho > _MOST:
         return _ONE
@@ -392,12 +381,9 @@ def _concentrated_advantage(rho: Fraction) -> Fraction:
 
 
 def _concentrated_rate(rho: Fraction, rate: Fraction) -> Fraction:
-    """Return a bound on the true positive rate, from the Renyi divergences of the decision.
-
-    The decision's probabilities t and a on the two tables have divergences of at most rho times the order, in
-    both directions, and these increase with t >= a. So a t with a greater divergence of one order is a bound.
-    Floats choose the order and t; exact enclosures verify the divergence.
-    """
+    """Return a bound on the true positive rate: a t whose divergence exceeds rho times some order."""
+    # The divergences increase with t >= a. Floats choose the order and t; exact enclosures verify the
+    # divergence.
     rate = max(rate, _LEAST_RATE)
     if rho > _MOST or 1 - rate < Fraction(1, 10**12):
         return _ONE

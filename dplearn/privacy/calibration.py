@@ -203,10 +203,9 @@ def _suffices(sigma2: Fraction, target: ApproxDP, sensitivity: int) -> bool:
 def _tails(sigma2: Fraction, reach: int, bits: int) -> tuple[list[int], int]:
     """Return the total weight of k and above in units of 2**-bits, for k from 0 to reach + 1, and an error.
 
-    The weight of k is exp(-k^2 / (2 sigma2)). Each weight is the preceding one times a factor, and each
-    factor is the preceding one times exp(-1 / sigma2). Rounding down loses at most 3 k + 3 units in the k-th
-    factor, so at most 3 (k + 1)^2 in the k-th weight. The true sums are at least the returned ones, and
-    exceed them by at most the returned error.
+    The weight exp(-k^2 / (2 sigma2)) is a product of factors, each the preceding one times exp(-1 / sigma2):
+    the k-th factor loses at most 3 k + 3 units and the k-th weight 3 (k + 1)^2. The true sums exceed the
+    returned ones by 0 to `error`.
     """
     unit = 1 << bits
     digits = bits // 3 + 10

@@ -28,12 +28,7 @@ from dplearn.privacy.conversion import (
     rounded_up,
 )
 from dplearn.privacy.events import (
-    Approximate,
-    BoundedRange,
     Event,
-    Gaussian,
-    PureDP,
-    Renyi,
     checked,
     freeze,
     register,
@@ -199,19 +194,6 @@ class Composition(Event):
             )
         return ApproxDP(epsilon, delta, neighbors, protects, assumes, reproducible)
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        one = cls([PureDP(0.1), (BoundedRange(0.2), 3)])
-        curve = Renyi((2, 16), ("0.01", "0.1"))
-        return [
-            cls([]),
-            one,
-            cls([one, one, Gaussian(100)]),
-            cls({one: 2, Gaussian(100): 3, curve: 1}),
-            cls({one: 3, Gaussian(100): 3, curve: 2, Approximate(0.1, "1e-9"): 2}),
-        ]
-
 
 def compose(events: Events) -> Composition:
     """Return the composition of `events`; the same as `Composition(events)`.
@@ -266,18 +248,13 @@ def basic(event: Event, delta: Fraction) -> Epsilon:
 def advanced(event: Event, delta: Fraction) -> Epsilon:
     """Return the mean of the privacy loss plus a deviation t from Hoeffding's bound (advanced composition).
 
-    The cost of a composition of epsilon_i private releases is at most that of a composition of randomised
-    responses, whose log-ratios are epsilon_i or -epsilon_i with mean epsilon_i tanh(epsilon_i / 2). Let m be
-    the sum of the means, V the sum of the epsilon_i^2 and L the privacy loss. By Hoeffding's inequality, L
-    exceeds m + s with probability at most exp(-s^2 / 2V). The delta at m + t is the mean of max(0, 1 - exp(m
-    + t - L)), which is the integral over u > 0 of exp(-u) P[L > m + t + u]. This is at most exp(-t^2 / 2V)
-    times the integral of exp(-u (1 + t / V)):
+    With m the sum of the epsilon_i tanh(epsilon_i / 2), the means of randomised responses, and V that of the
+    epsilon_i^2, P[L > m + s] <= exp(-s^2 / 2V). Integrating exp(-u) P[L > m + t + u] over u > 0,
 
         delta <= exp(-t^2 / 2V) / (1 + t / V).
 
-    Without the denominator, t = sqrt(2 V ln(1 / delta)) suffices; with it, t = sqrt(2 V ln(e + sqrt(V) /
-    delta)) suffices too. These are the two terms of Kairouz, Oh and Viswanath (2017), Theorem 3.5, which
-    improves on Dwork, Rothblum and Vadhan (2010). The t that solves the equation is below both.
+    The t that solves it is below both sqrt(2 V ln(1 / delta)) and sqrt(2 V ln(e + sqrt(V) / delta)), the two
+    terms of Kairouz, Oh and Viswanath (2017), Theorem 3.5.
     """
     parts, rest = event.flat(1), _rest(event, delta)
     epsilons = [(part.pure, count) for part, count in parts.items() if part.pure is not None]
@@ -319,10 +296,8 @@ def _deviation(variance: Fraction, delta: Fraction) -> Fraction:
 def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
     """Return the optimal epsilon of k releases with epsilon e each, where e is the greatest epsilon of all.
 
-    Consider k randomised responses on two neighbours. The number of false responses is l with probability p_l
-    proportional to C(k, l) exp((k - l) e) on the one, and q_l proportional to C(k, l) exp(l e) on the other.
-    No failure occurs with probability S, the product of the 1 - delta_i. The delta that remains for the main
-    part is s = 1 - (1 - delta) / S, and exp(epsilon) is the maximum over l of ((p_0 + ... + p_l) - s) / (q_0
+    Let p_l and q_l be proportional to C(k, l) exp((k - l) e) and C(k, l) exp(l e), S the product of the 1 -
+    delta_i, and s = 1 - (1 - delta) / S. exp(epsilon) is the maximum over l of ((p_0 + ... + p_l) - s) / (q_0
     + ... + q_l). Numbers have at least 60 digits; the last 10 are not relied on.
 
     **Source.** Kairouz, Oh and Viswanath (2017), Theorem 3.3.
@@ -347,10 +322,8 @@ def optimal_homogeneous(event: Event, delta: Fraction) -> Epsilon:
 
 
 def _survival(parts: Mapping[Event, int]) -> Decimal:
-    """Return the probability that no release fails, or 0 if it is not known to be positive.
-
-    Each 1 - failure is computed exactly, without cancellation for a failure probability near 1.
-    """
+    """Return the probability that no release fails, or 0 if it is not known to be positive."""
+    # Each 1 - failure is computed exactly, without cancellation for a failure probability near 1.
     survival = Decimal(1)
     for part, count in parts.items():
         survival *= _decimal(max(Fraction(0), 1 - part.failure)) ** count
@@ -412,10 +385,7 @@ def _tail(orders: Floats, delta: Fraction) -> Floats:
 
 
 def gaussian(event: Event, delta: Fraction, below: Epsilon = math.inf) -> Epsilon:
-    """Convert the sum of the mu^2 into the exact epsilon of Gaussian-DP (see `dplearn.privacy.gaussian_dp`).
-
-    Infinite if the epsilon is not below `below`, a known one; that is decided faster.
-    """
+    """Return the exact epsilon of Gaussian-DP for the sum of the mu^2; infinity if not below `below`."""
     failure = _failure(event) + event.mu2_failure
     rest = without_failure(delta, failure)
     if event.mu2 is None or rest < FAILURE:  # no smaller delta occurs, and its computation takes long
@@ -430,10 +400,7 @@ THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
 
 
 def least_epsilon(event: Event, delta: Fraction, enough: Epsilon = -math.inf) -> Epsilon:
-    """Return the least epsilon that any of the theorems proves; infinity if none applies.
-
-    The first that is at most `enough` is returned: where that alone matters, it is found sooner.
-    """
+    """Return the least epsilon of any theorem, or the first at most `enough`; infinity if none applies."""
     least: Epsilon = math.inf
     for theorem in (each for each in THEOREMS.values() if each is not gaussian):
         least = min(least, theorem(event, delta))

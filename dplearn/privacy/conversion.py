@@ -58,12 +58,9 @@ def concentrated_epsilon(rho: Fraction, delta: Fraction) -> Fraction:
 
 
 def best_order(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the order at which the divergence rho * order implies the least epsilon, to float precision.
-
-    The derivative of epsilon with respect to the order a is rho - ln(1 / (a delta)) / (a - 1)^2, so the
-    minimum is where rho (a - 1)^2 = ln(1 / (a delta)): the left side increases with a, the right side
-    decreases.
-    """
+    """Return the order at which the divergence rho * order implies the least epsilon, to float precision."""
+    # The derivative of epsilon in the order a is rho - ln(1 / (a delta)) / (a - 1)^2: the minimum is where
+    # rho (a - 1)^2, which increases, is ln(1 / (a delta)), which decreases.
     log_rho, log_delta = log_float(rho), log_float(delta)
     low, high = -_LARGEST_EXPONENT, _LARGEST_EXPONENT  # of ln(a - 1)
     for _ in range(64):  # 1400 / 2**64 is below the spacing of floats
@@ -88,10 +85,7 @@ _LEAST_EPSILON = 2.0**-400  # smaller ones are rounded up to it, so that no prod
 
 
 def pure_and_concentrated(epsilons: Floats, rhos: Floats, orders: Floats) -> Floats:
-    """Return bounds on the Renyi divergences of releases with a known epsilon, rho, or both.
-
-    Others infinite.
-    """
+    """Return bounds on the Renyi divergences of releases with a known epsilon or rho; else infinity."""
     with np.errstate(over="ignore"):
         bounds: Floats = rhos[:, None] * orders * _MARGIN
     known = np.isfinite(epsilons)
@@ -100,11 +94,10 @@ def pure_and_concentrated(epsilons: Floats, rhos: Floats, orders: Floats) -> Flo
 
 
 def _randomised_response(epsilon: Floats, orders: Floats) -> Floats:
-    """Return the Renyi curve of randomised response, the maximum over all epsilon private releases.
-
-    At order a it is ln(cosh(x + epsilon / 2) / cosh(epsilon / 2)) / (a - 1) with x = epsilon (a - 1). The
-    numerator's derivative in x, a hyperbolic tangent, is concave, so that an error in x counts at most twice.
-    """
+    """Return the Renyi curve of randomised response, the maximum over all epsilon private releases."""
+    # At order a it is ln(cosh(x + epsilon / 2) / cosh(epsilon / 2)) / (a - 1) with x = epsilon (a - 1). The
+    # numerator's derivative in x, a hyperbolic tangent, is concave, so that an error in x counts at most
+    # twice.
     epsilon = np.maximum(epsilon, _LEAST_EPSILON)
     # Where exp underflows to 0, the sum that it is a part of is at least 1: the margin covers it.
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
@@ -125,12 +118,10 @@ def float_or_infinity(x: Fraction | None) -> float:
 
 
 def chords(points: Sequence[Fraction], values: Sequence[Fraction], orders: Floats) -> Floats:
-    """Return the bound of the chords of (a - 1) times the divergence at `orders`.
-
-    Infinite above the last point. A divergence increases with its order: the given orders are therefore
-    rounded down, and each value also bounds the divergences of smaller orders. The chords' heights then
-    increase, so their differences add without cancellation.
-    """
+    """Return the bound of the chords of (a - 1) times the divergence; infinity above the last point."""
+    # A divergence increases with its order: orders are rounded down, and each value also bounds the
+    # divergences of smaller orders. The chords' heights then increase, so their differences add without
+    # cancellation.
     at = np.array([1.0, *(-float_above(-point) for point in points)])
     least = np.minimum.accumulate([float_above(value) for value in values][::-1])[::-1]
     heights = np.array([0.0, *least]) * (at - 1) * _MARGIN

@@ -10,7 +10,7 @@ import numpy as np
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.kernels.exact import exp_bounds, log_bounds, short_above
 from dplearn.privacy.conversion import Floats
-from dplearn.privacy.events import Approximate, Event, PureDP, checked, freeze, register
+from dplearn.privacy.events import Approximate, Event, checked, freeze, register
 from dplearn.privacy.guarantees import ApproxDP
 
 _DIGITS = 60
@@ -110,12 +110,6 @@ class SampledWithReplacement(Event):
         """Return epsilon', rounded up; at most epsilon, since the constructor requires R <= exp(epsilon)."""
         return short_above(min(self._log_factor, self.event.pure or Fraction(0)))
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        inner = Approximate(1, "1e-7")
-        return [cls(inner, m, n) for m, n in ((1, 1000), (10, 1000), (10, 100), (1, 1))]
-
 
 @register
 @dataclass(frozen=True, init=False)
@@ -197,12 +191,6 @@ class Parallel(Event):
         curves = np.sort([event.renyi(orders) for event in self._worst] or [np.zeros(orders.shape)], axis=0)
         worst: Floats = curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
         return worst
-
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        parts = [PureDP(0.1), Approximate(0.1, "1e-9"), PureDP(0.05)]
-        return [cls(parts), cls(parts, by="value"), cls([*parts, Approximate(1, "1e-8")], by="value")]
 
 
 def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:

@@ -30,7 +30,7 @@ Kind = TypeVar("Kind", bound=type["Event"])
 
 
 def register(kind: Kind) -> Kind:
-    """Add a class of events to EVENTS; the laws of all events are tested on the examples of its `ladder`."""
+    """Add a class of events to EVENTS; tests/laws/test_events.py asks for examples of each."""
     EVENTS[kind.__name__] = kind
     return kind
 
@@ -42,12 +42,9 @@ def freeze(event: "Event", /, **fields: object) -> None:
 
 
 def checked(name: str, event: Any) -> "Event":
-    """Return `event` if it is an Event whose equality implies equal cost.
-
-    Compositions count equal events together. An inherited equality, or one that ignores a field, could make
-    two events of different cost equal. The event's own class must therefore be a frozen dataclass, all
-    attributes of the event must be compared fields, and no cost may be negative.
-    """
+    """Return `event` if it is an Event whose equality implies equal cost."""
+    # Compositions count equal events together, so the event's own class must be a frozen dataclass, all
+    # attributes of the event must be compared fields, and no cost may be negative.
     if not isinstance(event, Event):
         raise TypeError(f"{name} must hold privacy events, got {event!r}")
     kind: type = type(event)
@@ -142,11 +139,6 @@ class Event:
         """Return the simple events in `count` copies of this event, with their counts."""
         return {self: count}
 
-    @classmethod
-    def ladder(cls) -> list["Event"]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        return []
-
 
 @register
 @dataclass(frozen=True, init=False)
@@ -174,11 +166,6 @@ class PureDP(Event):
     def pure(self) -> Fraction:
         """Return epsilon."""
         return self.epsilon
-
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        return [cls(epsilon) for epsilon in (0, 0.01, 0.1, "1/3", 1, 5)]
 
 
 @register
@@ -213,12 +200,6 @@ class Approximate(Event):
     def pure(self) -> Fraction:
         """Return epsilon."""
         return self.epsilon
-
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        steps = ((0.1, 0), (0.1, "1e-9"), ("1/3", "1e-9"), ("1/3", "1e-7"), (1, "3e-7"))
-        return [cls(epsilon, delta) for epsilon, delta in steps]
 
 
 @register
@@ -282,11 +263,6 @@ class ZeroConcentrated(Event):
         """Return rho, rounded up to a Fraction with a short denominator."""
         return short_above(self.cost)
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        return [cls(rho) for rho in (0, "1e-9", 0.005, "1/7", 2)]
-
 
 @register
 @dataclass(frozen=True, init=False)
@@ -336,11 +312,6 @@ class Gaussian(Event):
         """Return 2**-79."""
         return FAILURE
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        return [cls(*parameters) for parameters in ((10**6,), (300,), (300, 2), ("7/3", 2))]
-
 
 @register
 @dataclass(frozen=True, init=False)
@@ -383,11 +354,6 @@ class GaussianSums(Event):
         """Return 2**-79."""
         return FAILURE
 
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        return [cls(budget) for budget in (0, "1e-9", 0.005, "1/7", 2)]
-
 
 @register
 @dataclass(frozen=True, init=False)
@@ -425,12 +391,6 @@ class Renyi(Event):
     def renyi(self, orders: Floats) -> Floats:
         """Return the chords between the given points, rounded up."""
         return chords(self.orders, self.bounds, orders)
-
-    @classmethod
-    def ladder(cls) -> list[Event]:
-        """Return examples of this class, in nondecreasing order of cost."""
-        orders = (1.5, 2, 8, 64)
-        return [cls(orders, [scale * order for order in orders]) for scale in (0.001, 0.01, 1)]
 
 
 @singledispatch

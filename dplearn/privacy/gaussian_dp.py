@@ -35,13 +35,11 @@ _BELOW = 1 - Fraction(1, 1 << 32)
 def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     """Return the variance parameter of discrete Gaussian noise on integers with a budget of mu^2 / 2.
 
-    **Privacy.** Releases of at most MOST_NUMBERS integers with such noise, for neighbours at a squared
-    Euclidean distance of at most `squared_l2`, are mu-Gaussian-DP together, except with probability FAILURE,
-    where mu^2 / 2 is the sum of the budgets; also if sums and budgets are chosen adaptively, as long as the
-    budgets never add up to more. They are zero-concentrated with the same sum as rho, without a failure.
+    **Privacy.** Releases of at most MOST_NUMBERS integers, for neighbours at a squared Euclidean distance of
+    at most `squared_l2`, are mu-Gaussian-DP together, except with probability FAILURE, where mu^2 / 2 is the
+    sum of the budgets, also adaptive ones; and zero-concentrated with that sum as rho, without a failure.
 
-    **Source.** Gaussian-DP is by Dong, Roth and Su (2022). The additional variance and the proof in
-    docs/theory/gaussian_sums.md are ours.
+    **Source.** Gaussian-DP is by Dong, Roth and Su (2022); the proof in docs/theory/gaussian_sums.md is ours.
     """
     return Fraction(squared_l2) / (2 * budget) + SLACK
 
@@ -52,10 +50,8 @@ def mu2_of_gaussian(squared_l2: Fraction, sigma2: Fraction) -> Fraction | None:
 
 
 def mu2_of_pure(epsilon: Fraction) -> Fraction:
-    """Return an upper bound on mu^2 of an epsilon private release, pi epsilon^2 / 2.
-
-    A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
-    """
+    """Return an upper bound on mu^2 of an epsilon private release, pi epsilon^2 / 2."""
+    # A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
     return epsilon**2 * pi_bounds(64)[1] / 2
 
 
@@ -84,10 +80,7 @@ def _bits_for(delta: Fraction) -> int:
 
 
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the greatest mu found, to one part in 2**29, with a delta of at most a given one.
-
-    The epsilon at `delta`, rounded up to 12 digits, is still at most `epsilon`.
-    """
+    """Return the greatest mu, to one part in 2**29, whose epsilon at `delta` is still at most `epsilon`."""
     bits, log = _bits_for(delta), -log_float(delta)
 
     def fits(mu: float) -> bool:
@@ -112,10 +105,9 @@ def least_epsilon_of_mu2(
 ) -> Fraction | float:
     """Return the least epsilon of Gaussian-DP at a delta, rounded up to 12 digits; infinity if above `below`.
 
-    ln delta_mu is a concave function of epsilon, since delta_mu is the convolution of two log-concave
-    functions: the tail of the normal privacy loss, and exp(-u) for u > 0. Its tangents are therefore above
-    it, and Newton's steps from an epsilon that suffices lead to smaller ones that suffice. Zero-concentrated
-    privacy with rho = mu^2 / 2 has an epsilon that suffices.
+    ln delta_mu is concave in epsilon, a convolution of the log-concave tail of the normal privacy loss and
+    exp(-u), u > 0. So its tangents are above it, and Newton's steps from the epsilon of rho = mu^2 / 2, which
+    suffices, lead to smaller ones that suffice.
     """
     if not mu2:
         return Fraction(0)
@@ -145,10 +137,7 @@ _GUARD = 20  # additional bits: the error of pi is below 2**20 units for up to 1
 
 @lru_cache(maxsize=16)
 def pi_bounds(bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals below and above pi, which differ by less than 2**-bits, for up to 10,000 bits.
-
-    pi = 16 arctan(1/5) - 4 arctan(1/239) (Machin). Both series alternate with terms that decrease to 0.
-    """
+    """Return rationals around pi = 16 arctan(1/5) - 4 arctan(1/239), 2**-bits apart, for <= 10,000 bits."""
     unit = 1 << (bits + _GUARD)
     (low5, high5), (low239, high239) = _arctan(5, unit), _arctan(239, unit)
     return Fraction(16 * low5 - 4 * high239, unit), Fraction(16 * high5 - 4 * low239, unit)
@@ -166,12 +155,10 @@ def _arctan(n: int, unit: int) -> tuple[int, int]:
 
 
 def tail_bounds(x: Fraction, bits: int) -> tuple[Fraction, Fraction]:
-    """Return rationals around P[Z > x] for a standard normal Z, 2**-bits apart for 40 to 2,000 bits.
-
-    For x > 0, 1/2 - P[Z > x] is the sum of the terms phi(x) x^(2k+1) / (1 3 5 ... (2k+1)), all positive,
-    where phi is the density: both sides are 0 at 0, and have the derivative phi(x). Lower bounds on the terms
-    are rounded down, upper bounds up.
-    """
+    """Return rationals around P[Z > x] for a standard normal Z, 2**-bits apart for 40 to 2,000 bits."""
+    # For x > 0, 1/2 - P[Z > x] is the sum of the terms phi(x) x^(2k+1) / (1 3 5 ... (2k+1)), all positive:
+    # both sides are 0 at 0, and have the derivative phi(x). Lower bounds on terms are rounded down, upper
+    # ones up.
     if x < 0:
         mirrored = tail_bounds(-x, bits)
         return 1 - mirrored[1], 1 - mirrored[0]

@@ -18,13 +18,9 @@ _LIBRARIES = sys.stdlib_module_names | {"dplearn", "joblib", "numpy", "pandas", 
 
 
 def held_by(value: Any) -> Iterator[Any]:
-    """Yield an object and all objects reachable from it.
-
-    These are all objects that Python's garbage collector reaches without passing through classes and modules
-    (attributes, slots, members of lists and dicts, closures, functions wrapped by `functools`), and also
-    members of object arrays, referents of weak references, parameters of estimators, and the global variables
-    used by functions of the user.
-    """
+    """Yield an object and all objects reachable from it as by the garbage collector, not through classes."""
+    # Also members of object arrays, referents of weak references, parameters of estimators, and the global
+    # variables used by functions of the user; never through modules.
     seen: dict[int, Any] = {}
     left = [value]
     while left:

@@ -358,10 +358,8 @@ Account = MemoryAccount | FileAccount
 def open_file(
     path: str | os.PathLike[str], rule: PrivacyFilter | None, timeout: float
 ) -> tuple["FileAccount", PrivacyFilter]:
-    """Return the account of a file and its privacy filter, which is `rule` or, for None, that of the file.
-
-    The path is resolved now, with its links, so that a later `chdir` has no effect.
-    """
+    """Return the account of a file and its privacy filter, which is `rule` or, for None, that of the file."""
+    # The path is resolved now, with its links, so that a later `chdir` has no effect.
     try:
         file = Path(path).resolve()
         if file.is_symlink():  # since Python 3.13 a loop of links is no error of `resolve`
@@ -385,10 +383,8 @@ def open_file(
 
 
 def process_identity() -> object:
-    """Return a value that is constant in one process and different in a forked child.
-
-    The process number alone is not enough: systems reuse numbers, and containers repeat them.
-    """
+    """Return a value that is constant in one process and different in a forked child."""
+    # The process number alone is not enough: systems reuse numbers, and containers repeat them.
     return os.getpid(), _this  # the number detects forks outside Python
 
 
@@ -437,10 +433,7 @@ def _head(db: sqlite3.Connection, file: Path) -> tuple[PrivacyFilter, str, str]:
 
 
 def _create(file: Path, rule: PrivacyFilter) -> None:
-    """Make the file under another name and rename it.
-
-    So no process reads half a ledger, and only one of two concurrent processes makes the file.
-    """
+    """Make the file under another name and rename it: no process reads half of it, and only one makes it."""
     for end in ("-journal", "-wal"):  # SQLite would apply an old one to the new file
         # If the file exists by now, another process has made it and uses it.
         if Path(f"{file}{end}").exists() and not file.exists():

@@ -187,14 +187,13 @@ def secret_noisy_max_renyi(counts: Any, *, sigma2: Any, orders: Any) -> Floats:
 def secret_log_chance_of_another(counts: Any, *, sigma2: Any) -> Floats:
     """Return bounds on ln P[the released label is not the winner of the votes]; NEVER show them.
 
-    The winner w is the first label with the most votes. Let the gap be the difference of the counts of w and
-    of another label j. Label j is released only if its noise exceeds that of w by at least the gap (if j
-    precedes w) or by more than the gap (if w precedes j), since a tie goes to the first label. The union
-    bound adds these probabilities, which are tails of the difference of two discrete Gaussians.
+    Label j is released only if its noise exceeds that of the winner w by at least the gap (j before w) or by
+    more (j after w, since a tie goes to the first label): tails of the difference of two discrete Gaussians,
+    added.
 
-    **Source.** Papernot et al. (2018), Proposition 7, for continuous noise: half of erfc(gap / (2 sigma)) for
-    each label. With discrete noise this is too small if a label before w would win a tie: at sigma = 1 and a
-    gap of 2 it is .0786, and the true probability is .1393.
+    **Source.** Papernot et al. (2018), Proposition 7, for continuous noise, whose bound is too small here if
+    a label before w would win a tie: at sigma = 1 and a gap of 2 it is .0786, and the true probability is
+    .1393.
     """
     variance, counts = _checked_sigma2(sigma2), checked_counts(counts)
     if not len(counts):
@@ -232,41 +231,28 @@ _SHORT_OF = 2.0**-40  # relative margin for rounding in condition (1)
 def likely_outcome_renyi(log_q: Floats, rho: float, orders: Floats) -> Floats:
     """Return bounds on the Renyi divergences of releases that each have one likely outcome.
 
-    `log_q` (n,): Private. For each release, a bound on the logarithm of the probability of all outcomes but
-    one; at most 0, possibly minus infinity. `rho`: from 1e-100 to 1e100; each release is rho
-    zero-concentrated private for all data sets. `orders` (k,): finite and above 1. Result: Private.
-    Divergences, rounded up; at most rho times the order, rounded up.
+    `log_q` (n,): Private. Bounds on the logarithms of the probability of all outcomes but one. `rho`: from
+    1e-100 to 1e100, of each release. `orders` (k,): finite and above 1. Result: Private, at most rho times
+    the order, rounded up.
 
-    Notes
-    -----
-    Let P and P' be the output distributions of a release on the actual data and on a neighbour. For every
-    order a, let the Renyi divergences of P from P' and of P' from P be at most rho a. Let w be an outcome
-    with P[not w] <= q. For any orders m1 >= a > 1 and m2 > 1, with
+    **Privacy.** If P[not w] <= q, and all divergences of order a are at most rho a, then for m1 >= a > 1, m2
+    > 1,
 
         x = (q exp(rho m2))^(1 - 1/m2),   A = (1 - q) / (1 - x),   B = exp(rho m1) q^(-1/(m1 - 1)),
 
-    the divergence of order a of P from P' satisfies exp((a - 1) D) <= F(q) = (1 - q) A^(a - 1) + q B^(a - 1),
-    provided that x < 1, A <= B, and
+    the divergence D of order a satisfies exp((a - 1) D) <= F(q) = (1 - q) A^(a - 1) + q B^(a - 1), provided
+    that x < 1, A <= B, and
 
         ln q <= rho m2 (m2 - 1) - m2 ln(m1 / (m1 - 1)) - m2 ln(m2 / (m2 - 1)).                             (1)
 
-    Proof. First let q = P[not w]. The divergence of order m2 of P' from P bounds P'[not w] by x, so P'[w] >=
-    1 - x, and w contributes at most (1 - q) A^(a - 1) to the mean of (P / P')^(a - 1) under P. By Jensen's
-    inequality, the mean of (P / P')^(a - 1) given not w is at most the mean of (P / P')^(m1 - 1) given not w
-    to the power (a - 1) / (m1 - 1), and q times the latter mean is at most exp((m1 - 1) rho m1). So the other
-    outcomes contribute at most q B^(a - 1).
+    Proof. Let q = P[not w]. The divergence of order m2 gives P'[w] >= 1 - x, so w contributes at most (1 - q)
+    A^(a - 1) to the mean of (P / P')^(a - 1) under P; by Jensen's inequality and order m1 the others
+    contribute at most q B^(a - 1). F increases up to q: (1) states x' >= m1 / (m1 - 1) at q and below, hence
+    x >= q and A >= 1, A increases, B decreases, so A <= B below q too, and F' = A^(a - 1) (-a + (a - 1) A x')
+    + B^(a - 1) (m1 - a) / (m1 - 1) >= A^(a - 1) (-a + (a - 1) m1 / (m1 - 1) + (m1 - a) / (m1 - 1)) = 0.
 
-    It remains to show that F increases on the interval up to q. With x' = dx/dq, the derivative of F is
-
-        A^(a - 1) (-a + (a - 1) A x') + B^(a - 1) (m1 - a) / (m1 - 1).
-
-    Inequality (1) states that x' >= m1 / (m1 - 1) at q, and then the same holds at every smaller q. It
-    implies x >= q, hence A >= 1. So A increases with q, since the derivative of its logarithm is (A x' - 1) /
-    (1 - q) > 0, and B decreases; since A <= B at q, the same holds at every smaller q. The derivative of F is
-    therefore at least A^(a - 1) times -a + (a - 1) m1 / (m1 - 1) + (m1 - a) / (m1 - 1) = 0.
-
-    This is Theorem 6 of Papernot et al. (2018), with their choice (Proposition 10) m2 = sqrt(ln(1/q) / rho)
-    and m1 = m2 + 1. They do not list the condition A <= B. If a condition fails, the bound is rho a.
+    **Source.** Papernot et al. (2018), Theorem 6, with m2 = sqrt(ln(1/q) / rho) and m1 = m2 + 1 of
+    Proposition 10; they do not list A <= B. If a condition fails, the bound is rho a.
     """
     with np.errstate(over="ignore"):
         line = orders * rho * _RAISED
@@ -304,12 +290,10 @@ class _Constants:
             self.largest = np.where((m2 > 1) & (log_x < 0) & rises & ordered, m1, 0.0)
 
     def curves(self, rows: NDArray[np.intp], orders: Floats) -> Floats:
-        """Return ln F / (order - 1) of some rows, and infinity at orders above m1.
-
-        The logarithms of both terms of F are linear in the order. Each of their coefficients was rounded up
-        by more than the errors of the following steps, so the bound also holds where the terms of the first
-        one cancel.
-        """
+        """Return ln F / (order - 1) of some rows, and infinity at orders above m1."""
+        # The logarithms of both terms of F are linear in the order. Each of their coefficients was rounded up
+        # by more than the errors of the following steps, so the bound holds where the terms of the first one
+        # cancel.
         more = orders - 1
         with np.errstate(over="ignore", invalid="ignore"):  # above m1, where the results are discarded
             certain = np.multiply.outer(self.rest[rows], orders)
@@ -337,13 +321,11 @@ _UNIT = 2.0**-50
 def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
     """Return upper bounds, decreasing, on ln P[Y - X >= g] for g from 0 to size - 1.
 
-    Let X and Y have P(k) proportional to exp(-k^2 / (2 s)), and let Z be the sum of these weights. Since x^2
-    + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2,
+    For X and Y with P(k) proportional to exp(-k^2 / (2 s)), Z the sum of these weights,
 
         P[Y - X = d] = exp(-d^2 / (4 s)) c(d),   c(d) = sum over integers x of exp(-(x + d / 2)^2 / s) / Z^2,
 
-    and c(d) depends only on the parity of d. So the distribution of the difference has a closed form, and its
-    tails are sums of its terms.
+    since x^2 + (x + d)^2 = d^2 / 2 + 2 (x + d / 2)^2; c(d) depends only on the parity of d.
     """
     end = size + _BEYOND
     d = np.arange(end, dtype=np.float64)
@@ -361,12 +343,10 @@ def log_tails(sigma2: float, size: int) -> NDArray[np.float64]:
 
 
 def _rounded_up(logs: NDArray[np.float64], steps: int) -> NDArray[np.float64]:
-    """Return upper bounds on the logarithms of sums of `steps` terms, given the computed logarithms.
-
-    The logarithm of a term has an error of some units in its last place, and each addition of logarithms adds
-    some more. The error of a term t in a sum T is weighted by its share t / T, and |ln t| exp(ln t - ln T) is
-    at most |ln T| + 1. So the total error is at most (steps + 16) units of |ln T| + 1.
-    """
+    """Return upper bounds on the logarithms of sums of `steps` terms, given the computed logarithms."""
+    # A term's error, some units in the last place of its logarithm, counts by its share t / T, and |ln t| t /
+    # T is at most |ln T| + 1; each addition adds some units. So the error is at most (steps + 16) units of
+    # |ln T| + 1.
     raised: NDArray[np.float64] = logs + (steps + 16) * _UNIT * (np.abs(logs) + 1)
     return np.minimum(raised, 0.0)
 

@@ -165,21 +165,17 @@ class _Mark:
         self._settings = None if hasattr(step, "guarantee_") else _copied(_settings_of(step))
 
     def holds_of(self, step: Any) -> bool:
-        """Return True if the step was neither fitted again nor changed since it was marked.
-
-        A new fit of a private step sets a new guarantee object. A step without a guarantee must have its old
-        settings: with new ones it could learn from the data.
-        """
+        """Return True if the step was neither fitted again nor changed since it was marked."""
+        # A new fit of a private step sets a new guarantee object. A step without a guarantee must have its
+        # old settings: with new ones it could learn from the data.
         if self._settings is None:
             return vars(step).get("guarantee_") is self.together.guarantee
         return not hasattr(step, "guarantee_") and _alike(_settings_of(step), self._settings)
 
 
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
-    """Mark a fitted model: `guarantee` is the guarantee of all its steps together. Return the model.
-
-    The caller must have checked that the other steps learn nothing with their current settings.
-    """
+    """Mark and return a fitted model: `guarantee` is the guarantee of all its steps together."""
+    # The caller must have checked that the other steps learn nothing with their current settings.
     together = _FittedTogether(guarantee)
     for step in dict(_steps(model)).values() if _parts(model) else [model]:
         if step is not None and not isinstance(step, _Passed):
@@ -297,10 +293,7 @@ def _ask_instead(other: Any) -> str:
 
 
 def of_meta_estimators(other: Any) -> str:
-    """Return advice on where the cost of a meta-estimator of scikit-learn is documented.
-
-    Else an empty text.
-    """
+    """Return advice on where the cost of a meta-estimator of scikit-learn is documented, or an empty text."""
     if type(other).__module__.partition(".")[0] != "sklearn" or not any(map(other.__dict__.get, _LEARNERS)):
         return ""
     return (

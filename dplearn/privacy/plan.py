@@ -25,27 +25,19 @@ ALPHA = 0.05
 
 
 def noted(note: str) -> dict[str, str]:
-    """Return the metadata of a plan's field that is printed with a note.
-
-    `note`: a short explanation of the number, printed in parentheses after it.
-    """
+    """Return the metadata of a plan's field that is printed with a short note in parentheses after it."""
     return {_NOTE: note}
 
 
 def hidden(default: Any = None) -> Any:
-    """Return a field of a plan that only a fit uses; it is neither printed nor compared.
-
-    `default`: immutable; its value where none is given.
-    """
+    """Return a field of a plan that only a fit uses; it is neither printed nor compared."""
     return field(default=default, repr=False, compare=False, kw_only=True)
 
 
 def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[Any], bool]) -> int | None:
-    """Return a number of records for which a plan suffices, at most 1 % more than the least, or None.
-
-    A ValueError of `plan_for` means too few records; it is None in the plan of a running fit. If some number
-    of records `suffices`, so do all greater ones.
-    """
+    """Return a number of records for which a plan suffices, at most 1 % more than the least, or None."""
+    # A ValueError of `plan_for` means too few records; it is None in the plan of a running fit. If some
+    # number of records `suffices`, so do all greater ones.
     if plan_for is None:
         return None
 

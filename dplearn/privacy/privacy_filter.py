@@ -23,14 +23,13 @@ _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300
 
 @dataclass(frozen=True)
 class PrivacyFilter:
-    """A privacy filter: adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
+    """Adds the costs of adaptively chosen releases and refuses a sum beyond the budget.
 
     **Privacy.** All accepted releases together have the guarantee `budget`, also if an analyst chooses each
     release after seeing the earlier ones and stops at a refusal.
 
-    **Source.** For (epsilon, delta), Rogers, Roth, Ullman and Vadhan (2016), on privacy filters; for rho,
-    Feldman and Zrnic (2021), order by order. Both filters use plain sums: a sharper composition theorem is
-    not valid for adaptively chosen costs.
+    **Source.** Rogers, Roth, Ullman and Vadhan (2016) for (epsilon, delta), Feldman and Zrnic (2021) for rho:
+    plain sums. A sharper composition theorem is not valid for adaptively chosen costs.
     """
 
     budget: Guarantee  # its kind decides which numbers add: epsilon and delta, or rho

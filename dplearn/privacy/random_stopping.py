@@ -133,31 +133,21 @@ def gaussian_runs_delta(
 ) -> Fraction:
     """Return an upper bound on the delta of the best of a random number of Gaussian-DP runs.
 
-    `stopping`: the distribution of the number of runs; at most 1024 runs, and a concentration of at most 64.
-    `mu2`: positive; mu^2 of one run, for its score and its outcome together. `epsilon`: at most 64. `fits`:
-    the number of releases of Gaussian sums in a run, each with a probability of failure of 2**-79. Result: at
-    most 1.
+    `stopping`: at most 1024 runs, and a concentration of at most 64. `mu2`: positive, of one run, for score
+    and outcome together. `epsilon`: at most 64. `fits`: releases of Gaussian sums in a run, each of which
+    fails with probability 2**-79.
 
-    Notes
-    -----
-    **Privacy.** Let f(x) be the mean of x^k over the number k of runs, m = f'(1) its mean, and
+    **Privacy.** Let f(x) be the mean of x^k over the number k of runs, m = f'(1) and R the maximum over z of
+    f'(Phi(z)) / f'(Phi(z - mu)). The best run is (epsilon, m (eta + delta_mu(epsilon - ln R)))-private, eta
+    the failure of a run. Proof: y is published with Q(y) times the mean of f'(u) between s and s + r (see
+    `RandomStopping`). For neighbours, these ends are in the convex set u' >= Phi(Phi^-1(u) - mu), so f'(u) <=
+    R f'(u') and f'(u) <= m between, and Q(y) f'(u) - e^epsilon Q'(y) f'(u') <= f'(u) (Q(y) - (e^epsilon / R)
+    Q'(y)): the positive ones sum to at most m delta_mu(epsilon - ln R). With a = 1 - eta, no run fails with
+    probability f(a) >= 1 - m eta, and f'(a u) / f'(a u') <= f'(u) / f'(u'), as x f''(x) / f'(x) increases
+    with x.
 
-        R = max over z of f'(Phi(z)) / f'(Phi(z - mu)),
-
-    where Phi is the normal distribution function. The best run is (epsilon, m (eta + delta_mu(epsilon - ln
-    R)))-differentially private, where eta is the probability of failure of a run. Proof: as `RandomStopping`
-    shows, y is published with probability Q(y) times the mean of f'(u) over the same fractions of the
-    interval from s to s + r. For two neighbours (s, s') and (s + r, s' + r') are probabilities of one event
-    under both runs, which Gaussian-DP confines to the convex set u' >= Phi(Phi^-1(u) - mu); so are all points
-    (u, u') between. As f' increases, f'(u) <= R f'(u') and f'(u) <= m there. So Q(y) f'(u) - e^epsilon Q'(y)
-    f'(u') is at most f'(u) (Q(y) - (e^epsilon / R) Q'(y)), and the sum of the positive ones over y is at most
-    m delta_mu(epsilon - ln R). With failures, let a = 1 - eta: all runs are of the main kind with probability
-    f(a) >= 1 - m eta, and what they publish has the weights of x -> f(a x), for which the ratio of slopes is
-    f'(a u) / f'(a u') <= f'(u) / f'(u'): its logarithm increases with a, since x f''(x) / f'(x), a mean of k
-    - 1 with weights k p_k x^(k-1), increases with x.
-
-    **Source.** Bounds by the profile of a run are by Koskela and others (2024); this proof is ours, and
-    holds for discrete outcomes of equal rank, too.
+    **Source.** Bounds by the profile of a run are by Koskela and others (2024); this proof, for discrete
+    outcomes of equal rank too, is ours.
     """
     least = epsilon - log_bounds(Fraction(_growth(stopping, float(root_above(mu2)))))[1]
     if least < 0:
@@ -167,11 +157,9 @@ def gaussian_runs_delta(
 
 
 def gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int = 1) -> Fraction:
-    """Return the greatest mu^2 / 2 of a run found for which the best run has the guarantee `total`.
-
-    A run divides it among `fits` releases of Gaussian sums. It is at least the budget of runs of which only
-    epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
-    """
+    """Return the greatest mu^2 / 2 of a run found for which the best run has the guarantee `total`."""
+    # A run divides it among `fits` releases of Gaussian sums. It is at least the budget of runs of which only
+    # epsilon and delta are known; 0 if a delta below 2**-64 is left for a run.
     return _gaussian_run_budget(stopping, ApproxDP(epsilon_of(total), delta_of(total)), fits)
 
 
@@ -198,16 +186,12 @@ def _gaussian_run_budget(stopping: RandomStopping, total: ApproxDP, fits: int) -
 
 
 def _growth(stopping: RandomStopping, mu: float) -> float:
-    """Return an upper bound on R, the greatest ratio of slopes f'(Phi(z)) / f'(Phi(z - mu)).
-
-    Between z1 and z2 the ratio is at most f'(Phi(z2)) / f'(Phi(z1 - mu)). Intervals for which this exceeds
-    the ratio at some point by more than the precision are divided.
-
-    Rounding. The relative error of Phi(z) is below 2**-43 for -20 <= z < 0, where x f''(x) / f'(x) <= 1 +
-    concentration, since x <= 1/2; for z > 0 both are at most 2**-50 and 1024. Values below Phi(-20) do not
-    matter. The terms of f' are positive and have at most 2048 roundings. Nor does it matter that mu and z -
-    mu are rounded. The margin of 2**-30 covers all this.
-    """
+    """Return an upper bound on R, the greatest ratio of slopes f'(Phi(z)) / f'(Phi(z - mu))."""
+    # Between z1 and z2 the ratio is at most f'(Phi(z2)) / f'(Phi(z1 - mu)); intervals for which this exceeds
+    # the ratio at some point by more than the precision are divided. Rounding: the relative error of Phi(z)
+    # is below 2**-43 for -20 <= z < 0, where x f''(x) / f'(x) <= 1 + concentration; for z > 0 both are at
+    # most 2**-50 and 1024; f' has at most 2048 roundings of positive terms. Values below Phi(-20) and
+    # roundings of mu and z - mu do not matter. The margin of 2**-30 covers all this.
     numbers = np.arange(1, stopping.most + 1)
     whole = sum(stopping.weights)
     slopes = [float(Fraction(int(k) * w, whole)) for k, w in zip(numbers, stopping.weights, strict=True)]

@@ -27,11 +27,9 @@ _WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta
 
 
 def equal_epsilon(privacy: ApproxDP, count: int, kind: Callable[[Any], Event] = PureDP) -> Fraction:
-    """Return the greatest epsilon found for which `count` releases of that epsilon compose to `privacy`.
-
-    The epsilon of all releases is fixed in advance; a release, an event of `kind` at most as costly as a pure
-    one, may depend on earlier ones.
-    """
+    """Return the greatest epsilon found for which `count` releases of that epsilon compose to `privacy`."""
+    # The epsilon of all releases is fixed in advance; a release, an event of `kind` at most as costly as a
+    # pure one, may depend on earlier ones.
     target = ApproxDP(epsilon_of(privacy), privacy.delta)
     return _equal_epsilon(target, check_count("count", count, low=1), kind)
 
@@ -50,12 +48,10 @@ def _equal_epsilon(target: ApproxDP, count: int, kind: Callable[[Any], Event]) -
 
 
 def equal_shares(privacy: ApproxDP, count: int) -> tuple[ApproxDP, ...]:
-    """Return equal shares of a budget that a composition theorem allows, in decreasing order of epsilon.
-
-    `count` releases whose guarantees are the last share compose to `privacy`. A greater share suffices only
-    for releases of lower cost: zero-concentrated ones, Gaussian sums, ones of bounded range, or pure ones.
-    The caller composes the events, and takes the first share for which their cost is at most `privacy`.
-    """
+    """Return equal shares of a budget that a composition theorem allows, in decreasing order of epsilon."""
+    # `count` releases whose guarantees are the last share compose to `privacy`. A greater share suffices only
+    # for releases of lower cost. The caller composes the events, and takes the first share for which their
+    # cost is at most `privacy`.
     count = check_count("count", count, low=1)
     numbers = _equal_shares(ApproxDP(epsilon_of(privacy), privacy.delta), count)
     return tuple(replace(privacy, epsilon=epsilon, delta=delta) for epsilon, delta in numbers)
@@ -95,12 +91,10 @@ def _concentrated_budget(target: ApproxDP) -> Fraction:
 
 
 def gaussian_budget(privacy: ApproxDP) -> Fraction:
-    """Return the greatest mu^2 / 2 found for which sums with Gaussian noise have the guarantee `privacy`.
-
-    Releases of at most 2**32 integers together, with noise as of `sums_sigma2` and budgets that add up to
-    this one, imply `privacy`; also if they are chosen adaptively. It exceeds `concentrated_budget` by 13 to
-    18 % at delta 1e-6, and equals it where epsilon is above 64 or below 10**-100, or delta below 2**-70.
-    """
+    """Return the greatest mu^2 / 2 found for which sums with Gaussian noise have the guarantee `privacy`."""
+    # For at most 2**32 integers together, with noise as of `sums_sigma2` and budgets that add up to this one,
+    # also adaptive ones. It exceeds `concentrated_budget` by 13 to 18 % at delta 1e-6, and equals it where
+    # epsilon is above 64 or below 10**-100, or delta below 2**-70.
     return _gaussian_budget(ApproxDP(epsilon_of(privacy), delta_of(privacy)))
 
 

@@ -213,11 +213,9 @@ def _best(
 def _run(
     epsilon: Fraction, spoil: Fraction, nones: int, refusals: Fraction
 ) -> tuple[int, Fraction, Fraction]:
-    """Return the threshold and the ratios of a run that ends with its last abstention.
-
-    Floats choose how epsilon is split; whatever they choose, the ratios cost at most epsilon, since those
-    returned by `decay_ratio` are too large if anything, and the threshold is exact.
-    """
+    """Return the threshold and the ratios of a run that ends with its last abstention."""
+    # Floats choose how epsilon is split; whatever they choose, the ratios cost at most epsilon, since those
+    # returned by `decay_ratio` are too large if anything, and the threshold is exact.
     odds = min(_ODDS, key=lambda odds: _distance(epsilon, odds, spoil, nones, refusals))
     tests = epsilon * odds / (1 + odds)
     a, b = decay_ratio(epsilon - tests), decay_ratio(tests / (2 * nones))
@@ -264,10 +262,8 @@ def _epoch_guess(epsilon: Fraction, delta: Fraction, epochs: int) -> Fraction:
 
 
 def _epoch_epsilon(epsilon: Fraction, delta: Fraction, spoil: Fraction, epochs: int) -> Fraction:
-    """Return nearly the greatest epsilon such that `epochs` releases of (it, spoil) cost (epsilon, delta).
-
-    Some theorems take long for many epochs, so that few candidates are tried: the cost rises with them.
-    """
+    """Return nearly the greatest epsilon such that `epochs` releases of (it, spoil) cost (epsilon, delta)."""
+    # Some theorems take long for many epochs, so that few candidates are tried: the cost rises with them.
     low = epsilon / epochs
     high = min(epsilon, 2 * _epoch_guess(epsilon, delta - spoil * epochs, epochs))
 

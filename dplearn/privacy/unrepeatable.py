@@ -49,11 +49,9 @@ def without_mark(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_cache(name: str) -> None:
-    """Raise TypeError if `joblib.Memory` called a function of this package directly.
-
-    The arguments of a function such as `quantiles` belong to the caller, so a cache would recognise a
-    repeated call. A call of this package from within a cached function of the caller cannot be detected.
-    """
+    """Raise TypeError if `joblib.Memory` called a function of this package directly."""
+    # The arguments of a function such as `quantiles` belong to the caller, so a cache would recognise a
+    # repeated call. A call from within a cached function of the caller cannot be detected.
     frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
         frame = frame.f_back

@@ -303,10 +303,7 @@ class LittlestoneDimension:
 
 @dataclass(frozen=True)
 class Row:
-    """A concept of a table; it maps the position of a column to the label.
-
-    `labels`: the label of each column.
-    """
+    """A concept of a table, with the label of each column; it maps the position of a column to the label."""
 
     labels: tuple[int, ...]
 
@@ -385,11 +382,9 @@ def mistake_tree(concepts: Any) -> MistakeTree:
 
 
 def tree_of(spaces: VersionSpaces, depth: int) -> tuple[list[int], list[int]]:
-    """Return a mistake tree: its points in the order of a heap, and the concepts of its leaves.
-
-    `depth` is at most the lower bound of `spaces.bounds()`, which must have been computed. The children of
-    node i (from 1) are 2 i for label 0 and 2 i + 1 for label 1; leaves are in the order of their labels.
-    """
+    """Return a mistake tree: its points in the order of a heap, and the concepts of its leaves."""
+    # `depth` is at most the lower bound of `spaces.bounds()`, which must have been computed. The children of
+    # node i (from 1) are 2 i for label 0 and 2 i + 1 for label 1; leaves are in the order of their labels.
     level, points = [spaces.all], []
     for below in reversed(range(depth)):
         following = []
@@ -492,10 +487,7 @@ def least_sample_size(plan: Any) -> int | None:
 
 
 def concept_table(concepts: Any) -> NDArray[np.uint8]:
-    """Return the distinct rows of a 0/1 table, or of the labels of a class on all points of its domain.
-
-    Result: sorted by rows.
-    """
+    """Return the distinct rows, sorted, of a 0/1 table, or of the labels of a class on all points."""
     table = _listed(concepts) if isinstance(concepts, ConceptClass) else np.asarray(concepts)
     if table.ndim != 2 or not table.size or table.dtype.kind not in "iub":
         raise ValueError(

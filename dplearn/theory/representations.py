@@ -289,10 +289,8 @@ def _least_error(table: Bits, parts: Bits, member: Bits, chances: list[Fraction]
 def _protocol_error(
     table: Bits, parts: Bits, member: Bits, mixture: list[Fraction], zero: Bits, one: Bits
 ) -> Fraction:
-    """Return the greatest error of a rational mixture of partitions.
-
-    Bob errs at a label, for a set of concepts and x, with the share of the weight that the dual has there.
-    """
+    """Return the greatest error of a rational mixture of partitions."""
+    # Bob errs at a label, for a set of concepts and x, with the share of the weight that the dual has there.
     weight = [Fraction(0)] * len(member)
     for chance, part in zip(mixture, parts, strict=True):
         for at in np.flatnonzero(part).tolist() if chance else []:
@@ -375,10 +373,8 @@ def _best_law(cuts: NDArray[np.bool_]) -> tuple[NDArray[np.float64], float, NDAr
 
 
 def _quiet_milp(*given: Any, **options: Any) -> Any:
-    """Return the result of `milp`, and discard what its solver, HiGHS, prints whatever its options are.
-
-    HiGHS 1.12 prints a line, by C code and so into a buffer, where it repairs a solution: its issue 2783.
-    """
+    """Return the result of `milp`, and discard what its solver, HiGHS, prints whatever its options are."""
+    # HiGHS 1.12 prints a line, by C code and so into a buffer, where it repairs a solution: its issue 2783.
     flush = ctypes.CDLL(None).fflush
     flush(None)
     kept, nothing = os.dup(1), os.open(os.devnull, os.O_WRONLY)

@@ -415,16 +415,10 @@ def published_line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: An
 def nonadaptive_chance(n_bits: int, n_queries: int, tolerance: Any) -> float:
     """Return a lower bound on the probability of an error of at least 1/4 after one round of queries.
 
-    The oracle answers `n_queries` queries with values in [-1, 1] within `tolerance`, in the worst case; the
-    masked parity of d = `n_bits` bits is uniform. The bound is 1/2 - n_queries / (8 * tolerance**2 * 2**d).
-
-    Notes
-    -----
-    **Accuracy.** On records with mask 0, the labels of a parity and of its complement are opposite. A learner
-    that cannot distinguish them therefore errs on at least half of these records for one of the two. A query
-    distinguishes them only if its correlation with the parity exceeds the tolerance. By Parseval's identity
-    the squared correlations sum to at most 1/4, so that this holds for at most 1 / (4 * tolerance**2) of the
-    2**d parities.
+    **Accuracy.** 1/2 - n_queries / (8 * tolerance**2 * 2**d), for answers in [-1, 1] within `tolerance` and a
+    uniform masked parity of d bits: a learner that cannot distinguish a parity from its complement errs on
+    half of the records with mask 0, and by Parseval's identity a query does so for at most 1 / (4 *
+    tolerance**2) of them.
 
     **Source.** Kasiviswanathan et al. (2011), Theorem 5.16, for tolerance 2**(-d/3): it states 1/2 - t /
     2**(d/3 + 2) for t queries, and its proof gives 1/2 - t / 2**(d/3 + 3), as here.

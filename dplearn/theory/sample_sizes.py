@@ -432,10 +432,7 @@ def _too_few(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> i
 
 
 def _more(codes: int, size: int, room: Fraction, growth: Fraction, delta: Fraction) -> int:
-    """Return the number of further records that the recursion excludes.
-
-    `codes` is S(n) for excluded n, and `room` is 1 - beta - P(n).
-    """
+    """Return the number of further records that the recursion excludes; `room` is 1 - beta - P(n)."""
     if room <= delta:
         return 0
     found = 0

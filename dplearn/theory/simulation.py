@@ -405,13 +405,11 @@ def _driven(algorithm: Callable[[], Rounds], answer: Callable[[Sequence[Request]
 class Rejection:
     """Draws a random record's reports, given its earlier reports, by rejection sampling.
 
-    A candidate w is drawn with the probability q(w) that a reference record reports it. For a record z let
-    h(z) be the probability that z reports w and all earlier reports, divided by the same probability for the
-    reference record. Let E be exp of the sum of the epsilons of these requests, rounded up; h(z) is between
-    1/E and E. If w is accepted with a probability proportional to the mean of h over records, an accepted
-    candidate has the distribution of a random record's reports, given its earlier ones. `off` bounds both the
-    total variation distance of an accepted candidate's distribution from the exact one, and the probability
-    that none of the first `most` candidates is accepted; answers must be within `tolerance`.
+    A candidate w has the probability q(w) that a reference record reports it. Let h(z) be P[z reports w and
+    all earlier reports], divided by that of the reference: between 1/E and E, E = exp of the sum of the
+    epsilons, rounded up. Accepted with a probability proportional to the mean of h, w has the wanted
+    distribution. `off` bounds its total variation distance, and the probability that none of the first `most`
+    candidates is accepted; answers must be within `tolerance`.
     """
 
     def __init__(self, past: list[tuple[Request, int]], now: list[Request], off: Fraction, dice: Dice):

@@ -350,11 +350,9 @@ def _checked_steps(steps: Iterable[float], limit: float, unless: str) -> NDArray
 
 
 def _influences(constants: LossConstants, steps: NDArray[np.float64], diameter: float) -> NDArray[np.float64]:
-    """Return, for each step, a bound on the change of the final weights if only that step's example changes.
-
-    The later steps together map a distance x to at most min(cap, growth x); each single step maps it to at
-    most min(diameter, k x).
-    """
+    """Return a bound for each step on the change of the final weights if only its example changes."""
+    # The later steps together map a distance x to at most min(cap, growth x); each single step maps it to at
+    # most min(diameter, k x).
     each = np.minimum(2 * constants.lipschitz * steps, diameter)
     slow, fast = steps * constants.strong_convexity, steps * constants.smoothness
     factors = np.maximum(abs(1 - slow), abs(1 - fast))
@@ -375,10 +373,7 @@ def _sampled(influences: NDArray[np.float64], n: int) -> tuple[float, ...]:
 
 
 def _in_passes(influences: NDArray[np.float64], n: int, order: str) -> tuple[float, ...]:
-    """Return the bounds if each pass uses the example once, at a uniform position.
-
-    The last pass may be partial.
-    """
+    """Return the bounds if each pass, the last perhaps in part, uses the example at a uniform position."""
     passes = -(-influences.size // n)
     table = np.zeros((passes, n))
     table.flat[: influences.size] = influences

@@ -11,7 +11,7 @@ import pytest
 
 from dplearn import SubsampleAggregateClassifier
 from dplearn.audit.cases import CASES
-from dplearn.audit.cases.drawn_shards import AskedVotes, drawn_case
+from dplearn.audit.cases.drawn_shards import drawn_case
 from dplearn.audit.cases.ensembles import Extreme
 from dplearn.chance import PublicStream
 from dplearn.learners.votes import aggregators, recipe
@@ -23,7 +23,7 @@ from tests.laws.conftest import OnePair
 def of_two_teachers(n):
     return drawn_case(
         f"tables of {n} records and of {n - 1}",
-        AskedVotes,
+        SubsampleAggregateClassifier,
         "ababa",
         24,
         n,

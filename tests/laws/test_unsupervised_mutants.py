@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit.cases import CASES
-from dplearn.audit.cases.unsupervised import UNSUPERVISED_REPLAYS, _Coarse, grouped_case
+from dplearn.audit.cases.unsupervised import UNSUPERVISED_REPLAYS, coarse, grouped_case
 from dplearn.domains import Grid, Product
 from dplearn.preprocessing import k_means, pca, standard_scaler
 from dplearn.preprocessing.boxed_columns import Box, grid_rows
@@ -112,14 +112,14 @@ def test_half_of_the_sensitivity_of_counts_breaks_the_enumerated_claim(monkeypat
 def test_sums_of_the_whole_epsilon_break_the_enumerated_claim(monkeypatch):
     assert 0.99 < excess(GROUPED, SWAPPED) <= 1
     monkeypatch.setattr(grouped, "_shares", lambda epsilon, values: (epsilon / 2, epsilon))
-    again = grouped_case("again", 2, GROUPED.universe, _Coarse(["a", "b"], 2), with_values=True)
+    again = grouped_case("again", 2, GROUPED.universe, coarse(["a", "b"], 2))
     assert excess(again, SWAPPED) > 1.4
 
 
 @pytest.mark.nightly
 def test_values_that_are_not_clipped_break_the_enumerated_claim(monkeypatch):
     far = (("a", -9.0), ("a", 9.0))
-    case = grouped_case("far", 3, (*far, ("b", 1.0)), _Coarse(["a", "b"], 2), with_values=True)
+    case = grouped_case("far", 3, (*far, ("b", 1.0)), coarse(["a", "b"], 2))
     pair = tuple((each, ("b", 1.0), ("b", 1.0)) for each in far)
     assert excess(case, pair) <= 1
     monkeypatch.setattr(grouped, "_whole", lambda values, *_: np.rint(values).astype(np.int64))

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import LinearRegressor, PrivacyLedger
-from dplearn.audit.cases.scores import Echo
+from dplearn.audit.cases.search import Echo
 from dplearn.domains import DomainError, Grid
 from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
 from dplearn.model_selection.metrics import METRICS, measure_of

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import confusion_matrix
 
-from dplearn.audit.cases.scores import Echo
+from dplearn.audit.cases.search import Echo
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError
 from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities

@@ -32,11 +32,9 @@ def freeze_cases(names: Sequence[str], path: Path) -> None:
 
 
 def verified_by(cases: Mapping[str, AuditCase]) -> dict[str, Any]:
-    """Return the claims and sizes of cases, and from each class or function to the cases that verify it.
-
-    Cases that a class is only a part of come last. Of a case and the small one that stands for it, the case
-    alone is listed.
-    """
+    """Return the claims and sizes of cases, and from each class or function to the cases that verify it."""
+    # Cases that a class is only a part of come last. Of a case and the small one that stands for it, the case
+    # alone is listed.
     whole: dict[str, list[str]] = {}
     parts: dict[str, list[str]] = {}
     smaller = {f"small_{name}" for name in cases}

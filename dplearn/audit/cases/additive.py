@@ -20,12 +20,13 @@ a fit ignores the answer; histograms are enumerated elsewhere.
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, WholeFit
+from dplearn.audit.fits import Fit, Rows, WholeFit, refitted, with_draws
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Floats
@@ -78,14 +79,8 @@ def additive_case(
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
     """Return a case of a whole fit of fewer steps, with a coarser histogram of residuals."""
-
-    def make() -> Any:
-        learner = type(model)(**model.get_params(deep=False))
-        learner._bits, learner._steps, learner._bins = bits, steps, bins
-        if most_records is not None:
-            learner._most_records = most_records
-        return learner
-
+    few = {} if most_records is None else {"_most_records": most_records}
+    make = refitted(model, _bits=bits, _steps=steps, _bins=bins, **few)
     return AuditCase(
         name,
         WholeFit(make, _split, _shown),
@@ -284,6 +279,8 @@ OUTPUTS = tuple((cell, one, other) for cell in (0, 2) for one in range(2) for ot
 PAIRS = tuple((one, other, label) for one in range(2) for other in range(2) for label in range(2))
 _TARGETS = tuple((cell, target) for cell in (0, 2) for target in (-STEPS, 0, STEPS))
 _THREE = ((0,), (1,), (2,))
+_MASSES = ((0, 0, 0), (1, 0, 0), (2, 1, 0))
+_ALL = Required(3, 0.999)
 
 CASES: tuple[AuditCase, ...] = (
     additive_case(
@@ -294,120 +291,77 @@ CASES: tuple[AuditCase, ...] = (
         bits=COARSEST,
         required=Required(2, 0.57),
     ),
-    additive_query_case(
-        "additive_masses",
-        _masses,
-        [(0, 0, 0), (1, 0, 0), (2, 1, 0)],
-        _CLASSIFIER,
-        _REGRESSOR,
-        required=Required(3, 0.999),
-    ),
-    additive_query_case("additive_labels", _labels, SIGNS, _CLASSIFIER, n=2, required=Required(5, 0.999)),
-    additive_query_case(
-        "additive_rare_labels", _rare_labels, SIGNS, _CLASSIFIER, required=Required(5, 0.999)
-    ),
-    additive_query_case("additive_gradient", _gradient, SIGNS, _CLASSIFIER, required=Required(5, 0.999)),
-    additive_query_case("additive_joint", _joint_gradient, PAIRS, _CLASSIFIER, required=Required(3, 0.999)),
-    additive_query_case(
-        "additive_outputs",
-        outputs_gradient,
-        OUTPUTS,
-        _CLASSIFIER,
-        outputs=2,
-        required=Required(4, 0.57),
-    ),
-    additive_query_case(
-        "additive_three_labels", _labels_of_three, _THREE, _CLASSIFIER, required=Required(3, 0.499)
-    ),
-    additive_query_case("additive_residuals", _residuals, _TARGETS, _REGRESSOR, required=Required(3, 0.999)),
-    additive_query_case(
-        "additive_counts", counts_gradient, _TARGETS, _REGRESSOR, required=Required(3, 0.999)
-    ),
-    additive_query_case("additive_target", _target, _TARGETS[:3], _REGRESSOR, required=Required(3, 0.499)),
 )
 
-#: The same for added records, of tables of two records and of one, with the noise for the norm of one row.
+#: Each query, what is required of it, and of it for added records, of tables of two records and of one, with
+#: the noise for the norm of one row; None for no case.
+_QUERIES: tuple[tuple[str, Any, Any, tuple[str, ...], Required, Required | None], ...] = (
+    ("masses", _masses, _MASSES, (_CLASSIFIER, _REGRESSOR), _ALL, _ALL),
+    ("labels", _labels, SIGNS, (_CLASSIFIER,), Required(5, 0.999), _ALL),
+    ("rare_labels", _rare_labels, SIGNS, (_CLASSIFIER,), Required(5, 0.999), _ALL),
+    ("gradient", _gradient, SIGNS, (_CLASSIFIER,), Required(5, 0.999), _ALL),
+    ("joint", _joint_gradient, PAIRS, (_CLASSIFIER,), _ALL, _ALL),
+    ("outputs", outputs_gradient, OUTPUTS, (_CLASSIFIER,), Required(4, 0.57), None),
+    ("three_labels", _labels_of_three, _THREE, (_CLASSIFIER,), Required(3, 0.499), _ALL),
+    ("residuals", _residuals, _TARGETS, (_REGRESSOR,), _ALL, _ALL),
+    ("counts", counts_gradient, _TARGETS, (_REGRESSOR,), _ALL, _ALL),
+    ("target", _target, _TARGETS[:3], (_REGRESSOR,), Required(3, 0.499), _ALL),
+)
 CASES += tuple(
     additive_query_case(
-        f"added_additive_{name}", query, universe, *learners, n=2, neighbors=ADDED, required=required
+        f"{added}additive_{name}",
+        query,
+        universe,
+        *learners,
+        n=2 if added or name == "labels" else 1,
+        outputs=2 if name == "outputs" else 1,
+        neighbors=ADDED if added else NEIGHBORS[0],
+        required=required,
     )
-    for name, query, universe, learners, required in (
-        ("masses", _masses, [(0, 0, 0), (1, 0, 0), (2, 1, 0)], (_CLASSIFIER, _REGRESSOR), Required(3, 0.999)),
-        ("labels", _labels, SIGNS, (_CLASSIFIER,), Required(3, 0.999)),
-        ("rare_labels", _rare_labels, SIGNS, (_CLASSIFIER,), Required(3, 0.999)),
-        ("gradient", _gradient, SIGNS, (_CLASSIFIER,), Required(3, 0.999)),
-        ("joint", _joint_gradient, PAIRS, (_CLASSIFIER,), Required(3, 0.999)),
-        ("three_labels", _labels_of_three, _THREE, (_CLASSIFIER,), Required(3, 0.999)),
-        ("residuals", _residuals, _TARGETS, (_REGRESSOR,), Required(3, 0.999)),
-        ("counts", counts_gradient, _TARGETS, (_REGRESSOR,), Required(3, 0.999)),
-        ("target", _target, _TARGETS[:3], (_REGRESSOR,), Required(3, 0.999)),
-    )
+    for added in ("", "added_")
+    for name, query, universe, learners, *needed in _QUERIES
+    if (required := needed[bool(added)]) is not None
 )
 
 
 _MIXED = [Floats(missing=True), Categories(["a", "b", "c"])]
 _RECORDS = ((-2.0, "a", 0), (np.nan, "b", 1), (1e300, "c", 2), (3.0, "a", 1))
 _NUMBERS = ((-2.0, "a", -1.0), (np.nan, "b", 0.3), (1e300, "c", 1.0), (3.0, "a", 0.5))
-_SETTINGS: dict[str, dict[str, Any]] = {
-    "laplace": {"delta": 0},
-    "gaussian": {"delta": 1e-6},
-}
+_SETTINGS: dict[str, dict[str, Any]] = {"laplace": {"delta": 0}, "gaussian": {"delta": 1e-6}}
 
 
-class _FarNoise:
-    """Dice with Gaussian noise so large that answers are at their ends, most of them at the lower ones.
-
-    Those with drawn noise above two standard deviations are at the upper ones. With more of these, most fits
-    would have no joint features.
-
-    A replay repeats noise, not answers; but how many numbers a query has depends on earlier answers.
-    """
-
-    def __init__(self, dice: Any):
-        self._dice = dice
-
-    def __getattr__(self, primitive: str) -> Any:
-        return getattr(self._dice, primitive)
-
-    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        drawn = self._dice.discrete_gaussian(sigma2, size=size)
-        return np.where((drawn > 0) & (drawn * drawn > int(4 * sigma2)), _FAR, -_FAR)
+def _far_noise(dice: Dice, sigma2: Fraction, size: int | None = None) -> Any:
+    """Draw noise so large that answers are at their ends, most of them at the lower ones."""
+    drawn: Any = dice.discrete_gaussian(sigma2, size=size)
+    # With more at the upper ends, most fits would have no joint features.
+    return np.where((drawn > 0) & (drawn * drawn > int(4 * sigma2)), _FAR, -_FAR)
 
 
 def with_far_noise(fit: Fit) -> Fit:
-    """Return a computation whose answers with Gaussian noise are the same for all records."""
+    """Return a computation whose answers with Gaussian noise are the same for all records.
 
-    def run(rows: Rows, dice: Dice) -> Any:
-        far: Any = _FarNoise(dice)
-        return fit(rows, far)
-
-    return run
-
-
-class _OneNoise:
-    """Dice with noise in some draws; all other answers are at their ends, in turn high and low.
-
-    The draws are the one of index `first` and `more` after it; of these, noise is in the numbers at the
-    places `moved`, or in all.
+    A replay repeats noise, not answers; but how many numbers a query has depends on earlier answers.
     """
+    return with_draws(fit, discrete_gaussian=_far_noise)
 
-    def __init__(self, dice: Any, first: int, more: int = 0, moved: Sequence[int] | None = None):
-        self._dice, self._left, self._more, self._moved = dice, first, more, moved
 
-    def __getattr__(self, primitive: str) -> Any:
-        return getattr(self._dice, primitive)
+def _one_noise(first: int, more: int = 0, moved: Sequence[int] | None = None) -> Callable[..., Any]:
+    """Return draws with noise in the one of index `first` and `more` after it, in all places or `moved`.
 
-    def discrete_laplace(self, ratio: Fraction, low: Any, high: Any, size: int) -> Any:
-        self._left -= 1
+    All other answers are at their ends, in turn high and low.
+    """
+    indices = count()
+
+    def draw(dice: Any, ratio: Fraction, low: Any, high: Any, size: int) -> Any:
         far = np.where(np.arange(size) % 2 == 0, high, low)
-        if not -2 - self._more < self._left < 0:
+        if not first <= next(indices) <= first + more:
             return far
-        if self._moved is None:
-            return self._dice.discrete_laplace(ratio, low, high, size=size)
-        places = list(self._moved)
+        places = list(range(size) if moved is None else moved)
         ends = (np.broadcast_to(end, size)[places] for end in (low, high))
-        far[places] = self._dice.discrete_laplace(ratio, *ends, size=len(places))
+        far[places] = dice.discrete_laplace(ratio, *ends, size=len(places))
         return far
+
+    return draw
 
 
 def _one_query(name: str, query: int, share: Fraction, tightness: float) -> AuditCase:
@@ -437,8 +391,7 @@ def with_one_noise(whole: AuditCase, share: Fraction, tightness: float, **noise:
     """Return the case with noise in one query, which has a share of the budget."""
 
     def fit(rows: Rows, dice: Dice) -> Any:
-        one: Any = _OneNoise(dice, **noise)
-        return whole.fit(rows, one)
+        return with_draws(whole.fit, discrete_laplace=_one_noise(**noise))(rows, dice)
 
     return replace(
         whole.with_fit(fit),
@@ -542,13 +495,7 @@ CASES += (
     _added_fit("added_additive_fit_masses", 10 * _REST, 0.999, cells="ab", first=2),
     _added_fit("added_additive_fit_step", 56 * _REST, 0.999, first=4),
     _added_fit(
-        "added_additive_numbers_shapes",
-        32 * _REST,
-        0.999,
-        cells="ab",
-        numbers=True,
-        first=3,
-        moved=(0, 1),
+        "added_additive_numbers_shapes", 32 * _REST, 0.999, cells="ab", numbers=True, first=3, moved=(0, 1)
     ),
     _added_fit("added_additive_numbers_step", 49 * _REST, 0.999, numbers=True, first=5),
 )
@@ -591,13 +538,7 @@ ADDITIVE_REPLAYS = (
     )
     + (
         _replay("additive_linear", 3, steps=None, **_SETTINGS["gaussian"]),
-        _replay(
-            "additive_linear_balanced",
-            3,
-            steps=None,
-            class_weight="balanced",
-            **_SETTINGS["gaussian"],
-        ),
+        _replay("additive_linear_balanced", 3, steps=None, class_weight="balanced", **_SETTINGS["gaussian"]),
     )
 )
 #: Fits for added records.

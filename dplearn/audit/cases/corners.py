@@ -73,21 +73,9 @@ CASES = (
     corner_case("corners", _UP_TO, (3, 3), 2, required=Required(163, 0.95)),
     corner_case("corners_of_all_directions", "corners", (2, 2), 1, required=Required(8, 0.49)),
     corner_case(
-        "corners_permute_and_flip",
-        _ABOVE,
-        (2, 2),
-        3,
-        method="permute_and_flip",
-        required=Required(96, 0.99),
+        "corners_permute_and_flip", _ABOVE, (2, 2), 3, method="permute_and_flip", required=Required(96, 0.99)
     ),
-    corner_case(
-        "small_corners",
-        _ABOVE,
-        (2, 2),
-        2,
-        staged=False,
-        required=Required(33, 0.9),
-    ),
+    corner_case("small_corners", _ABOVE, (2, 2), 2, staged=False, required=Required(33, 0.9)),
     corner_case(
         "corners_of_public_rows",
         "corners",

@@ -31,7 +31,7 @@ from dplearn.learners.votes.transfer import TransferFit
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 
-__all__ = ["CASES", "AskedVotes", "DrawnFit", "drawn_case"]
+__all__ = ["CASES", "DrawnFit", "drawn_case"]
 
 _QUERIES = np.array([[1]])
 _DELTA, _LEFT_OUT = Fraction(1, 20), Fraction(1, 1 << 16)
@@ -56,17 +56,17 @@ class _AskedOnce(Ensemble):
 class _OncePerCut(VotesFit):
     """A fit that trains the teachers of each cut of a table once, and not on each path."""
 
-    seen: dict[str, Any]
-
     def _trained(self, train: Any, cut: dict[str, Any], plan: AggregationPlan, **how: Any) -> Any:
-        key = str([shard.tolist() for shard in cut["shards"]])
-        if key not in self.seen:
+        seen, key = vars(self).setdefault("seen", {}), str([shard.tolist() for shard in cut["shards"]])
+        if key not in seen:
             taught = super()._trained(train, cut, plan, **how)
-            self.seen[key] = _Taught(taught) if isinstance(taught, list) else taught
-        return self.seen[key]
+            seen[key] = _Taught(taught) if isinstance(taught, list) else taught
+        return seen[key]
 
 
 class _Online(_OncePerCut, OnlineFit):
+    """Teachers that are trained and asked once for each cut of a table."""
+
     _ensemble = _AskedOnce
 
 
@@ -81,48 +81,13 @@ class _Transferred(_OncePerCut, TransferFit):
     pass
 
 
-class _Small:
-    """A mixin of ensembles whose teachers are trained once for each cut of a table."""
-
-    _most_records = 2
-
-    def _recipe(self, reproducible: bool) -> VotesFit:
-        recipe: VotesFit = super()._recipe(reproducible).given(seen={})  # type: ignore[misc]
-        return recipe
-
-
-class AskedVotes(_Small, SubsampleAggregateClassifier):
-    """Votes of teachers that are trained and asked once for each cut of a table."""
-
-    _fit_class = _Online
-
-
-class _Scores(_Small, SoftLabelAggregateClassifier):
-    _fit_class = _Online
-
-
-class _Transfer(_Small, KnowledgeTransferClassifier):
-    _fit_class = _Transferred
-
-
-class _CountedVotes(AskedVotes):
-    _fit_class = _Counted
-
-
 @dataclass(frozen=True)
 class DrawnFit(TableFit):
-    """The fit of an ensemble for added records and its answer to a query, or the prediction of its student.
-
-    Attributes
-    ----------
-    make : callable
-        Factory of the unfitted ensemble.
-    once : bool
-        Whether all that makes no draw is done once a table, and teachers are trained and asked once a cut;
-        then the recipe is an `_OncePerCut`. False: `fit` and `predict` run on each path.
-    """
+    """The fit of an ensemble for added records, and its answer to a query or its student's prediction."""
 
     make: Callable[[], Any]
+    # With an `_OncePerCut`, all that makes no draw is done once a table, and teachers are trained and asked
+    # once a cut. False: `fit` and `predict` run on each path.
     once: bool = True
 
     def on(self, rows: Rows) -> Callable[[Dice], tuple[str, Any]]:
@@ -173,7 +138,7 @@ def drawn_case(
     required: Required = NOTHING_REQUIRED,
     *,
     delta: Any = _DELTA,
-    once: bool = True,
+    once: Any = _Online,  # the recipe, or None for the whole fit on each path
     tail_bits: int = 24,
     part_of: tuple[str, ...] = (),
     **parameters: Any,
@@ -188,28 +153,28 @@ def drawn_case(
         random_state=0,  # the public seed, which does not cut the shards: an audit brings its own dice
         **parameters,
     )
-    verifies = tuple(each.__name__ for each in kind.__mro__ if each.__module__.startswith("dplearn.learners"))
+    constants = {} if once is None else {"_fit_class": once, "_most_records": 2}
     return AuditCase(
         name,
-        DrawnFit(refitted(model), once),
+        DrawnFit(refitted(model, **constants), once is not None),
         list(enumerate(labels)),
         n,
         ApproxDP(epsilon, delta + _LEFT_OUT, neighbors=ADDED),
         ordered=False,
         rules=None,  # the number of draws of shards is that of the records, as the proof allows
         tail_bits=tail_bits,
-        verifies=verifies[:1],
+        verifies=(kind.__name__,),
         part_of=part_of,
         required=required,
     )
 
 
-_votes = partial(drawn_case, estimator=Extreme(), abstain_label="none")
+_votes = partial(drawn_case, kind=SubsampleAggregateClassifier, estimator=Extreme(), abstain_label="none")
 _pure = partial(_votes, aggregation="lnmax", delta=Fraction(0), labels="ab", epsilon=24)
-_stable = partial(_votes, aggregation="sparse_vector", max_abstentions=1)
+_stable = partial(_votes, epsilon=8, aggregation="sparse_vector", max_abstentions=1)
 _scores = partial(
     drawn_case,
-    kind=_Scores,
+    kind=SoftLabelAggregateClassifier,
     estimator=Spread((0.5, 1.0)),
     labels="ab",
     n=2,
@@ -218,16 +183,20 @@ _scores = partial(
 )
 
 CASES = (
-    _pure(
-        "added_vote", SubsampleAggregateClassifier, n=2, required=Required(2, 0.999), n_teachers=1, once=False
-    ),
-    _pure("added_votes", AskedVotes, n=3, required=Required(7, 0.97), n_teachers=2),
-    _pure("added_counted_votes", _CountedVotes, n=2, required=Required(5, 0.97)),
+    _pure("added_vote", n=2, required=Required(2, 0.999), n_teachers=1, once=None),
+    _pure("added_votes", n=3, required=Required(7, 0.97), n_teachers=2),
+    _pure("added_counted_votes", n=2, required=Required(5, 0.97), once=_Counted),
     _votes(
-        "added_gaussian_vote", AskedVotes, "ab", 12, 2, Required(2, 0.46), aggregation="gnmax", n_teachers=1
+        "added_gaussian_vote",
+        labels="ab",
+        epsilon=12,
+        n=2,
+        required=Required(2, 0.46),
+        aggregation="gnmax",
+        n_teachers=1,
     ),
-    _stable("added_stable_votes", AskedVotes, "aba", 8, 3, Required(11, 0.37), n_teachers=3),
-    _stable("small_added_stable_votes", AskedVotes, "ab", 8, 3, Required(6, 0.36), n_teachers=2),
+    _stable("added_stable_votes", labels="aba", n=3, required=Required(11, 0.37), n_teachers=3),
+    _stable("small_added_stable_votes", labels="ab", n=3, required=Required(6, 0.36), n_teachers=2),
     _scores("added_score", epsilon=8, required=Required(2, 0.86), n_teachers=1),
     _scores("added_scores", epsilon=8, required=Required(5, 0.67), n_teachers=2),
     _scores(
@@ -241,7 +210,7 @@ CASES = (
     ),
     drawn_case(
         "added_transfer",
-        _Transfer,
+        KnowledgeTransferClassifier,
         "ab",
         24,
         2,
@@ -251,5 +220,6 @@ CASES = (
         aggregation="lnmax",
         delta=Fraction(0),
         n_teachers=2,
+        once=_Transferred,
     ),
 )

@@ -32,14 +32,7 @@ from dplearn.learners import (
 from dplearn.learners.votes.aggregators import QueriesExhaustedError
 from dplearn.privacy import ApproxDP, OneTimeState
 
-__all__ = [
-    "CASES",
-    "LONG_CASES",
-    "Extreme",
-    "Spread",
-    "ensemble_case",
-    "transfer_case",
-]
+__all__ = ["CASES", "LONG_CASES", "Extreme", "Spread", "ensemble_case", "transfer_case"]
 
 _QUERIES = np.array([[1], [-1]])
 
@@ -80,11 +73,7 @@ class Spread(Extreme):
 
 @dataclass(frozen=True)
 class AnsweringFit(TableFit):
-    """The fit of an ensemble and its answers to queries.
-
-    The fit makes no draw (its dice raise an error at any draw), so it runs once a table; each path answers
-    the queries from a copy of the one-time state.
-    """
+    """The fit of an ensemble, once a table, and answers from a copy of its one-time state, on each path."""
 
     make: Callable[[], Any]
     table: Callable[[Rows], tuple[Any, Any]]
@@ -127,14 +116,7 @@ class AnsweringFit(TableFit):
 
 
 def ensemble_case(
-    name: str,
-    model: Any,
-    labels: str,
-    claim: ApproxDP,
-    *,
-    free: int,
-    method: str = "predict",
-    **options: Any,
+    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, method: str = "predict", **options: Any
 ) -> AuditCase:
     """Return a case of the fit of an ensemble of four teachers and its answers to queries."""
     universe = list(enumerate(labels))
@@ -149,14 +131,7 @@ def ensemble_case(
 
 
 def transfer_case(
-    name: str,
-    model: Any,
-    labels: str,
-    claim: ApproxDP,
-    *,
-    free: int,
-    staged: bool = True,
-    **options: Any,
+    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, staged: bool = True, **options: Any
 ) -> AuditCase:
     """Return a case of a transfer from four teachers: the student and its predictions."""
     by_label = model.protects == "labels"

@@ -25,24 +25,24 @@ __all__ = ["CASES", "label_case", "learner_case", "whole_fit"]
 
 def learner_case(
     name: str,
-    estimator: ExponentialMechanismClassifier,
-    *,
     values: int,
     labels: Sequence[str],
     n: int,
     required: Required,
+    *,
     staged: bool = True,
     public: Sequence[int] | None = None,
     rules: Mapping[str, Rule] = RULES,
+    **parameters: Any,
 ) -> AuditCase:
     """Return a case of the fit of a classifier on one column of small integers."""
     more = {} if public is None else {"X_public": PublicData(np.array(public)[:, None])}
+    estimator = _stumps(values, labels, **parameters)
     whole = whole_fit(refitted(estimator), more)
-    universe = list(product(range(values), labels))
     return AuditCase(
         name,
         StagedFit(whole) if staged else whole,
-        universe,
+        list(product(range(values), labels)),
         n,
         ApproxDP(estimator.epsilon),
         rules=rules,
@@ -56,8 +56,8 @@ def label_case(
     estimator: ExponentialMechanismClassifier,
     X: Sequence[Sequence[int]],
     labels: Sequence[str],
-    *,
     required: Required,
+    *,
     staged: bool = True,
 ) -> AuditCase:
     """Return a case of the fit of a classifier that protects labels: records are labels of fixed rows."""
@@ -92,124 +92,56 @@ def _shown(fitted: Any) -> tuple[str, Any]:
     return repr(fitted.concept_) + ("" if shares is None else str(shares.round(9).tolist())), fitted
 
 
-def _stumps(values: int, labels: Sequence[str], **parameters: Any) -> ExponentialMechanismClassifier:
+def _stumps(
+    values: int, labels: Sequence[str], epsilon: float = 1.0, **parameters: Any
+) -> ExponentialMechanismClassifier:
+    domain = IntegerRange(0, values - 1)
     return ExponentialMechanismClassifier(
-        "stumps", domain=IntegerRange(0, values - 1), classes=list(labels), **parameters
+        "stumps", domain=domain, classes=list(labels), epsilon=epsilon, **parameters
     )
 
 
 _YES_NO = ("no", "yes")
 _THREE = ("a", "b", "c")
+_FLIP = "permute_and_flip"
+_PUBLIC = _stumps(9, _YES_NO, protects="labels")
+_OF_BITS = ExponentialMechanismClassifier(
+    Conjunctions(2, 2, binarize=None), classes=list(_YES_NO), epsilon=1.0, protects="labels"
+)
+_COUNTS = {**RULES, "discrete_laplace": moved_by(2)}
 
 CASES = (
-    learner_case(
-        "exponential_classifier",
-        _stumps(4, _YES_NO, epsilon=1.0),
-        values=4,
-        labels=_YES_NO,
-        n=4,
-        required=Required(225, 0.8),
-    ),
-    learner_case(
-        "small_exponential_classifier",
-        _stumps(4, _YES_NO, epsilon=1.0),
-        values=4,
-        labels=_YES_NO,
-        n=3,
-        required=Required(96, 0.7),
-    ),
-    learner_case(
-        "permute_and_flip_classifier",
-        _stumps(3, _YES_NO, epsilon=1.0, method="permute_and_flip"),
-        values=3,
-        labels=_YES_NO,
-        n=4,
-        required=Required(85, 0.85),
-    ),
-    learner_case(
-        "small_permute_and_flip_classifier",
-        _stumps(3, _YES_NO, epsilon=1.0, method="permute_and_flip"),
-        values=3,
-        labels=_YES_NO,
-        n=3,
-        required=Required(44, 0.75),
-    ),
-    learner_case(
-        "small_classifier",
-        _stumps(2, _YES_NO, epsilon=1.0),
-        values=2,
-        labels=_YES_NO,
-        n=3,
-        staged=False,
-        required=Required(16, 0.7),
-    ),
-    learner_case(
-        "three_label_classifier",
-        _stumps(2, _THREE, epsilon=2.0),
-        values=2,
-        labels=_THREE,
-        n=3,
-        required=Required(55, 0.8),
-    ),
-    label_case(
-        "label_classifier",
-        _stumps(9, _YES_NO, epsilon=1.0, protects="labels"),
-        [[0], [2], [2], [5], [8]],
-        _YES_NO,
-        required=Required(24, 0.7),
-    ),
-    label_case(
-        "small_label_classifier",
-        _stumps(9, _YES_NO, epsilon=1.0, protects="labels"),
-        [[0], [2], [2]],
-        _YES_NO,
-        staged=False,
-        required=Required(6, 0.6),
-    ),
+    learner_case("exponential_classifier", 4, _YES_NO, 4, Required(225, 0.8)),
+    learner_case("small_exponential_classifier", 4, _YES_NO, 3, Required(96, 0.7)),
+    learner_case("permute_and_flip_classifier", 3, _YES_NO, 4, Required(85, 0.85), method=_FLIP),
+    learner_case("small_permute_and_flip_classifier", 3, _YES_NO, 3, Required(44, 0.75), method=_FLIP),
+    learner_case("small_classifier", 2, _YES_NO, 3, Required(16, 0.7), staged=False),
+    learner_case("three_label_classifier", 2, _THREE, 3, Required(55, 0.8), epsilon=2.0),
+    label_case("label_classifier", _PUBLIC, [[0], [2], [2], [5], [8]], _YES_NO, Required(24, 0.7)),
+    label_case("small_label_classifier", _PUBLIC, [[0], [2], [2]], _YES_NO, Required(6, 0.6), staged=False),
     label_case(
         "three_labels_of_public_rows",
-        _stumps(9, _THREE, epsilon=2.0, protects="labels", method="permute_and_flip"),
+        _stumps(9, _THREE, epsilon=2.0, protects="labels", method=_FLIP),
         [[1], [1], [7]],
         _THREE,
-        required=Required(18, 0.85),
+        Required(18, 0.85),
     ),
     label_case(
-        "labels_of_public_bits",
-        ExponentialMechanismClassifier(
-            Conjunctions(2, 2, binarize=None), classes=list(_YES_NO), epsilon=1.0, protects="labels"
-        ),
-        [[0, 0], [1, 1], [1, 1], [1, 0]],
-        _YES_NO,
-        required=Required(12, 0.7),
+        "labels_of_public_bits", _OF_BITS, [[0, 0], [1, 1], [1, 1], [1, 0]], _YES_NO, Required(12, 0.7)
     ),
     learner_case(
         "classifier_with_probability",
-        _stumps(2, _YES_NO, epsilon=5.0, probability=True),
-        values=2,
-        labels=_YES_NO,
-        n=1,
+        2,
+        _YES_NO,
+        1,
+        Required(4, 0.54),
+        epsilon=5.0,
+        probability=True,
         staged=False,
-        required=Required(4, 0.54),
-        # Two counts move, which a replay sees if both rules predict alike.
-        rules={**RULES, "discrete_laplace": moved_by(2)},
+        rules=_COUNTS,  # two counts move, which a replay sees if both rules predict alike
     ),
+    learner_case("public_cuts_classifier", 4, _YES_NO, 3, Required(44, 0.7), public=(0, 2)),
     learner_case(
-        "public_cuts_classifier",
-        _stumps(4, _YES_NO, epsilon=1.0),
-        values=4,
-        labels=_YES_NO,
-        n=3,
-        public=(0, 2),
-        required=Required(44, 0.7),
-    ),
-    learner_case(
-        "small_public_cuts_classifier",
-        _stumps(4, _YES_NO, epsilon=1.0),
-        values=4,
-        labels=_YES_NO,
-        n=2,
-        public=(0, 2),
-        staged=False,
-        required=Required(19, 0.6),
+        "small_public_cuts_classifier", 4, _YES_NO, 2, Required(19, 0.6), public=(0, 2), staged=False
     ),
 )

@@ -18,6 +18,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.ensembles import Extreme
 from dplearn.audit.cases.naive_bayes import _shown as tables_shown
 from dplearn.audit.cases.queries import MEAN
+from dplearn.audit.cases.unsupervised import coarse
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
@@ -125,15 +126,8 @@ def _released(make: Callable[[], Release[Any]], text: Callable[[Any], str]) -> R
     return ReleaseFit(make, values, lambda found: (text(found), found), groups_of)
 
 
-def _two_rows(categories: Any, epsilon: Any, delta: Any) -> _Grouped:
-    """Return a release of two rows of each group, with values on a grid of one step, if any."""
-    values = categories is not None
-    release = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, 0, "replace_one", 2)
-    release.bits = 0
-    return release
-
-
-_LEARNED = partial(_two_rows, None, 6, Fraction(1, 4))
+_two_rows = partial(coarse, group_rows=2, random_state=0)
+_LEARNED = partial(_two_rows, None, 6, Fraction(1, 4), values=False)
 _A, _B = ("a", -1.0), ("b", 1.0)
 _PAIRS = [(_A,), (_B, _A), (_A, _A), (_B, _B, ("c", 1.0))]
 _SHORT_VALUES = [(0,), (2,), (0, 2), (2, 2, 0)]

@@ -40,10 +40,7 @@ def incremental_naive_bayes(
     )
 
 
-def _scaler() -> PrivateStandardScaler:
-    learner = PrivateStandardScaler(epsilon=1.0, delta=0, domain=Grid(-1, 1, size=3), with_std=False)
-    learner._finest = learner._coarsest = 0  # a grid of one step
-    return learner
+_SCALER = PrivateStandardScaler(epsilon=1.0, delta=0, domain=Grid(-1, 1, size=3), with_std=False)
 
 
 def _places(rows: Rows) -> tuple[Any, Any]:
@@ -60,7 +57,7 @@ CASES = (
     incremental_naive_bayes("local_naive_bayes_of_two_calls", (1, 1), trust_model="local"),
     AuditCase(
         "scaler_of_two_calls",
-        IncrementalFit(WholeFit(_scaler, _places, _means), (1, 1)),
+        IncrementalFit(WholeFit(refitted(_SCALER, _finest=0, _coarsest=0), _places, _means), (1, 1)),
         ((-1.0,), (0.0,), (1.0,)),
         2,
         ApproxDP(1),

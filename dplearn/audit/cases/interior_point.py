@@ -64,13 +64,7 @@ def tiny_sizes(
 
 
 def recursive_case(
-    name: str,
-    sizes: RecursiveSizes,
-    universe: Sequence[int],
-    n: int,
-    size: int,
-    *,
-    required: Required,
+    name: str, sizes: RecursiveSizes, universe: Sequence[int], n: int, size: int, *, required: Required
 ) -> AuditCase:
     """Return a case of the whole recursion."""
 

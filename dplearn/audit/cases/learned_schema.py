@@ -13,7 +13,7 @@ import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.search import OneNumber
-from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
@@ -94,21 +94,13 @@ def schema_case(
     )
 
 
-class _SmallStumps(ExponentialMechanismClassifier):
-    """A learner whose ranges are found among few numbers."""
-
-    _schema_numbers = SMALL
-
-
 def _fit_case(
     name: str, values: Sequence[tuple[Any, str]], n: int, *, staged: bool, required: Required
 ) -> AuditCase:
     """Return a case of a fit that learns the range of one column first."""
-
-    def make() -> ExponentialMechanismClassifier:
-        return _SmallStumps(
-            "thresholds", epsilon=44, domain=Learn(["integers"], share="1/2"), classes=["no", "yes"]
-        )
+    model = ExponentialMechanismClassifier(
+        "thresholds", epsilon=44, domain=Learn(["integers"], share="1/2"), classes=["no", "yes"]
+    )
 
     def table(rows: Rows) -> tuple[Any, Any]:
         X = object_array([value for value, _ in rows]).reshape(-1, 1)
@@ -117,7 +109,7 @@ def _fit_case(
     def shown(fitted: Any) -> tuple[str, Any]:
         return f"{fitted.schema_.domains!r} {fitted.concept_}", (fitted.schema_.domains, str(fitted.concept_))
 
-    whole = WholeFit(make, table, shown)
+    whole = WholeFit(refitted(model, _schema_numbers=SMALL), table, shown)
     return AuditCase(
         name,
         StagedFit(whole) if staged else whole,

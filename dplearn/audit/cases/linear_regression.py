@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit
+from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.learners.linear import LinearRegressor
 from dplearn.privacy import ApproxDP
@@ -35,36 +35,10 @@ def linear_case(
     required: Required = NOTHING_REQUIRED,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of a fit for targets within -1..1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    n : int
-        Number of records.
-    universe : sequence of tuples of numbers
-        Records, the target last.
-    bits : int, default=0
-        Of the grid that rows are on.
-    moves : int, default=6
-        By how much the totals of the query may move.
-    staged : bool, default=True
-        Whether what makes no draw runs once a table. False: the whole fit runs on each path.
-    required : Required
-        Required evidence of the case.
-    **parameters
-        Parameters of the regressor.
-    """
+    """Return a case of a fit for targets within -1..1, of rows on a grid, whose totals may move."""
     chosen: dict[str, Any] = {"target_range": (-1, 1), "delta": 0, "random_state": 0} | parameters
     model = LinearRegressor(**chosen)
-
-    def make() -> LinearRegressor:
-        learner = LinearRegressor(**model.get_params(deep=False))
-        learner._finest = bits
-        return learner
-
-    whole = WholeFit(make, _split, _shown)
+    whole = WholeFit(refitted(model, _finest=bits), _split, _shown)
     fit: Fit = StagedFit(whole) if staged else whole
     return AuditCase(
         name,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Rows, WholeFit
+from dplearn.audit.fits import Rows, WholeFit, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import Public
@@ -72,39 +72,12 @@ def logistic_fit_case(
     required: Required = NOTHING_REQUIRED,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of a whole fit.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    n : int
-        Number of records.
-    universe : sequence of tuples of numbers
-        Records, the label last.
-    bits : int, default=0
-        Of the grid that rows are on.
-    moves : int, default=2
-        By how much a query's totals may move.
-    most_columns : int
-        The most columns of a table that is not wide.
-    required : Required
-        Required evidence of the case.
-    **parameters
-        Parameters of the classifier.
-    """
+    """Return a case of a whole fit of rows on a grid, all of it on each path: no other one is enumerated."""
     classes = sorted({row[-1] for row in universe})
     chosen: dict[str, Any] = {"classes": classes, "delta": 0, "random_state": 0} | parameters
     model = StatisticalQueryLogisticRegression(**chosen)
-
-    def make() -> StatisticalQueryLogisticRegression:
-        learner = StatisticalQueryLogisticRegression(**model.get_params(deep=False))
-        learner._finest = bits
-        learner._levels = bits  # on the coarsest grid, all scores share a bin
-        learner._most_columns = most_columns
-        return learner
-
-    # The only case of the class that is enumerated: the whole fit on each path.
+    # On the coarsest grid, all scores share a bin.
+    make = refitted(model, _finest=bits, _levels=bits, _most_columns=most_columns)
     return AuditCase(
         name,
         WholeFit(make, _split, _shown),
@@ -127,42 +100,19 @@ def _shown(fitted: StatisticalQueryLogisticRegression) -> tuple[str, Any]:
 def logistic_plan_case(
     name: str, plan: LogisticPlan, universe: Any, n: int = 1, *, required: Required = NOTHING_REQUIRED
 ) -> AuditCase:
-    """Return a case of all queries but the last, of the algorithm alone, with Laplace noise for epsilon 1.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    plan : LogisticPlan
-        Of a fit.
-    universe : sequence of tuples of numbers
-        Records, the label last.
-    n : int, default=1
-        Number of records.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of all queries but the last, of the algorithm alone, with Laplace noise for epsilon 1."""
     claim = ApproxDP(1)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         X, y = _split(rows)
         oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=claim, dice=dice)
         steps = take_steps(oracle, plan)
-        return str(
-            [np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]
-        ), oracle.rounds
+        found = [np.round(part, 6).tolist() for part in (steps.mapped.metric, steps.weights)]
+        return str(found), oracle.rounds
 
     rules = {**RULES, "discrete_laplace": moved_by(2 * plan.reach**2)}
     return AuditCase(
-        name,
-        fit,
-        universe,
-        n,
-        claim,
-        ordered=False,
-        rules=rules,
-        part_of=_LEARNER,
-        required=required,
+        name, fit, universe, n, claim, ordered=False, rules=rules, part_of=_LEARNER, required=required
     )
 
 

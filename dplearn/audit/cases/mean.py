@@ -17,6 +17,9 @@ class _Coarse(_Mean):
     reach = 2
 
 
+_MOVED: dict[str, Any] = {**RULES, "discrete_laplace": moved_by(2)}  # by as many steps as a number has
+
+
 def _shown(found: Any) -> tuple[str, Any]:
     return repr(found.value), found
 
@@ -33,7 +36,7 @@ CASES = (
         3,
         ApproxDP(1),
         ordered=False,
-        rules={**RULES, "discrete_laplace": moved_by(2)},  # by as many steps as a number has
+        rules=_MOVED,
         verifies=("Mean",),
         required=Required(7, 0.999),
     ),
@@ -43,7 +46,7 @@ CASES = (
         [(-1.0,), (3.0,), (-1.0, 3.0), (3.0, 3.0, -1.0)],
         2,
         ApproxDP(1, protects="groups"),
-        rules={**RULES, "discrete_laplace": moved_by(2)},
+        rules=_MOVED,
         part_of=("Mean",),
         required=Required(3, 0.999),  # one for each sum of two groups
     ),

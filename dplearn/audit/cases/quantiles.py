@@ -10,6 +10,8 @@ ten.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -85,19 +87,7 @@ def _selected_within(sensitivity: int) -> Mapping[str, Rule]:
 def level_case(
     name: str, fraction: Fraction, *, width: int, n: int, epsilon: int, required: Required = NOTHING_REQUIRED
 ) -> AuditCase:
-    """Return a case of one level of halving: a code from each of two cells, between which records may move.
-
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    fraction : Fraction
-        Of the data of either cell that is wanted below the code.
-    width, n, epsilon : int
-        How many codes a cell has, how many records there are in both, and what the level spends.
-    required : Required
-        Required evidence of the case.
-    """
+    """Return a case of one level of halving: a code from each of two cells, between which records move."""
     claim = ApproxDP(epsilon)
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -145,24 +135,37 @@ def windows_case(name: str, terms: WindowTerms, *, required: Required = NOTHING_
     )
 
 
-def _clipper_case(name: str, n: int, *, required: Required, staged: bool = True) -> AuditCase:
-    """Return a case of the fit of a transformer, on n records of two columns of two values."""
-    clipper = PrivateMinMaxClipper(quantile_range=(0, 50), epsilon=8, domain=[IntegerRange(0, 1)] * 2)
+def _clipper_case(
+    name: str,
+    universe: Sequence[Any],
+    n: int,
+    required: Required,
+    *,
+    claim: ApproxDP,
+    staged: bool = True,
+    options: dict[str, Any] | None = None,
+    **parameters: Any,
+) -> AuditCase:
+    """Return a case of the fit of a transformer, on n records of columns of numbers."""
+    clipper = PrivateMinMaxClipper(epsilon=float(claim.epsilon), **parameters)
+
+    def table(rows: Rows) -> tuple[Any, Any]:
+        return np.array(rows).reshape(len(rows), -1), None
 
     def shown(fitted: PrivateMinMaxClipper) -> tuple[str, Any]:
         return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
 
-    whole = WholeFit(refitted(clipper), lambda rows: (np.array(rows), None), shown)
+    whole = WholeFit(refitted(clipper), table, shown)
     return AuditCase(
         name,
         StagedFit(whole) if staged else whole,
-        [(0, 0), (0, 1), (1, 0), (1, 1)],
+        universe,
         n,
-        ApproxDP(8),
+        claim,
         ordered=False,
-        rules=None,
         verifies=("PrivateMinMaxClipper",),
         required=required,
+        **{"rules": None} | (options or {}),
     )
 
 
@@ -190,32 +193,18 @@ def reaching_case(name: str, *, required: Required = NOTHING_REQUIRED) -> AuditC
     )
 
 
-def _searching_clipper_case(name: str, *, required: Required) -> AuditCase:
-    """Return a case of the fit of a transformer that searches for both ends of one column of five values."""
-    clipper = PrivateMinMaxClipper(
-        quantile_range=(0, 100),
-        epsilon=24,
-        method="above_threshold",
-        domain=Floats(significand_bits=0, smallest=1, largest=2),
-    )
-
-    def shown(fitted: PrivateMinMaxClipper) -> tuple[str, Any]:
-        return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
-
-    return AuditCase(
-        name,
-        StagedFit(WholeFit(refitted(clipper), lambda rows: (np.array(rows)[:, None], None), shown)),
-        [-2.0, 1.0],
-        1,
-        ApproxDP(24, _LEFT_OUT),
-        ordered=False,
-        tail_bits=32,
-        rules=_COUNTS,
-        verifies=("PrivateMinMaxClipper",),
-        required=required,
-    )
-
-
+#: A transformer that searches for both ends of one column of five values.
+_SEARCHING: dict[str, Any] = {
+    "quantile_range": (0, 100),
+    "method": "above_threshold",
+    "domain": Floats(significand_bits=0, smallest=1, largest=2),
+    "claim": ApproxDP(24, _LEFT_OUT),
+    "options": {"tail_bits": 32, "rules": _COUNTS},
+}
+_CELLS = list(product(range(2), repeat=2))
+_clipper_of_cells = partial(
+    _clipper_case, claim=ApproxDP(8), quantile_range=(0, 50), domain=[IntegerRange(0, 1)] * 2
+)
 _QUARTERS = [Fraction(i, 4) for i in (1, 2, 3)]
 
 CASES = (
@@ -233,8 +222,8 @@ CASES = (
         WindowTerms((6,), 12, Fraction(12), Fraction(8), 1, least=2, ramp=4, decay=Fraction(2, 5), zone=2),
         required=Required(9, 0.15),
     ),
-    _clipper_case("min_max_clipper", 2, required=Required(9, 0.2)),
-    _clipper_case("small_min_max_clipper", 1, staged=False, required=Required(4, 0.16)),
+    _clipper_of_cells("min_max_clipper", _CELLS, 2, Required(9, 0.2)),
+    _clipper_of_cells("small_min_max_clipper", _CELLS, 1, Required(4, 0.16), staged=False),
     reaching_case("first_reaching", required=Required(10, 0.999999)),
-    _searching_clipper_case("searching_min_max_clipper", required=Required(2, 0.66)),
+    _clipper_case("searching_min_max_clipper", [-2.0, 1.0], 1, Required(2, 0.66), **_SEARCHING),
 )

@@ -54,26 +54,9 @@ def oracle_case(
     moves: int,
     **options: Any,
 ) -> AuditCase:
-    """Return a case of an oracle that is asked some rounds of queries; a later one depends on what came out.
+    """Return a case of an oracle that is asked some rounds of queries, and whose totals may move.
 
-    Parameters
-    ----------
-    name : str
-        Name of the case.
-    factory : callable
-        From records, privacy and dice to an oracle.
-    rounds : sequence of (queries, share)
-        What is asked, in turn; of a later round only the first query, where the first answer was below 0.
-    universe : sequence of int
-        Records.
-    n : int
-        How many.
-    claim : ApproxDP
-        What the oracle may spend.
-    moves : int
-        By how much totals may move.
-    **options
-        Further fields of the case.
+    Of a later round only the first query is asked where the first answer was below 0.
     """
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:

@@ -17,7 +17,7 @@ from sklearn.model_selection import PredefinedSplit
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases.groups import groups_of
-from dplearn.audit.cases.search import OneChance, OneNumber, score_recipe, search_case
+from dplearn.audit.cases.search import Echo, OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import Public
@@ -39,37 +39,22 @@ _PAIRS = ((0, 0), (0, 1), (1, 0), (1, 1))
 _SCORE = ("PrivateScore",)
 
 
-class Echo:
-    """Predict, for each row, what its only column says: a label, a number, or the probability of 1."""
-
-    classes_ = np.array(_LABELS)
-
-    def predict(self, X: Any) -> Any:
-        """Return the column."""
-        return np.asarray(X)[:, 0]
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return the column as the probability of 1."""
-        likely = np.asarray(X, dtype=float)[:, 0]
-        return np.column_stack([1 - likely, likely])
-
-
 def table_case(
     name: str,
     statistic: Statistic,
-    claim: ApproxDP,
     universe: Sequence[Any],
-    *,
     required: Required,
+    *,
     n: int = 1,
-    gaussian: bool = False,
+    delta: Any = 0,  # above it, noise is Gaussian
 ) -> AuditCase:
     """Return a case in which the table of a metric is counted and released, as by `private_score`."""
 
     def table(rows: Rows) -> tuple[Any, Any]:
         return np.array([[said] for said, _ in rows]), np.array([label for _, label in rows])
 
-    make = partial(score_recipe, Echo(), statistic, claim, gaussian=gaussian)
+    claim = ApproxDP(2, delta)
+    make = partial(score_recipe, Echo(), statistic, claim, gaussian=bool(delta))
     fit = ReleaseFit(make, table, _shown_counts)
     return AuditCase(
         name, fit, universe, n, claim, ordered=False, rules=None, part_of=_SCORE, required=required
@@ -160,59 +145,23 @@ def _selected_by_r2(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str(found), found
 
 
+_EXACT = 0.999999
+_likely = partial(BinnedScores, _LABELS, edges=(), method="predict_proba")
+_sums = partial(TargetSums, 0.0, 1.0, steps=4)
+_LIKELY = ((0.2, 0), (0.8, 1))
+_LIKELY_PAIRS = ((0.2, 0), (0.2, 1), (0.8, 0), (0.8, 1))
+_LOSSES = ((0.0, 1), (0.2, 1), (1.0, 1))
+_ERRORS = ((0.0, 0.0), (0.4, 1.0), (0.0, 7.0))
+
 CASES = (
-    table_case(
-        "score_confusion_matrix",
-        ConfusionCounts(_LABELS),
-        ApproxDP(2),
-        _PAIRS,
-        required=Required(4, 0.999999),
-    ),
-    table_case(
-        "score_with_gaussian_noise",
-        BinnedScores(_LABELS, (1,), (), "predict_proba"),
-        ApproxDP(2, Fraction(1, 20)),
-        ((0.2, 0), (0.8, 1)),
-        gaussian=True,
-        required=Required(2, 0.29),
-    ),
-    table_case(
-        "score_binned",
-        BinnedScores(_LABELS, (1,), (0.5,), "predict_proba"),
-        ApproxDP(2),
-        ((0.2, 0), (0.2, 1), (0.8, 0), (0.8, 1)),
-        required=Required(4, 0.999999),
-    ),
-    table_case(
-        "score_binned_for_each_label",
-        BinnedScores(_LABELS, _LABELS, (), "predict_proba"),  # one bin, so that there are few cells
-        ApproxDP(2),
-        ((0.2, 0), (0.8, 1)),
-        required=Required(2, 0.999999),
-    ),
-    table_case(
-        "score_log_loss",
-        LossSum(_LABELS, 0.01, steps=4),
-        ApproxDP(2),
-        ((0.0, 1), (0.2, 1), (1.0, 1)),
-        n=2,
-        required=Required(6, 0.999999),
-    ),
-    table_case(
-        "score_absolute_error",
-        TargetSums(0.0, 1.0, "absolute", steps=4),
-        ApproxDP(2),
-        ((0.0, 0.0), (0.4, 1.0), (0.0, 7.0)),
-        n=2,
-        required=Required(5, 0.999999),
-    ),
-    table_case(
-        "score_r2",
-        TargetSums(0.0, 1.0, "r2", steps=4),
-        ApproxDP(2),
-        ((0.0, 0.0), (0.0, 1.0)),
-        required=Required(2, 0.999999),
-    ),
+    table_case("score_confusion_matrix", ConfusionCounts(_LABELS), _PAIRS, Required(4, _EXACT)),
+    table_case("score_with_gaussian_noise", _likely((1,)), _LIKELY, Required(2, 0.29), delta=Fraction(1, 20)),
+    table_case("score_binned", _likely((1,), edges=(0.5,)), _LIKELY_PAIRS, Required(4, _EXACT)),
+    # One bin, so that there are few cells.
+    table_case("score_binned_for_each_label", _likely(_LABELS), _LIKELY, Required(2, _EXACT)),
+    table_case("score_log_loss", LossSum(_LABELS, 0.01, steps=4), _LOSSES, Required(6, _EXACT), n=2),
+    table_case("score_absolute_error", _sums("absolute"), _ERRORS, Required(5, _EXACT), n=2),
+    table_case("score_r2", _sums("r2"), ((0.0, 0.0), (0.0, 1.0)), Required(2, _EXACT)),
     AuditCase(
         "score_of_groups",
         _OF_GROUPS,
@@ -221,7 +170,7 @@ CASES = (
         ApproxDP(1),
         rules=None,
         part_of=_SCORE,
-        required=Required(4, 0.999999),
+        required=Required(4, _EXACT),
     ),
     # Half of the budget of scores; the other half is spent on a table, as in `score_r2`, which has too many
     # outcomes to be enumerated together with a search.
@@ -235,12 +184,7 @@ CASES = (
         part_of=("PrivateSearchCV",),
         required=Required(2, 0.8),
     ),
-    search_case(
-        "search_by_noisy_scores",
-        ApproxDP(2),
-        method="noisy_scores",
-        required=Required(4, 0.7),
-    ),
+    search_case("search_by_noisy_scores", ApproxDP(2), method="noisy_scores", required=Required(4, 0.7)),
     *(
         AuditCase(
             f"search_by_{name}_and_{method}",

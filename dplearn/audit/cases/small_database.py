@@ -11,7 +11,6 @@ exponential mechanism, whose sensitivity here is the number of records that are 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 
 import numpy as np
@@ -24,7 +23,7 @@ from dplearn.chance.dice import Dice
 from dplearn.mechanisms import exponential_mechanism
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "SmallDatabase", "query_table", "small_database"]
+__all__ = ["CASES", "query_table", "small_database"]
 
 
 def small_database(
@@ -66,26 +65,17 @@ def query_table(name: str, domain_size: int) -> NDArray[np.int64]:
     return np.asarray(table, dtype=np.int64)
 
 
-@dataclass(frozen=True)
-class SmallDatabase:
-    """The computation of a case."""
-
-    name: str
-    domain_size: int
-    size: int
-    privacy: ApproxDP
-
-    def __call__(self, rows: Rows, dice: Dice) -> tuple[str, tuple[int, ...]]:
-        queries = query_table(self.name, self.domain_size)
-        found = small_database(rows, queries, size=self.size, privacy=self.privacy, dice=dice)
-        return str(found), found
-
-
 def _case(name: str, domain_size: int, n: int, size: int, *, required: Required) -> AuditCase:
     claim = ApproxDP(1)
+
+    def fit(rows: Rows, dice: Dice) -> tuple[str, tuple[int, ...]]:
+        queries = query_table(name, domain_size)
+        found = small_database(rows, queries, size=size, privacy=claim, dice=dice)
+        return str(found), found
+
     return AuditCase(
         f"small_database_of_{name}",
-        SmallDatabase(name, domain_size, size, claim),
+        fit,
         range(domain_size),
         n,
         claim,

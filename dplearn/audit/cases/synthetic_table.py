@@ -19,7 +19,7 @@ from sklearn.dummy import DummyClassifier
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.cases.learned_schema import SMALL
-from dplearn.audit.fits import Fit, ReleaseFit, Rows, WholeFit
+from dplearn.audit.fits import Fit, ReleaseFit, Rows, WholeFit, refitted, with_draws
 from dplearn.audit.replay import RULES
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Learn, Schema
@@ -118,25 +118,17 @@ def _learned_case(name: str, n: int, *, required: Required) -> AuditCase:
     )
 
 
-class _SmallClassifier(SyntheticDataClassifier):
-    """A classifier whose noisy counts are clipped to 0..n."""
-
-    _reach = 0
-
-
 def _fit_case(name: str, n: int, *, required: Required) -> AuditCase:
     """Return a case of a whole fit of a classifier on synthetic records of one column of two categories."""
-
-    def make() -> SyntheticDataClassifier:
-        return _SmallClassifier(
-            DummyClassifier(),
-            epsilon=1,
-            delta=0,
-            domain=[Categories(["a", "b"])],
-            classes=["no", "yes"],
-            n_rows=10,
-            random_state=0,
-        )
+    model = SyntheticDataClassifier(
+        DummyClassifier(),
+        epsilon=1,
+        delta=0,
+        domain=[Categories(["a", "b"])],
+        classes=["no", "yes"],
+        n_rows=10,
+        random_state=0,
+    )
 
     def table(rows: Rows) -> tuple[Any, Any]:
         X = object_array([cell for cell, _ in rows]).reshape(-1, 1)
@@ -148,7 +140,7 @@ def _fit_case(name: str, n: int, *, required: Required) -> AuditCase:
 
     return AuditCase(
         name,
-        WholeFit(make, table, shown),
+        WholeFit(refitted(model, _reach=0), table, shown),  # noisy counts are clipped to 0..n
         [(cell, label) for cell in "ab" for label in ("no", "yes")],
         n,
         ApproxDP(1),
@@ -189,35 +181,20 @@ CASES = (
 _FAR = (1 << 62) + (1 << 30)  # noisy counts are clipped to the numbers below 1 << 62
 
 
-class _FarNoise:
-    """Dice whose draws lead to the same release for all records, so that later draws can be compared.
+def _far_noise(dice: Dice, sigma2: Fraction, size: int | None = None) -> Any:
+    """Draw noise so large that all noisy counts are at their end."""
+    return np.full_like(dice.discrete_gaussian(sigma2, size=size), _FAR)
 
-    Gaussian noise is so large that all noisy counts are at their end. Of groups of candidates, that of the
-    best is selected; on the replayed records it is one candidate, by far.
-    """
 
-    def __init__(self, dice: Any):
-        self._dice = dice
-
-    def __getattr__(self, primitive: str) -> Any:
-        return getattr(self._dice, primitive)
-
-    def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
-        return np.full_like(self._dice.discrete_gaussian(sigma2, size=size), _FAR)
-
-    def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        self._dice.power_weighted(ratio, exponents, multiplicities)
-        return min(range(len(exponents)), key=exponents.__getitem__)
+def _best(dice: Dice, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
+    """Select the group of the best candidate; on the replayed records it is one candidate, by far."""
+    dice.power_weighted(ratio, exponents, multiplicities)
+    return min(range(len(exponents)), key=exponents.__getitem__)
 
 
 def same_tables(fit: Fit) -> Fit:
     """Return a release with Gaussian noise that is the same for nearly all records."""
-
-    def run(rows: Rows, dice: Dice) -> Any:
-        far: Any = _FarNoise(dice)
-        return fit(rows, far)
-
-    return run
+    return with_draws(fit, discrete_gaussian=_far_noise, power_weighted=_best)
 
 
 _MIXED = (IntegerRange(0, 99, missing=True), Categories(["a", "b", "c"]), Grid(0, 1, 101), _BIT, _BIT)

@@ -6,6 +6,7 @@ of the code, so that a noisy sum has few outcomes; no sum of the universe reache
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,74 +16,52 @@ from dplearn.audit.cases.linear_regression import UNIVERSE
 from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
 from dplearn.audit.cases.naive_bayes import split
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
+from dplearn.audit.cases.unsupervised import coarse
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, ready, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
-from dplearn.learners.linear import (
-    LinearRegressor,
-    StatisticalQueryLogisticRegression,
-    target_moments_query,
-)
+from dplearn.learners.linear import LinearRegressor, StatisticalQueryLogisticRegression, target_moments_query
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import CentralOracle, StatisticalQuery
 from dplearn.queries.oracle import oracle_for
-from dplearn.releases.grouped import _Grouped
 from dplearn.releases.release import Release
 from dplearn.releases.stable_counts import _StableCounts
 
-__all__ = ["ADDED_REPLAYS", "CASES", "FewRecords", "added_naive_bayes", "added_queries", "added_release"]
+__all__ = ["ADDED_REPLAYS", "CASES", "added_naive_bayes", "added_queries", "added_release"]
+
+#: Sums are clipped to those of one record, above and below zero.
+_FEW = {"_most_records": 1}
 
 
 def added_queries(
     name: str,
-    rounds: Sequence[tuple[Sequence[StatisticalQuery], Any]],
+    query: StatisticalQuery,
     universe: Sequence[int],
     claim: ApproxDP,
     moves: int,
-    *,
     required: Required,
-    n: int = 2,
-    count_share: Any = "1/4",
+    *,
+    count_share: Any = 0,
     most_records: int = 2,
-    **options: Any,
 ) -> AuditCase:
-    """Return a case of a central oracle for added records; a later round depends on the first."""
+    """Return a case of one query to a central oracle for added records, on tables of two and of one."""
 
     def fit(rows: Rows, dice: Dice) -> tuple[str, Any]:
         oracle = CentralOracle(
             np.array(rows), privacy=claim, dice=dice, count_share=count_share, most_records=most_records
         )
-        released: list[tuple[Any, list[float]]] = []
-        bounds = []
-        for queries, share in rounds:
-            few = bool(released) and released[0][1][0] < 0
-            for answer in oracle.ask(queries[:1] if few else queries, share):
-                released.append((answer.n, answer.means.round(6).tolist()))
-                bounds.append((answer.noise, answer.sampling))
-        return str(released), (repr(oracle), oracle.rounds, bounds)
+        [answer] = oracle.ask(query)
+        released = [(answer.n, answer.means.round(6).tolist())]
+        return str(released), (repr(oracle), oracle.rounds, [(answer.noise, answer.sampling)])
 
     rules = {**RULES, "discrete_laplace": moved_by(moves)}
+    part_of = ("CentralOracle",)
     return AuditCase(
-        name,
-        fit,
-        universe,
-        n,
-        claim,
-        ordered=False,
-        rules=rules,
-        part_of=("CentralOracle",),
-        required=required,
-        **options,
+        name, fit, universe, 2, claim, ordered=False, rules=rules, part_of=part_of, required=required
     )
-
-
-class FewRecords(StatisticalQueryNaiveBayes):
-    """Naive Bayes whose sums are clipped to those of one record, above and below zero."""
-
-    _most_records = 1
 
 
 def added_naive_bayes(
@@ -96,10 +75,10 @@ def added_naive_bayes(
 ) -> AuditCase:
     """Return a case of the fit of naive Bayes on tables of two records and of one."""
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
-    model = FewRecords(
+    model = StatisticalQueryNaiveBayes(
         domain=domain, n_bins=2, classes=(0, 1), random_state=0, neighbors=ADDED, **{"delta": 0, **parameters}
     )
-    whole = WholeFit(refitted(model), split, _shown)
+    whole = WholeFit(refitted(model, **_FEW), split, _shown)
     return AuditCase(
         name,
         StagedFit(whole) if staged else whole,
@@ -112,13 +91,6 @@ def added_naive_bayes(
     )
 
 
-class _FewRows(LinearRegressor):
-    """Linear regression on the coarsest grid, with sums clipped to those of one record."""
-
-    _finest = 0
-    _most_records = 1
-
-
 @dataclass(frozen=True)
 class _Moments(TableFit):
     """The released moments of a fit for added records; all that makes no draw is done once a table."""
@@ -126,7 +98,7 @@ class _Moments(TableFit):
     model: LinearRegressor
 
     def on(self, rows: Rows) -> Callable[[Dice], Any]:
-        learner = _FewRows(**self.model.get_params(deep=False))
+        learner = refitted(self.model, _finest=0, **_FEW)()
         table = np.array(rows)
         fit = ready(learner, table[:, :-1], table[:, -1])
         plan, query = fit.plan, target_moments_query(fit.plan)
@@ -146,14 +118,6 @@ class _Moments(TableFit):
         return run
 
 
-class _FewLines(StatisticalQueryLogisticRegression):
-    """Logistic regression on the coarsest grid, with sums clipped to those of one record."""
-
-    _finest = 0
-    _levels = 0
-    _most_records = 1
-
-
 def added_fit(
     name: str,
     model: Any,
@@ -162,6 +126,7 @@ def added_fit(
     moves: int,
     *,
     required: Required = NOTHING_REQUIRED,
+    **constants: Any,
 ) -> AuditCase:
     """Return a case of the fit of a learner for added records, what makes no draw runs once a table."""
 
@@ -172,13 +137,13 @@ def added_fit(
 
     return AuditCase(
         name,
-        StagedFit(WholeFit(refitted(model), split, shown)),
+        StagedFit(WholeFit(refitted(model, **constants), split, shown)),
         universe,
         n,
         ApproxDP(model.epsilon, model.delta, neighbors=ADDED),
         ordered=False,
         rules={**RULES, "discrete_laplace": moved_by(moves)},
-        verifies=(type(model).__name__.replace("_FewLines", StatisticalQueryLogisticRegression.__name__),),
+        verifies=(type(model).__name__,),
         required=required,
     )
 
@@ -214,50 +179,13 @@ def _keyed(rows: Rows) -> tuple[list[Any], Any]:
     return [key for key, _ in rows], np.array([value for _, value in rows])
 
 
-class _Coarse(_Grouped):
-    """The release by category with values on the coarsest grid."""
-
-    bits = 0
-
+_added = partial(ApproxDP, neighbors=ADDED)
 
 CASES = (
-    added_queries(
-        "added_queries",
-        [([MEAN], None)],
-        (-1, 0, 2),
-        ApproxDP(2, neighbors=ADDED),
-        2,
-        required=Required(9, 0.999),
-    ),
-    added_queries(
-        "added_histogram",
-        [([SHARES], None)],
-        (-1, 1, 2),
-        ApproxDP(1, neighbors=ADDED),
-        1,
-        count_share=0,
-        required=Required(9, 0.999),
-    ),
-    added_queries(
-        "added_vector",
-        [([VECTOR], None)],
-        (-1, 0, 1),
-        ApproxDP(2, neighbors=ADDED),
-        4,
-        count_share=0,
-        most_records=1,
-        required=Required(5, 0.999),
-    ),
-    added_queries(
-        "added_gaussian",
-        [([MEAN], None)],
-        (-1, 2),
-        ApproxDP(4, 0.01, neighbors=ADDED),
-        2,
-        count_share=0,
-        tail_bits=40,
-        required=Required(5, 0.99),
-    ),
+    added_queries("added_queries", MEAN, (-1, 0, 2), _added(2), 2, Required(9, 0.999), count_share="1/4"),
+    added_queries("added_histogram", SHARES, (-1, 1, 2), _added(1), 1, Required(9, 0.999)),
+    added_queries("added_vector", VECTOR, (-1, 0, 1), _added(2), 4, Required(5, 0.999), most_records=1),
+    added_queries("added_gaussian", MEAN, (-1, 2), _added(4, 0.01), 2, Required(5, 0.99)),
     added_naive_bayes(
         "added_naive_bayes", [3], [(0, 0), (1, 1), (2, 0)], staged=False, required=Required(6, 0.999)
     ),
@@ -281,7 +209,7 @@ CASES = (
     ),
     added_release(
         "added_groups",
-        _Coarse(True, (-1, 1), ["a"], 2, 0, neighbors=ADDED),
+        coarse(["a"], 2, neighbors=ADDED),
         _keyed,
         lambda found: (found.counts, found.sums),
         (("a", 1.0), ("a", -1.0), ("b", 1.0)),
@@ -292,7 +220,7 @@ CASES = (
     ),
     added_release(
         "added_learned_groups",
-        _Coarse(True, (-1, 1), None, 4, "1/8", neighbors=ADDED),
+        coarse(None, 4, "1/8", neighbors=ADDED),
         _keyed,
         lambda found: (found.counts, found.sums),
         (("a", 1.0), ("a", -1.0), ("b", 1.0)),
@@ -303,7 +231,7 @@ CASES = (
     ),
     AuditCase(
         "added_moments",
-        _Moments(_FewRows(target_range=(-1, 1), delta=0, random_state=0, neighbors=ADDED)),
+        _Moments(LinearRegressor(target_range=(-1, 1), delta=0, random_state=0, neighbors=ADDED)),
         UNIVERSE[3:],
         2,
         ApproxDP(1, neighbors=ADDED),
@@ -314,11 +242,14 @@ CASES = (
     ),
     added_fit(
         "added_logistic",
-        _FewLines(delta=0, classes=[0, 1], random_state=0, neighbors=ADDED),
+        StatisticalQueryLogisticRegression(delta=0, classes=[0, 1], random_state=0, neighbors=ADDED),
         LINES[::3],
         2,
         1,
         required=Required(3, 0.89),
+        **_FEW,
+        _finest=0,
+        _levels=0,
     ),
 )
 

@@ -7,14 +7,13 @@ of 2 S^2. The whole fit of k-means has one round and one centre, within the box,
 With Gaussian noise fits are replayed on neighbours; the case of `gaussian_counts` enumerates the noise.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, ReleaseFit, Rows, StagedFit, WholeFit
+from dplearn.audit.fits import Fit, ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Grid
@@ -24,7 +23,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
 from dplearn.releases.grouped import _Grouped
 
-__all__ = ["CASES", "UNSUPERVISED_REPLAYS", "boxed_case", "grouped_case"]
+__all__ = ["CASES", "UNSUPERVISED_REPLAYS", "boxed_case", "coarse", "grouped_case"]
 
 _BOX = Grid(-1, 1, size=5)
 _ATTRIBUTES = {
@@ -48,17 +47,12 @@ def boxed_case(
     """Return a case of a fit of a learner of sums in a box."""
     kind = type(model).__name__
 
-    def make() -> Any:
-        learner = type(model)(**model.get_params(deep=False))
-        learner._finest = bits
-        if isinstance(learner, PrivateKMeans):
-            learner._rounds = 1
-        return learner
-
     def shown(fitted: Any) -> tuple[str, Any]:
         released = [np.round(np.asarray(getattr(fitted, each), float), 9) for each in _ATTRIBUTES[kind]]
         return str([part.tolist() for part in released]), fitted
 
+    rounds = {"_rounds": 1} if kind == "PrivateKMeans" else {}
+    make = refitted(model, _finest=bits, **rounds)
     whole = WholeFit(make, lambda rows: (np.array(rows), None), shown)
     fit: Fit = StagedFit(whole) if staged else whole
     return AuditCase(
@@ -75,25 +69,20 @@ def boxed_case(
 
 
 def grouped_case(
-    name: str,
-    n: int,
-    universe: Any,
-    make: Callable[[], _Grouped],
-    *,
-    with_values: bool,
-    required: Required = NOTHING_REQUIRED,
+    name: str, n: int, universe: Any, release: _Grouped, *, required: Required = NOTHING_REQUIRED
 ) -> AuditCase:
     """Return a case of the whole release of counts, sums and means by category."""
 
     def values(rows: Rows) -> tuple[Any, Any]:
-        return [key for key, _ in rows], np.array([value for _, value in rows]) if with_values else None
+        keys, numbers = zip(*rows, strict=True)
+        return list(keys), None if release.bounds is None else np.array(numbers)
 
     return AuditCase(
         name,
-        ReleaseFit(make, values, lambda found: (str((found.counts, found.sums)), found)),
+        ReleaseFit(lambda: release, values, lambda found: (str((found.counts, found.sums)), found)),
         universe,
         n,
-        make().cost,
+        release.cost,
         ordered=False,
         rules=None,
         verifies=("Grouped",),
@@ -101,21 +90,11 @@ def grouped_case(
     )
 
 
-@dataclass(frozen=True)
-class _Coarse:
-    """Makes a release whose values are on a grid of one step."""
-
-    categories: Any
-    epsilon: Any
-    delta: Any = 0
-    values: bool = True
-
-    def __call__(self) -> _Grouped:
-        release = _Grouped(
-            self.values, (-1, 1) if self.values else None, self.categories, self.epsilon, self.delta
-        )
-        release.bits = 0
-        return release
+def coarse(categories: Any, epsilon: Any, delta: Any = 0, values: bool = True, **options: Any) -> _Grouped:
+    """Return a release by category whose values are on a grid of one step."""
+    release = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, **options)
+    release.bits = 0
+    return release
 
 
 def _round(rows: Rows, dice: Dice) -> tuple[str, Any]:
@@ -126,21 +105,15 @@ def _round(rows: Rows, dice: Dice) -> tuple[str, Any]:
     return str(means.tolist()), means
 
 
+_COARSE: dict[str, Any] = {"epsilon": 1.0, "delta": 0, "domain": _BOX}
 _PLACES = tuple((place,) for place in (-1.0, -0.5, 0.0, 0.5, 1.0))
 _KEYED = (("a", -1.0), ("a", 1.0), ("b", 1.0), ("c", 1.0))
 
 CASES = (
-    boxed_case(
-        "scaler",
-        PrivateStandardScaler(epsilon=1.0, delta=0, domain=_BOX),
-        1,
-        _PLACES,
-        moves=9,
-        required=Required(5, 0.88),
-    ),
+    boxed_case("scaler", PrivateStandardScaler(**_COARSE), 1, _PLACES, moves=9, required=Required(5, 0.88)),
     boxed_case(
         "small_scaler",
-        PrivateStandardScaler(epsilon=1.0, delta=0, domain=_BOX, with_std=False),
+        PrivateStandardScaler(**_COARSE, with_std=False),
         1,
         _PLACES[::2],
         moves=8,
@@ -148,13 +121,7 @@ CASES = (
         required=Required(3, 0.9),
     ),
     boxed_case(
-        "pca",
-        PrivatePCA(epsilon=1.0, delta=0, domain=_BOX),
-        1,
-        _PLACES[::2],
-        bits=0,
-        staged=False,
-        required=Required(3, 0.2),
+        "pca", PrivatePCA(**_COARSE), 1, _PLACES[::2], bits=0, staged=False, required=Required(3, 0.2)
     ),
     boxed_case(
         "k_means",
@@ -176,23 +143,11 @@ CASES = (
         part_of=("PrivateKMeans",),
         required=Required(5, 0.99),
     ),
-    grouped_case("grouped", 2, _KEYED, _Coarse(["a", "b"], 2), with_values=True, required=Required(8, 0.9)),
+    grouped_case("grouped", 2, _KEYED, coarse(["a", "b"], 2), required=Required(8, 0.9)),
     grouped_case(
-        "grouped_counts",
-        3,
-        _KEYED[1:],
-        _Coarse(["a", "b"], 1, values=False),
-        with_values=False,
-        required=Required(10, 0.9),
+        "grouped_counts", 3, _KEYED[1:], coarse(["a", "b"], 1, values=False), required=Required(10, 0.9)
     ),
-    grouped_case(
-        "grouped_learned",
-        3,
-        _KEYED[:3],
-        _Coarse(None, 4, 0.125),
-        with_values=True,
-        required=Required(8, 0.4),
-    ),
+    grouped_case("grouped_learned", 3, _KEYED[:3], coarse(None, 4, 0.125), required=Required(8, 0.4)),
 )
 
 #: Rows of many columns, for which Gaussian noise is smaller.
@@ -205,5 +160,5 @@ UNSUPERVISED_REPLAYS = (
         replace(boxed_case(f"{name}_gaussian", kind(**_LARGE), 4, _WIDE, bits=6), ordered=True)
         for name, kind in (("scaler", PrivateStandardScaler), ("pca", PrivatePCA))
     ),
-    boxed_case("k_means_laplace", PrivateKMeans(1, epsilon=1.0, delta=0, domain=_BOX), 4, _PLACES, moves=64),
+    boxed_case("k_means_laplace", PrivateKMeans(1, **_COARSE), 4, _PLACES, moves=64),
 )
