@@ -226,10 +226,9 @@ class BoxedColumns(NumberColumns):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
-        Laplace noise is smaller.
+    delta
+        ... A positive delta allows Gaussian noise, which is smaller for several columns. It is not
+        spent where Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         The noise is proportional to the width of a column's range: declare bounds where they are known, for

@@ -68,8 +68,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         Released. The noisy numbers of records of each centre in the last round; at least 0.
     n_iter_ : int
         Public. The number of rounds.
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
+    noise_
 
     Notes
     -----

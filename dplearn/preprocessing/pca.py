@@ -77,8 +77,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         Released. The number of components.
     n_clear_ : int
         Released. The number of leading components, kept or not, whose variance exceeds the noise.
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
+    noise_
     n_samples_ : int
         Public. The number of records.
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_columns
@@ -231,6 +232,7 @@ class LinearModel:
         )
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegressor(PrivateRegressor):
@@ -241,39 +243,19 @@ class LinearRegressor(PrivateRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure
-        differential privacy.
-    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema from a tenth of its budget first, and needs no declaration; see
-        `Learn`. Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]: declare
-        bounds where they are known, for example `Grid(0, 500, outside="clip")`. The values of the unbounded
+    delta
+        ... A positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace
+        noise, and pure differential privacy.
+    domain
+        ... Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]: declare bounds
+        where they are known, for example `Grid(0, 500, outside="clip")`. The values of the unbounded
         `Floats()` are transformed to arsinh(x) / 12. A domain with `missing=True` adds a column that is 1
         where a number is missing. See `DesignMatrix`. None: finite numbers, untransformed; their magnitudes
         should be about 1, since longer rows have less weight, and shorter columns more noise.
-    target_range : pair of numbers or "learn", default="learn"
-        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
-        range first, together with the domain if that is learned, from one share of its budget, by default a
-        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states. The noise is proportional to the width of the range.
-    clip_target : bool, default=False
-        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; for tables in memory and no groups.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
+    target_range
+        ... The noise is proportional to the width of the range.
+    neighbors
+        ... Only for tables in memory and no groups.
 
     Attributes
     ----------
@@ -292,20 +274,10 @@ class LinearRegressor(PrivateRegressor):
     noisy_count_ : int
         Released. The noisy sum of squares of the constant, in place of the number of records; shortened rows
         count less, so it is too low, by some percent. Only for neighbors="add_remove".
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
+    noise_, schema_
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
-    target_range_ : tuple of float
-        Released. The range of the target: the learned one; or the declared one, which is public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    target_range_, guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -373,10 +345,6 @@ class LinearRegressor(PrivateRegressor):
         ----------
         n_samples : int
             Number of records; for neighbors="add_remove" any guess, which only scales the errors.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
-        beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_columns(fit, n_samples, n_features=n_features)

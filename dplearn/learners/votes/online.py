@@ -414,7 +414,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     **Source.** Bassily, Thakkar and Thakurta (2018), Algorithms 3 and 4; Papernot and others (2017, 2018) for
     noisy maxima.
 
-    LabelledRows
+    Examples
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
@@ -635,7 +635,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     the noise, and the distance has sensitivity 2 (see docs/errata.md); here both are as for
     `SubsampleAggregateClassifier`, with two unstable tests for an abstention. The noisy means are ours.
 
-    LabelledRows
+    Examples
     --------
     `random_state` makes this example repeatable; leave it out on private data.
 
