@@ -151,9 +151,8 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _drawn(
         self, tables: TableModel, plan: SyntheticTablePlan, least: int = 0
     ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
-        """Return synthetic rows, the cells and the values of their target, and a seed for the estimator.
-
-        Each cell of the target occurs at least `least` times.
+        """Return synthetic rows, the cells (each at least `least` times) and values of their target, and the
+        estimator's seed.
         """
         stream = plan.public.stream
         columns = plan.layout.columns

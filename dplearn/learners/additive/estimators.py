@@ -197,9 +197,8 @@ class _Additive(PrivateEstimator):
         return total + self.interactions_.margins(cells) if self.interactions_ else total
 
     def _variances(self, cells: NDArray[np.int16], unit: float) -> NDArray[np.float64]:
-        """Return the variances of the effects of each row, as if these were independent, of shape (n, k).
-
-        They are those of effects divided by `unit`, so that squares of very large or small ones are floats.
+        """Return the variances of each row's effects divided by `unit`, as if these were independent, of
+        shape (n, k).
         """
         squares = [np.square(shape.deviations / unit) for shape in self.shapes_]
         total = summed(np.zeros(len(self.intercept_)), squares, cells)
