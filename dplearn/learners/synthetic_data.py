@@ -151,9 +151,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _drawn(
         self, tables: TableModel, plan: SyntheticTablePlan, least: int = 0
     ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
-        """Return synthetic rows, the cells (each at least `least` times) and values of their target, and the
-        estimator's seed.
-        """
+        """Return synthetic rows, cells (each `least` times) and values of their target, and a seed."""
         stream = plan.public.stream
         columns = plan.layout.columns
         cells = tables.draw(plan.n_rows, stream)
@@ -197,9 +195,8 @@ class SyntheticFit(FitRecipe):
         return replace(plan, fills_gaps=fills)
 
     def must_fill_gaps(self, plan: Any) -> bool:
-        """Return whether the estimator takes made-up records if their gaps are filled, and not otherwise.
-
-        One that takes neither is refused, before the charge.
+        """Return whether the estimator takes made-up records only if gaps are filled; one that takes neither
+        is refused.
         """
         estimator, (*columns, target) = self.estimator, plan.layout.columns
         if estimator is None or target.size == 1:

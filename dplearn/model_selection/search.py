@@ -729,10 +729,7 @@ def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
 
 
 def flipped(tables: Sequence[Counts], plan: SearchPlan, dice: Dice) -> int:
-    """Return the place of a table with a small first cell, by permute-and-flip.
-
-    The plan has this method only for metrics that fall with their first cell.
-    """
+    """Return the place of a table with a small first cell by permute-and-flip; metrics fall with that cell."""
     qualities = -np.array([counts[0] for counts in tables])
     most = plan.public.exposure.tests * _known(plan).statistic.first
     return permute_and_flip(qualities, privacy=_half(plan.scoring), dice=dice, sensitivity=most)
@@ -855,10 +852,7 @@ def _of_labels(scorer: PrivateScorer, learners: Sequence[Any]) -> Mapping[str, A
 
 
 def _of_targets(scorer: PrivateScorer, learners: Sequence[Any]) -> Mapping[str, Any]:
-    """Return the values of a search over regressors: its metric, and the range on which errors are counted.
-
-    The range is the metric's, or that of the candidates.
-    """
+    """Return the values of a search over regressors: its metric, and the range of errors."""
     if scorer.target_range is None:
         ranges = [TargetRange.of(each.target_range) for each in learners]
         if len(set(ranges)) > 1:

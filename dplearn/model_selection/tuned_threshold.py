@@ -395,10 +395,7 @@ def _positive(params: FitRecipe, classes: NDArray[Any]) -> int:
 
 
 def _scores(counts: NDArray[np.int64], score: Score) -> Floats64:
-    """Return the scores at the thresholds, given noisy counts.
-
-    The counts of each label are projected to nonnegative ones with the same sum, which is not biased.
-    """
+    """Return the scores at the thresholds, of noisy counts projected to nonnegative ones of equal sums."""
     fitted = []
     for each in counts:
         total = max(float(each.sum()), 1.0)

@@ -634,12 +634,9 @@ class TableRelease(Release[ReleasedTable]):
 class LearnedTableRelease(Release[ReleasedTable]):
     """The recipe of a synthetic table whose schema is released first, from a share of its budget.
 
-    Notes
-    -----
-    **Privacy.** The guarantee of `privacy`, for one replaced record. Proof: the schema is released by
-    `SchemaRelease`, and `released_tables` is run with a domain that is a public function of it, each within
-    its part of the budget; `dplearn.releases.schema_fits` composes them. The cell of a record is a function
-    of the record and the released schema.
+    **Privacy.** `SchemaRelease`, then `released_tables` with a domain that is a function of the released
+    schema, each within its part; `dplearn.releases.schema_fits` composes them. A cell is a function of its
+    record and the released schema.
 
     **Assumes.** A row is one record. Types of columns are public. No cell is refused.
     """
@@ -760,10 +757,8 @@ def _selected(frame: Any, domain: Product) -> Any:
 
 
 def _drawable(schema: Product, types: TableTypes) -> Product:
-    """Return the domains that values are drawn from, a public function of a learned schema.
-
-    Columns whose type has no missing values have none. Categories that are not listed share a cell, also
-    where no list is released.
+    """Return the domains that values are drawn from, given a learned schema: without missing values for types
+    without, and with one cell for all categories that are not listed.
     """
     found = [
         _without_gaps(each, types.types[place]) if types.gapless(place) else _listed(each)

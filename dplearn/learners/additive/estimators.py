@@ -197,9 +197,7 @@ class _Additive(PrivateEstimator):
         return total + self.interactions_.margins(cells) if self.interactions_ else total
 
     def _variances(self, cells: NDArray[np.int16], unit: float) -> NDArray[np.float64]:
-        """Return the variances of each row's effects divided by `unit`, as if these were independent, of
-        shape (n, k).
-        """
+        """Return variances of rows' effects divided by `unit`, as of independent ones, of shape (n, k)."""
         squares = [np.square(shape.deviations / unit) for shape in self.shapes_]
         total = summed(np.zeros(len(self.intercept_)), squares, cells)
         return total + self.interactions_.scaled(1 / unit).variances(cells) if self.interactions_ else total

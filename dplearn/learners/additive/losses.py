@@ -127,9 +127,7 @@ class Loss(ABC):
 
     @abstractmethod
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the residuals of the first sums, given the base alone, of norm at most `target_reach`, with
-        a mean near 0.
-        """
+        """Return the residuals of the first sums, of mean near 0 and of norm at most `target_reach`."""
 
     @abstractmethod
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
@@ -185,9 +183,7 @@ class LogisticLoss(Loss):
         return np.stack([1 - second, second], axis=1)
 
     def margin_of(self, logit: float) -> float:
-        """Return the margin at which `probabilities` have this logit: with e = expit(-abs(margin)), odds e /
-        min(1 - e, clip).
-        """
+        """Return the margin at which `probabilities` have this logit: the inverse of that function."""
         odds = math.exp(-abs(logit))
         clipped = odds * self.clip <= 1 - self.clip
         log_e = (math.log(self.clip) if clipped else -math.log1p(odds)) - abs(logit)
@@ -370,9 +366,7 @@ class NumberLoss(Loss):
 
 
 class SquaredLoss(NumberLoss):
-    """The squared loss, clipped: Huber's. A margin of 0 predicts the centre, and 1 is the scale, in steps of
-    a target.
-    """
+    """The squared loss, clipped: Huber's. A margin of 0 predicts the centre, and 1 is the scale."""
 
     rate, caution = 0.7, 16.0
     shrinks = True

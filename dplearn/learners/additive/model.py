@@ -390,9 +390,7 @@ class AdditiveModel:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
-    """A smooth function of all columns, beyond the best sum of effects of single columns; all of it is
-    released.
-    """
+    """A smooth function of all columns, beyond the best sum of effects of single ones; all is released."""
 
     features: RecordFeatures  # the function is linear in these, less the effects and the constant
     effects: list[Floats64]  # of each column, of shape (cells, k)

@@ -287,9 +287,7 @@ def additive_plan(
     *,
     beta: Fraction = Fraction(1, 20),
 ) -> AdditivePlan:
-    """Return the plan of a fit, given the loss of a plan with `order`, `clear` and `bits`; its guarantee has
-    no assumptions yet.
-    """
+    """Return the plan of a fit; `loss_of` takes one with `order`, `clear` and `bits`."""
     plan = _without_noise(params, public, domain, beta)
     fewer_bits = range(2 * params.finest + 1)
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
@@ -411,9 +409,7 @@ def _linear(plan: AdditivePlan, tried: Sequence[Bits]) -> AdditivePlan | None:
 
 
 def _mass_move(plan: AdditivePlan, bits: Bits) -> int:
-    """Return a bound on the squared move of the sums for the masses, also of an added record: rounding at
-    most doubles a number.
-    """
+    """Return a bound on the squared move of the sums for the masses; rounding at most doubles a number."""
     return 8 * len(plan.columns) << (2 * bits.masses)
 
 
@@ -445,9 +441,7 @@ def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
 
 
 def _can_be_drawn(plan: AdditivePlan) -> bool:
-    """Return whether the Gaussian sampler supports the noise of all queries for replaced records, which move
-    them most.
-    """
+    """Return whether the noise of all queries, for replaced records, which need most, can be drawn."""
     if plan.noise != "gaussian":
         return plan.guarantee.epsilon >= _LEAST_EPSILON
     budget, bits = gaussian_budget(plan.guarantee), plan.bits

@@ -73,9 +73,7 @@ class RecordFeatures(Protocol):
 
 @dataclass(frozen=True)
 class ColumnBundles:
-    """Bundles of adjacent columns with few cells, whose entries are summed by one lookup; a code has the
-    cells as digits.
-    """
+    """Bundles of adjacent columns with few cells, the digits of a code, whose entries one lookup sums."""
 
     bundles: tuple[tuple[int, ...], ...]  # the numbers of cells of the columns of each bundle
 
@@ -515,9 +513,7 @@ def ask_gradients(
     bits: int,
     share: Fraction,
 ) -> list[tuple[Floats64, float]]:
-    """Return the noisy mean gradient of each output, of shape (size, k), and the variance of its noise, at
-    points: rows and weights.
-    """
+    """Return the noisy mean gradient of each output at (rows, weights), and the variance of its noise."""
     margins = []
     for rows, weights in points:
         tables = zip(rows.tables, rows.slices, strict=True)
@@ -544,9 +540,7 @@ def ask_gradients(
 
 
 class _Sums:
-    """Sums over blocks of records of row times factor; factors are below 2**20, so that sums of a block are
-    exact in floats.
-    """
+    """Sums over blocks of records of row times factor, below 2**20: those of a block are exact in floats."""
 
     def __init__(self, rows: Rows, n_outputs: int):
         self._rows, self._n_outputs = rows, n_outputs
@@ -613,9 +607,7 @@ def _widest(table: Integers, order: int) -> int:
 
 
 def _rounded(products: Integers, shift: int, longest: Integers | int, order: int) -> Integers:
-    """Return products / 2**shift, rounded to nearest integers, or towards 0 in rows that would be longer than
-    `longest`.
-    """
+    """Return products / 2**shift, rounded to nearest, or towards 0 in rows else longer than `longest`."""
     near = (products + (1 << (shift - 1))) >> shift
     if near.shape[1] == 1:
         longer = np.abs(near[:, 0]) > longest

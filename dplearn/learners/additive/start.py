@@ -84,9 +84,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Copula:
-    """The released distribution of cells: masses, correlations of normal scores, and the order that these
-    refer to.
-    """
+    """The released distribution of cells: masses, correlations of normal scores, and their order."""
 
     masses: list[Floats64]
     orders: list[NDArray[np.intp]]
@@ -241,9 +239,7 @@ def ask_correlations(
 def ask_pairs(
     oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Sequence[Shape]], copula: Copula
 ) -> list[Copula]:
-    """Query residuals times products of normal scores, and give interacting columns larger weights, those of
-    each output its own.
-    """
+    """Query residuals times products of normal scores; interacting columns get larger weights."""
     d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
     tables = [score[:, None] for score in copula.scores]
     rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)

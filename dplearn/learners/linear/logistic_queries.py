@@ -406,9 +406,7 @@ def _parts_by_margin(plan: LogisticPlan) -> NDArray[np.float64]:
 
 
 def score_edges(levels: int) -> NDArray[np.float64]:
-    """Return the inner edges of the bins of scores in [-1, 1], whose widths halve towards 0, as the scale is
-    unknown.
-    """
+    """Return the inner edges of the bins of scores in [-1, 1]; widths halve towards 0, for any scale."""
     if not levels:
         return np.zeros(0)
     ends = 2.0 ** -np.arange(levels - 1, 0, -1)
@@ -468,9 +466,7 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
 def _sums(
     plan: LogisticPlan, each: Any, total: Any, size: int, norm: int, whole: int, squared_l2: int | None = None
 ) -> VectorQuery:
-    """Return the query for sums of vectors of norms at most `norm`, of the plan's order, in units of 1 /
-    `whole`.
-    """
+    """Return the query for sums of vectors of norms at most `norm`, in units of 1 / `whole`."""
     l1, added = (2 * norm, norm) if plan.order == 1 else (None, None)
     unit = Fraction(1, whole)
     return VectorQuery(

@@ -120,9 +120,7 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """The weights of the classes, in the order of the labels; the greatest is 1, so that no record moves a
-    sum by more.
-    """
+    """The weights of the classes, in the order of the labels; the greatest is 1, as without weights."""
 
     loss: NDArray[np.float64]  # in the calibration, positive; the greatest is 1
     steps: NDArray[np.float64]  # of records in the queries of the steps, from 0 to 1
@@ -402,9 +400,7 @@ def _class_variance(plan: LogisticPlan, answer: Answer) -> float:
 
 
 def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
-    """Return rows divided by their greatest magnitude, which changes no margin, and the added column of ones
-    so scaled.
-    """
+    """Return rows divided by their greatest magnitude, as margins allow, and the ones so scaled."""
     rows: Any = X  # issparse narrows to a type without its methods
     greatest = abs(rows).max(axis=1)
     greatest = greatest.toarray() if issparse(X) else greatest
@@ -513,9 +509,7 @@ def calibrate(
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of numeric columns on the margins of a row of typical length; those of a block of one-hot
-    columns sum to 0.
-    """
+    """The effects of numeric columns on margins of a typical row; those of a one-hot block sum to 0."""
 
     coef: NDArray[np.float64]  # of shape (n_classes, n_numbers), or with two classes that of the second
     deviation: NDArray[np.float64]  # of the noise in `coef`

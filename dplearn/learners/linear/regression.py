@@ -568,9 +568,7 @@ def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) ->
 def _shortened(
     columns: NDArray[np.float64], targets: NDArray[np.float64], plan: LinearPlan
 ) -> NDArray[np.float64]:
-    """Return a block of `bounded_rows`; its norms are exact: of fewer than 2**12 numbers none exceeds 2 *
-    reach < 2**16.
-    """
+    """Return a block of `bounded_rows`; of fewer than 2**12 numbers all norms are exact in floats."""
     # Scaled to magnitudes of at most 1, so that no square overflows.
     largest = np.abs(columns).max(axis=1, keepdims=True)  # at least 1, the constant
     unit = columns / largest
