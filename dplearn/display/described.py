@@ -215,7 +215,7 @@ def greatest_factor(approx: ApproxDP) -> str:
 
 
 def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
-    """Return the largest belief after the release, rounded up; a delta is its chance to fail, twice."""
+    """Return the largest belief after the release, rounded up; it may fail with probability 2 delta."""
     if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
         return "no limit"
     # Let E be the outcomes with P > 2 exp(epsilon) P'. There P(E) <= exp(epsilon) P'(E) + delta
