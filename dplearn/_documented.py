@@ -15,7 +15,7 @@ _Thing = TypeVar("_Thing", bound=Callable[..., Any])
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 _FIRST = ("Parameters", "Attributes", "Returns", "Raises")  # headings, in the order of numpydoc
-_STARS = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+_STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
 _WIDTH = 106  # of the text of an entry, as it is in the source of a class
 
 
@@ -108,7 +108,7 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     """
 
     def completed(thing: _Thing) -> _Thing:
-        if thing.__doc__ is None:  # python -OO
+        if Shared.__doc__ is None:  # python -OO, where a dataclass has a docstring, too, but no entries
             return thing
         _complete(thing, others)
         for name, member in list(vars(thing).items()) if isclass(thing) else ():
@@ -128,7 +128,8 @@ def _complete(thing: Any, others: tuple[Any, ...]) -> None:
     takes = [name for name in takes if name != "self"]
     heading = "Attributes" if isclass(thing) else "Raises" if "ledger" in takes else None
     for name in ("Parameters", heading) if heading else ("Parameters",):
-        known, told = _shared(name), {}
+        known: dict[str, str] = _shared(name)
+        told: dict[str, str] = {}
         for other in others:
             if name == "Parameters" or isclass(other):
                 told |= _filled(_entries(_sections(other)[1].get(name, "")), known) | told

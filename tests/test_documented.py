@@ -1,6 +1,8 @@
 """Entries of docstrings that are described elsewhere stand where the signature has them."""
 
 import inspect
+import subprocess
+import sys
 
 from dplearn._documented import documented_by
 
@@ -113,3 +115,7 @@ def test_an_entry_takes_the_type_the_text_or_the_first_words_that_it_leaves_out(
     ]
     assert "n_samples : int\n    Number of records." in inspect.getdoc(Derived.plan)
     assert inspect.getdoc(Derived.other) == "Do other things."
+
+
+def test_nothing_is_missed_where_python_removes_docstrings():
+    subprocess.run([sys.executable, "-OO", "-c", "from dplearn import AdditiveClassifier"], check=True)

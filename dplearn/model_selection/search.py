@@ -729,7 +729,7 @@ def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
 
 
 def flipped(tables: Sequence[Counts], plan: SearchPlan, dice: Dice) -> int:
-    """Return the place of a table with a small first cell by permute-and-flip; metrics fall with that cell."""
+    """Return the place of a table with a small first cell by permute-and-flip; the metric falls with it."""
     qualities = -np.array([counts[0] for counts in tables])
     most = plan.public.exposure.tests * _known(plan).statistic.first
     return permute_and_flip(qualities, privacy=_half(plan.scoring), dice=dice, sensitivity=most)

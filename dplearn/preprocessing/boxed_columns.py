@@ -122,7 +122,7 @@ def grid_rows(
 
 
 def shortened(rows: Numbers, reach: int, order: int) -> Numbers:
-    """Return rows of whole numbers whose norm, exact below 2**53, is at most `reach`, in the same directions."""
+    """Return rows of whole numbers, shortened to a norm, exact below 2**53, of at most `reach`."""
     long = norm_powers(rows, order) > reach**order
     lengths = norm_powers(rows[long], order)[:, None] ** (1 / order)
     rows[long] = np.trunc(rows[long] * (reach / lengths))

@@ -75,7 +75,7 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
     @abstractmethod
     def _fractions(self) -> list[Fraction]:
-        """Check the parameters, and return the fractions of learned quantiles, ascending; none cost nothing."""
+        """Check the parameters, and return the ascending fractions of quantiles; none cost nothing."""
 
     @abstractmethod
     def _publish_quantiles(self, released: Numbers) -> None:
@@ -260,7 +260,7 @@ def check_range(name: str, value: Any, high: int | None = None) -> tuple[Fractio
 
 
 def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
-    """Return the position of each number between ends: 0 up to `low`, 1 from `high` on; 0 if all are equal."""
+    """Return the position of each number: 0 up to `low`, 1 from `high` on, and 0 at ends that are equal."""
     # Differences of quarters do not overflow; quarters of small numbers would lose digits.
     unit = np.where(np.maximum(abs(low), abs(high)) > 1, 0.25, 1.0)
     inside = np.clip(x, low, high)
@@ -516,7 +516,7 @@ def _threshold(tail: Fraction, n: int) -> int:
 
 @lru_cache(maxsize=64)
 def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
-    """Return how far a count may miss the threshold, and exceed it in vain; four events have beta / 4 each."""
+    """Return how far a count may miss the threshold, and exceed it in vain; four events of beta / 4."""
     of_threshold, of_count = reaching_ratios(epsilon / 2)
     quarter = Fraction(repr(beta)) / 4
     return power_at_most(of_count, quarter / m) - 1, power_at_most(of_threshold, quarter) - 1

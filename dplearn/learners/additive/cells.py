@@ -128,7 +128,7 @@ def column_of(domain: Domain, *, fine: bool = False) -> Column:
 
 
 def kernel(column: Column, level: int) -> Floats64:
-    """Return the kernel at a level from 0, a line, to LEVELS - 1; unordered cells are independent of others."""
+    """Return the kernel at a level from 0, a line, to LEVELS - 1; unordered cells are independent."""
     return _kernel(column.size, column.gap, column.ordered, level)
 
 
