@@ -20,7 +20,7 @@ from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.estimator.recipe import PublicOutputs
 from dplearn.kernels.gf2 import pack
-from dplearn.learners.parity.parity import PARITY_METHODS, Equations
+from dplearn.learners.parity.parity import PARITY_METHODS, Equations, plan_of_method
 from dplearn.theory import parity_sample_size, stable_parity_sizes
 
 ALPHA, BETA, DELTA = 0.1, 0.1, 1e-6
@@ -51,8 +51,8 @@ def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
         n_parts=None,
         test_size=None,
     )
-    learner, generator = PARITY_METHODS[method], public_generator()
-    plan = learner.plan(params, PublicOutputs(n, d))
+    generator = public_generator()
+    plan = plan_of_method(method, params, PublicOutputs(n, d))
     failed = 0
     for seed in range(RUNS):
         right = generator.integers(0, 2, d, dtype=np.uint8)
@@ -60,7 +60,7 @@ def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
         bits = (X @ right.astype(np.int64) % 2).astype(np.uint8)[:, None]
         equations = Equations(pack(X.astype(np.uint8)), bits)
         public = replace(plan.public, stream=PublicStream(seed))
-        found = learner.release(equations, replace(plan, public=public), SeededDice(seed))
+        found = PARITY_METHODS[method].release(equations, replace(plan, public=public), SeededDice(seed))
         failed += found is None or bool((found[0] != right).any())
         if failed > BETA * RUNS:
             return False

@@ -273,6 +273,9 @@ def _renewed(plan: Any) -> Any:
     inner = {each.name: getattr(plan, each.name) for each in fields(plan)} if is_dataclass(plan) else {}
     inner = {name: _renewed(value) for name, value in inner.items() if isinstance(value, Plan)}
     plan = replace(plan, **inner) if inner else plan
+    if states := getattr(plan, "states", {}):
+        states = {key: _renewed(value) if isinstance(value, Plan) else value for key, value in states.items()}
+        plan = replace(plan, states=states)
     public: Any = getattr(plan, "public", None)
     stream: Any = getattr(public, "stream", None)
     if stream is None:

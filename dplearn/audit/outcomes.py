@@ -30,6 +30,7 @@ _OF_ANY_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__")
 _PLAIN = frozenset({type(None), int, str, bytes})
 _IMMUTABLE = (np.generic, np.dtype, Fraction, Decimal, complex, range, date, time, timedelta)
 _CALLABLE = (type, FunctionType, BuiltinFunctionType, MethodType, ModuleType)
+_CACHED = type(lru_cache(len))  # a function with a cache; plans keep some
 
 #: Functions that read the content of a built-in type, even if a subclass overrides its methods.
 _CONTENT: dict[type, Callable[[Any], Any]] = {
@@ -109,7 +110,7 @@ class _Freezer:
             return kind.__name__, self._all(value)
         if kind is type and value in self._named:
             return self._named[value]
-        if _is_callable(kind) and (name := _name(value)) is not None:
+        if (_is_callable(kind) or kind is _CACHED) and (name := _name(value)) is not None:
             if kind is type:
                 self._named[value] = "name", name
             return "name", name
@@ -166,6 +167,10 @@ class _Freezer:
         return "function", called, self._all((*held, value.__dict__, value.__doc__, value.__annotations__))
 
     def _object(self, value: Any) -> Any:
+        kind: Any = type(value)
+        slots = [name for name in _all_slots(kind) if hasattr(value, name)]
+        # Before the reduction: a partial function has None in it until its dictionary is first asked for.
+        hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
         reduced = _reduced(value)
         if isinstance(reduced, tuple) and isinstance(state := (*reduced, None, None)[2], dict):
             reduced = (*reduced[:2], without_mark(state), *reduced[3:])  # the mark is random bytes
@@ -173,10 +178,7 @@ class _Freezer:
             parts: Any = reduced
         else:
             parts = self._all(list(part) if hasattr(part, "__next__") else part for part in reduced)
-        kind: Any = type(value)
         content = [take(value) for take in _readers(kind)]
-        slots = [name for name in _all_slots(kind) if hasattr(value, name)]
-        hidden = {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})
         # Attributes that pickle omits are readable too.
         state = None if _is_state(reduced, hidden) else hidden
         return "object", self._all((kind, content, state)), parts

@@ -39,15 +39,11 @@ class Concept(Protocol):
 
 @dataclass(frozen=True, repr=False)
 class ChosenConcept:
-    """A published concept with the names of its features and labels; its `repr` is the rule in words.
+    """A published concept with the names of its features and labels; its `repr` is the rule in words."""
 
-    `concept`: the rule, a function of codes. `features`: names of the columns. `labels`: the label of each
-    label code.
-    """
-
-    concept: Concept
-    features: tuple[str, ...]
-    labels: tuple[Any, ...]
+    concept: Concept  # the rule, a function of codes
+    features: tuple[str, ...]  # the names of the columns
+    labels: tuple[Any, ...]  # of each label code
 
     def predict(self, columns: Any) -> Labels:
         """Return the label code of each encoded record."""
@@ -332,11 +328,7 @@ class ListedMembers(CountedClass):
 
 
 def literal(name: str, feature: int, domain: Product | None, *, positive: bool = True) -> str:
-    """Return the statement that a column's bit is 1 (or 0) in words, with the column's threshold if any.
-
-    `domain`: the columns' domains, with the thresholds of their bits. None: no thresholds. `positive`: True
-    for the statement that the bit is 1, False for 0.
-    """
+    """Return the statement that a column's bit is 1 (or 0) in words, with the domain's threshold if any."""
     bits = None if domain is None else domain.domains[feature]
     threshold = bits.binarize if isinstance(bits, Bits) else None
     if threshold is None:

@@ -37,16 +37,11 @@ _LARGEST = 1 << 28  # greatest number of members, each of which has a count in m
 
 @dataclass(frozen=True)
 class Conjunction:
-    """The rule with label code 1 if some bits are 1 and some others are 0, and label code 0 otherwise.
+    """The rule with label code 1 if some bits are 1 and some others are 0, and label code 0 otherwise."""
 
-    `positive`, `negative`: the columns with bits that must be 1, and those with bits that must be 0;
-    increasing and disjoint. `domain`: the domains of the columns, with their thresholds, for `describe`.
-    None: no thresholds.
-    """
-
-    positive: tuple[int, ...]
-    negative: tuple[int, ...]
-    domain: Product | None = field(default=None, repr=False, compare=False)
+    positive: tuple[int, ...]  # the columns with bits that must be 1; increasing
+    negative: tuple[int, ...]  # those with bits that must be 0
+    domain: Product | None = field(default=None, repr=False, compare=False)  # the thresholds of bits, if any
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         satisfied = np.ones(len(columns[0]), dtype=bool)
@@ -209,11 +204,7 @@ _STEP = (16, 128)  # least and greatest number of words of a set in a block; a c
 
 
 def conjunction_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
-    """Return the errors of each conjunction of at most `k` literals, in the order of this module.
-
-    `columns` (n,): one for each variable; entries are 0 or 1. `y` (n,): labels 0 or 1. `k`: at least 0.
-    Result: int64 if n does not fit int32.
-    """
+    """Return the errors of each conjunction of at most `k` literals; int64 if n does not fit int32."""
     if k >= len(columns):
         return cube_errors(columns, y)
     return subset_errors(columns, y, k)
@@ -309,8 +300,7 @@ def _fill_cube(cube: NDArray[Any], patterns: NDArray[Any]) -> None:
 def subset_errors(columns: Sequence[NDArray[np.uint8]], y: NDArray[Any], k: int) -> NDArray[Any]:
     """Return the errors of all conjunctions of at most `k` < d literals; see `conjunction_errors`.
 
-    The algorithm needs the sum over j <= k of comb(d, j) * n / 64 bitwise operations, and one subtraction per
-    conjunction.
+    It needs the sum over j <= k of comb(d, j) * n / 64 bitwise operations, and a subtraction per conjunction.
     """
     d = len(columns)
     ends = [0, *accumulate(comb(d, j) << j for j in range(k + 1))]
@@ -338,11 +328,9 @@ def _words(columns: Sequence[NDArray[np.uint8]], records: NDArray[np.intp]) -> N
 
 
 def _tally(positive: Sequence[NDArray[Any]], words: NDArray[np.uint64], tally: np.ufunc) -> None:
-    """Add to (or subtract from) positive[j], for each set of j variables, the number of records with all of
-    them 1.
+    """Add to (or subtract from) positive[j], for each set of j variables, the records in which all are 1.
 
-    The sets are processed by size, in blocks of words: each set of j variables is a set of j - 1 variables
-    and a higher variable.
+    Sets are processed by size, in blocks of words: each is a smaller set and a higher variable.
     """
     d, k = words.shape[1], len(positive) - 1
     most = max(comb(d, j) for j in range(k))

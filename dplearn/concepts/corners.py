@@ -318,21 +318,15 @@ class ListedCorners(Corners):
 
 
 class CornerErrors:
-    """The error profile of a class of corners. Private.
-
-    `nets` (m, k): for each pair of values, the number of records with label 1 minus that with label 0.
-    `axes`: for each column, the m + 1 or k + 1 intervals of its cuts, which start at 0 for the cut below the
-    domain. `totals`: the number of records of each label. `listed` (m + 1, k + 1): for each direction, the
-    cells that have members. None: all.
-    """
+    """The error profile of a class of corners. Private."""
 
     def __init__(
         self,
         corners: Corners,
-        nets: NDArray[np.int64],
-        axes: Sequence[Cuts],
-        totals: tuple[int, int],
-        listed: Sequence[NDArray[np.bool_]] | None = None,
+        nets: NDArray[np.int64],  # (m, k): for each pair of values, the records with label 1 minus label 0
+        axes: Sequence[Cuts],  # m + 1 or k + 1 intervals of a column's cuts; 0 is the cut below the domain
+        totals: tuple[int, int],  # the number of records of each label
+        listed: Sequence[NDArray[np.bool_]] | None = None,  # for each direction, the cells that have members
     ):
         self._corners, self._totals, self._listed = corners, totals, listed
         self._prefix = prefix_nets(nets)
@@ -439,8 +433,7 @@ def _at_values(values: NDArray[Any], size: int) -> Cuts:
 def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.bool_]:
     """Return the cells of the corners that records bound on each side, and of one empty corner.
 
-    `occupied` (m, k): the pairs of values that some record has; k is 1 if there is one column. `above`: the
-    direction. Result: A corner is bounded if, among its records, one has the last value of each column.
+    A corner is bounded if, among its records, one has the last value of each column.
     """
     turned = tuple(axis for axis, side in enumerate(above) if side)
     from_corner = np.flip(occupied, turned)
@@ -513,10 +506,9 @@ def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
 def nets_inside(
     prefix: NDArray[np.int64], above: Sequence[bool], rows: slice = _EVERY, columns: slice = _EVERY
 ) -> NDArray[np.int64]:
-    """Return the net labels inside the corners of a block of cells.
+    """Return the net labels inside the corners of a block of cells, from the sums of `prefix_nets`.
 
-    `prefix` (m, k): as returned by `prefix_nets`. `above`: for each axis whether a corner has the values
-    above its cut, rather than up to it. `rows`, `columns`: the block. By default all cells.
+    `above`: for each axis whether a corner has the values above its cut, rather than up to it.
     """
     inside, whole = prefix[rows, columns], prefix[rows, -1:]
     if above[0]:
@@ -541,10 +533,9 @@ def net_counts(
     heights: NDArray[np.uint64],
     widths: NDArray[np.uint64],
 ) -> list[dict[int, int]]:
-    """Return for each direction the exact number of pairs of cuts for each net of labels inside.
+    """Return for each direction the exact number of pairs of cuts for each net of labels that occurs inside.
 
-    `prefix` (m, k): as returned by `prefix_nets`, with at most 2**24 cells. `directions`: as `above` of
-    `nets_inside`. `heights`, `widths` (m,): the numbers of cuts of each column. Result: only nets that occur.
+    `heights`, `widths`: the numbers of cuts of each column, in at most 2**24 cells together.
     """
     totals = [_Totals(prefix, above) for above in directions]
     for rows, columns in blocks_of(prefix.shape):

@@ -160,15 +160,11 @@ def _first_of_each(table: NDArray[Any]) -> NDArray[np.intp]:
 
 @dataclass(frozen=True)
 class Listed:
-    """A concept of a `FiniteClass`.
+    """A concept of a `FiniteClass`."""
 
-    `position`: the position in the list. `name`: the function's name. `predictions`: label codes for the
-    values of the domain; None for a function.
-    """
-
-    position: int
+    position: int  # in the list
     name: str
-    predictions: tuple[int, ...] | None
+    predictions: tuple[int, ...] | None  # label codes for the values of the domain; None for a function
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         if self.predictions is None:
@@ -229,11 +225,7 @@ class _FullError(Exception):
 
 
 class VersionSpaces:
-    """The version spaces of a table of distinct concepts.
-
-    `table` (n_concepts, n_points): 0 or 1; the rows are distinct. `most`: the greatest number of version
-    spaces in the memo.
-    """
+    """The version spaces of a table of distinct rows of 0 and 1, at most `most` of them in a memo."""
 
     def __init__(self, table: Any, most: int = MOST_SPACES):
         bits: NDArray[np.bool_] = np.asarray(table, dtype=bool)

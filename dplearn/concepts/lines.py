@@ -149,10 +149,9 @@ class Lines(ConceptClass):
 
 
 class _LineErrors:
-    """The errors of all lines. A line's are the ones among the labels minus its net count.
+    """The errors of all lines. Private.
 
-    `nets`: Private. For each point of a record, the number of its labels 1 minus that of its labels 0.
-    `n_ones`: Private. The number of labels 1. `p`: the prime.
+    A line's are `n_ones` minus its net count. `nets`: the labels 1 of each point minus its labels 0.
     """
 
     def __init__(self, nets: dict[tuple[int, int], int], n_ones: int, p: int):
@@ -327,8 +326,7 @@ def inverses(values: NDArray[Any], p: int) -> NDArray[Any]:
 def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int = 0) -> "Slopes":
     """Return the slopes of the lines through one of several distinct points and each of the others.
 
-    `x`, `y` (n,): as returned by `residues`. `place`: the position of the point. `p`: a prime. `start`:
-    points before this position are left out.
+    `x`, `y`: as returned by `residues`. Points before the position `start` are left out.
     """
     dx, dy = (x[start:] - x[place]) % p, (y[start:] - y[place]) % p
     kept = np.flatnonzero(dx != 0)
@@ -339,15 +337,11 @@ def slopes_from(x: NDArray[Any], y: NDArray[Any], place: int, p: int, start: int
 
 @dataclass(frozen=True, repr=False)
 class Slopes:
-    """The slopes of the lines from one point to others.
+    """The slopes of the lines from one point to others. Private."""
 
-    `distinct` (n_lines,): Private. The slopes, sorted. `groups` (n_others,): Private. For each other point on
-    a line, the index of its slope. `places` (n_others,): Private. The positions of these points, increasing.
-    """
-
-    distinct: NDArray[Any]
-    groups: NDArray[np.intp]
-    places: NDArray[np.intp]
+    distinct: NDArray[Any]  # sorted
+    groups: NDArray[np.intp]  # for each other point on a line, the index of its slope
+    places: NDArray[np.intp]  # the positions of these points, increasing
 
     def sums(self, weights: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sum of the weights of the other points on each line; below 2**53."""
@@ -385,10 +379,9 @@ def leading_line(points: Points, p: int) -> tuple[tuple[int, int] | None, int]:
 
 
 def leading_point(points: Points) -> tuple[tuple[int, int] | None, int]:
-    """Return the point with the greatest multiplicity, and its distance to instability.
+    """Return the point that occurs most often, or None if two do, and its distance to instability.
 
-    `points`: Private. The multiplicity of each point. `point`: None if no point occurs more often than all
-    others. `distance`: as for `leading_line`; the proof is that of `kernels.points.leading_key`.
+    The distance is as for `leading_line`; the proof is that of `kernels.points.leading_key`.
     """
     if not points:
         return None, 0

@@ -283,17 +283,12 @@ class _WithComplements:
 
 @dataclass(frozen=True)
 class MaskedParity:
-    """A rule over n_bits columns of bits, columns of a binary index (lowest bit first), and a mask column.
+    """A rule over columns of bits, columns of a binary index (lowest bit first), and a mask column."""
 
-    `shown`: the indices for which a record with mask 1 has label code 1; increasing. `parity`: the rule for a
-    record with mask 0, a parity of its bits. `n_bits`: the number of columns of bits, and of valid indices.
-    `domain`: the domains of the columns, with their thresholds, for `describe`. None: no thresholds.
-    """
-
-    shown: tuple[int, ...]
-    parity: Parity
-    n_bits: int
-    domain: Product | None = field(default=None, repr=False, compare=False)
+    shown: tuple[int, ...]  # the indices for which a record with mask 1 has label code 1; increasing
+    parity: Parity  # the rule for a record with mask 0
+    n_bits: int  # the number of columns of bits, and of valid indices
+    domain: Product | None = field(default=None, repr=False, compare=False)  # the thresholds of bits, if any
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         shows = np.zeros(self.n_bits + 1, dtype=np.intp)
@@ -337,8 +332,7 @@ def masked_layout(n_features: int) -> tuple[int, int]:
 def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
     """Return the table of a masked parity: bits, the index in binary (lowest bit first), and the mask.
 
-    `bits` (n, n_bits): 0 or 1. `index` (n,): from 0 to n_bits - 1. `mask` (n,): 0 or 1; if it is 1, the label
-    is that of the index.
+    `index`: from 0 to n_bits - 1. `mask`: 0 or 1; if it is 1, the label is that of the index.
     """
     bits, index, mask = np.asarray(bits), np.asarray(index), np.asarray(mask)
     if bits.ndim != 2 or not bits.shape[1] or not index.shape == mask.shape == bits.shape[:1]:
@@ -356,11 +350,7 @@ def masked_rows(bits: Any, index: Any, mask: Any) -> NDArray[np.uint8]:
 
 
 def index_of(columns: Sequence[NDArray[Any]], n_bits: int, n: int) -> NDArray[np.intp]:
-    """Return the minimum of each record's index and n_bits.
-
-    `columns` (n,): the bits of the index, the lowest first. `n_bits`: the number of valid indices. `n`: the
-    number of records.
-    """
+    """Return the minimum of n_bits and each record's index, from its bits, the lowest first."""
     index = np.zeros(n, dtype=np.intp)
     for place, column in enumerate(columns):
         index |= (column == 1).astype(np.intp) << place

@@ -22,16 +22,14 @@ _CONSTANT = -1  # the position of the constant labels among the columns
 class Stump:
     """A test of one column, with a label for each result.
 
-    `domain`: the domain of the column. `code`: the cut: the test is that the column's code is at most this,
-    or equal to it if the domain has no order. With -1, below the domain, the test always fails. `inner`,
-    `outer`: label codes if the test holds, and if it fails.
+    The test is that the column's code is at most `code`, or equal to it if the domain has no order.
     """
 
     feature: int
-    domain: Domain
-    code: int
-    inner: int
-    outer: int
+    domain: Domain  # of the column
+    code: int  # with -1, below the domain, the test always fails
+    inner: int  # the label code if the test holds
+    outer: int  # if it fails
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         codes = columns[self.feature]
@@ -266,7 +264,7 @@ class Thresholds(DecisionStumps):
         return super().member(feature, cut - 1, pair)
 
     def _cuts_of_all(self) -> int:
-        return super()._cuts_of_all() + 1
+        return super()._cuts_of_all() + len(self.features)
 
 
 class ListedStumps(DecisionStumps):
@@ -360,11 +358,7 @@ class ListedStumps(DecisionStumps):
 
 
 class CutErrors:
-    """The error profile of a class of stumps. Private.
-
-    `totals` (n_labels,): the number of records of each label. `cuts_of`: maps the position of a tested column
-    to the label counts of its cuts.
-    """
+    """The error profile of a class of stumps, from the label counts of cuts of a column. Private."""
 
     def __init__(self, stumps: DecisionStumps, totals: NDArray[np.int64], cuts_of: Callable[[int], Cuts]):
         self._stumps, self._totals, self._cuts_of = stumps, totals, cuts_of

@@ -72,9 +72,7 @@ class Table(NamedTuple):
 def guaranteed(estimator: Any, stateless: Collection[str]) -> tuple[Guarantee | None, str]:
     """Return the guarantee, or None and the reason why there is none."""
     if isinstance(estimator, Plan):
-        raise TypeError(
-            f"estimator must be fitted, got a {type(estimator).__name__}: nothing is released yet"
-        )
+        raise TypeError(f"estimator must be fitted, got a {estimator._title}: nothing is released yet")
     if any(hasattr(estimator, name) for name in PARTS):
         try:
             return pipeline_guarantee(estimator, stateless=stateless), ""

@@ -1,7 +1,7 @@
 """Private learners: one family of estimators in each module."""
 
 from dplearn.learners.additive import AdditiveClassifier, AdditivePlan, AdditiveRegressor, ColumnShape
-from dplearn.learners.counts.conjunction import ConjunctionClassifier, ConjunctionPlan
+from dplearn.learners.counts.conjunction import ConjunctionClassifier
 from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 from dplearn.learners.linear import (
     LinearPlan,
@@ -9,13 +9,13 @@ from dplearn.learners.linear import (
     LogisticPlan,
     StatisticalQueryLogisticRegression,
 )
-from dplearn.learners.parity.masked import MaskedParityClassifier, MaskedParityPlan
-from dplearn.learners.parity.parity import ParityClassifier, ParityPlan
-from dplearn.learners.rules.generic import ExponentialMechanismClassifier, GenericPlan
-from dplearn.learners.rules.line import LineClassifier, LinePlan
-from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier, PointPlan
-from dplearn.learners.rules.threshold import ThresholdClassifier, ThresholdPlan
-from dplearn.learners.several.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
+from dplearn.learners.parity.masked import MaskedParityClassifier
+from dplearn.learners.parity.parity import ParityClassifier
+from dplearn.learners.rules.generic import ExponentialMechanismClassifier
+from dplearn.learners.rules.line import LineClassifier
+from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier
+from dplearn.learners.rules.threshold import ThresholdClassifier
+from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.learners.synthetic_data import (
     SyntheticDataClassifier,
@@ -39,23 +39,16 @@ __all__ = [
     "ChosenPrefix",
     "ColumnShape",
     "ConjunctionClassifier",
-    "ConjunctionPlan",
     "ExponentialMechanismClassifier",
-    "GenericPlan",
     "KnowledgeTransferClassifier",
     "LineClassifier",
-    "LinePlan",
     "LinearPlan",
     "LinearRegressor",
     "LogisticPlan",
     "MaskedParityClassifier",
-    "MaskedParityPlan",
-    "MultiOutputPlan",
     "NaiveBayesPlan",
     "ParityClassifier",
-    "ParityPlan",
     "PointClassifier",
-    "PointPlan",
     "PrivateMultiOutputClassifier",
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",
@@ -66,5 +59,4 @@ __all__ = [
     "SyntheticDataClassifier",
     "SyntheticDataRegressor",
     "ThresholdClassifier",
-    "ThresholdPlan",
 ]

@@ -6,14 +6,14 @@ computes it without data.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from html import escape
 from typing import Any, ClassVar
 
 from dplearn._writing import cut
 from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
-from dplearn.privacy.events import Event, event_of
+from dplearn.privacy.events import BoundedRange, Event, event_of
 from dplearn.privacy.guarantees import Guarantee, in_words
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 
@@ -131,6 +131,74 @@ class Plan:
         plan: Any = self  # a dataclass
         yield from ((each.name, each.metadata.get(_NOTE)) for each in fields(plan) if each.repr)
         yield from ((name, self._notes.get(name)) for name in self._computed)
+
+
+def _values(*, compare: bool = False) -> Any:
+    return field(default_factory=dict, repr=False, compare=compare)
+
+
+@dataclass(frozen=True, repr=False)
+class StatedPlan(Plan):
+    """A plan whose numbers, warnings and title are data; what it states are its attributes.
+
+    A plan of a point function has `failure`, `n_needed` and so on: the method that returns it describes them.
+    """
+
+    guarantee: Any
+    _: KW_ONLY
+    title: str | None = hidden()  # the first line of its text; None: the name of the class
+    states: Mapping[str, Any] = _values(compare=True)  # printed, and compared
+    later: Mapping[str, Any] = _values()  # printed after these; functions are called when asked for
+    #: Printed last: what no learner with the guarantee can do with less, as functions of the guarantee.
+    least: Mapping[str, Callable[[Any], Any]] = _values()
+    keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions as in `later`
+    notes: Mapping[str, str] = _values()  # printed after the numbers of these names
+    warns: tuple[str, ...] = hidden(())
+    text: Callable[[Any], str] | None = hidden()  # of the plan, in place of the table
+    public: Any = hidden()  # of a fit: the public values of the table
+    ranged: bool = hidden(False)  # whether the release is of bounded range
+
+    def __post_init__(self) -> None:
+        told = {**self.keeps, **self.later, **self.states}
+        vars(self).update({name: value for name, value in told.items() if not callable(value)})
+
+    def __getattr__(self, name: str) -> Any:
+        known = vars(self)  # empty for copies, at first
+        for values in ("later", "keeps"):
+            if name in known.get(values, ()):
+                return known[values][name]()  # not kept: a published plan is the same before and after
+        if name in known.get("least", ()):
+            return known["least"][name](self.guarantee)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self.states, *self.later, *self.least, *self.keeps})
+
+    @property
+    def known_event(self) -> Event | None:
+        """The privacy event of the release, if more is known of it than the guarantee states."""
+        return BoundedRange(self.guarantee.epsilon) if self.ranged else super().known_event
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings, which depend on public values only; issued before the charge."""
+        return self.warns
+
+    @property
+    def _title(self) -> str:
+        return self.title or super()._title
+
+    def _shown(self) -> Iterator[tuple[str, str | None]]:
+        yield from super()._shown()
+        yield from ((name, self.notes.get(name)) for name in (*self.states, *self.later, *self.least))
+
+    def __str__(self) -> str:
+        return self.text(self) if self.text else super().__str__()
+
+    def __repr__(self) -> str:
+        told = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
+        told.update(self.states)
+        return f"{self._title}({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:

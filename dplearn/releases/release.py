@@ -5,9 +5,9 @@ data, such as `quantiles_plan`. Both make the same recipe, of checked parameters
 Errors of reading show no private value. Warnings are functions of public numbers.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import log2
 from typing import Any, Generic, TypeVar
 
@@ -28,7 +28,7 @@ from dplearn.domains.cells import (
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table.sources import column_in_parts, column_of, is_arrow
 from dplearn.table.table import Table
@@ -41,12 +41,8 @@ _FEW = 1001  # values: of so many at most, the example would be no smaller domai
 _SMALLER = f"a smaller domain=, such as Grid(0, 100, {_FEW})"
 
 
-def _values(*, compare: bool = False) -> Any:
-    return field(default_factory=dict, repr=False, compare=compare)
-
-
 @dataclass(frozen=True, repr=False)
-class ReleasePlan(Plan):
+class ReleasePlan(StatedPlan):
     """The plan of a release, made from public values only; what it states are its attributes.
 
     A plan of quantiles has `errors`, `n_inside` and so on: the function that returns it describes them.
@@ -54,48 +50,6 @@ class ReleasePlan(Plan):
 
     guarantee: ApproxDP
     n_samples: Any  # the number of records; None if it is private
-    _: KW_ONLY
-    title: str | None = hidden()  # the first line of its text; None: the name of the class
-    states: Mapping[str, Any] = _values(compare=True)  # printed, and compared
-    later: Mapping[str, Any] = _values()  # printed after these; functions are called when first asked for
-    keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions likewise
-    notes: Mapping[str, str] = _values()  # printed after the numbers of these names
-    warns: tuple[str, ...] = hidden(())
-    text: Callable[[Any], str] | None = hidden()  # of the plan, in place of the table
-
-    def __post_init__(self) -> None:
-        told = {**self.keeps, **self.later, **self.states}
-        vars(self).update({name: value for name, value in told.items() if not callable(value)})
-
-    def __getattr__(self, name: str) -> Any:
-        known = vars(self)  # empty for copies, at first
-        for values in ("later", "keeps"):
-            if name in known.get(values, ()):
-                return known.setdefault(name, known[values][name]())
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *self.states, *self.later, *self.keeps})
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings of the release, which depend on public values only."""
-        return self.warns
-
-    @property
-    def _title(self) -> str:
-        return self.title or super()._title
-
-    def _shown(self) -> Iterator[tuple[str, str | None]]:
-        yield from super()._shown()
-        yield from ((name, self.notes.get(name)) for name in (*self.states, *self.later))
-
-    def __str__(self) -> str:
-        return self.text(self) if self.text else super().__str__()
-
-    def __repr__(self) -> str:
-        told = {name: getattr(self, name) for name, _ in self._shown() if name not in self.later}
-        return f"{self._title}({', '.join(f'{name}={value!r}' for name, value in told.items())})"
 
 
 class Released:

@@ -241,7 +241,6 @@ class SyntheticTablePlan(ReleasePlan):
     layout: Any = hidden()
     budget: Any = hidden()
     domain: Any = hidden()  # this and the others: of the fit of a learner on synthetic records
-    public: Any = hidden()
     n_rows: Any = hidden()
     fills_gaps: bool = hidden(False)
 

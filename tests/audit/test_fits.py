@@ -127,9 +127,9 @@ CALLS = Counter()
 
 def counted(name):
     def change(own):
-        def counting(*given):
+        def counting(*given, **named):
             CALLS[name] += 1
-            return own(*given)
+            return own(*given, **named)
 
         return counting
 

@@ -293,7 +293,8 @@ def test_additive_shows_what_it_says():
     strengths = scope["regressor"].interactions_.strengths
     assert strength > 10
     assert (strengths > 3).mean() < 0.1  # two of the hundred are those of the product
-    assert np.allclose(corners, [4, -4, -4, 4], atol=1.5)
+    # Their standard deviations over fits are .4, about means of 3.6: at 1.5 one run in 70 failed.
+    assert np.allclose(corners, [4, -4, -4, 4], atol=2)
     assert 0.5 < glass < 0.56
     assert len(titles) == 4
     assert plans == [(19.5, 10, 0, 0), (916.8, 10, 4, 128)]

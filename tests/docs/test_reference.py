@@ -16,7 +16,12 @@ NOT_PUBLIC = {
     "dplearn.commands",
     "dplearn.kernels",
     "dplearn.fit",
+    "dplearn.learners.additive",
+    "dplearn.learners.counts",
     "dplearn.learners.linear",
+    "dplearn.learners.parity",
+    "dplearn.learners.rules",
+    "dplearn.learners.several",
     "dplearn.learners.votes",
     "dplearn.table",
 }

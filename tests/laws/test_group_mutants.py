@@ -76,7 +76,7 @@ def noise_of_a_release_for_one_row(monkeypatch):
 
 def categories_learned_as_of_one_row(monkeypatch):
     monkeypatch.setattr(
-        grouped._Grouped, "_learning", lambda self, epsilon: ApproxDP(epsilon, self.guarantee.delta)
+        grouped._Grouped, "_learning", lambda self, epsilon: ApproxDP(epsilon, self.cost.delta)
     )
 
 
@@ -84,7 +84,7 @@ def a_failure_as_of_one_row(monkeypatch):
     right = grouped._Grouped._learning
 
     def learning(self, epsilon):
-        return replace(right(self, epsilon), delta=self.guarantee.delta)
+        return replace(right(self, epsilon), delta=self.cost.delta)
 
     monkeypatch.setattr(grouped._Grouped, "_learning", learning)
 

@@ -121,9 +121,9 @@ def reading(model, method, act):
     """Return a private estimator whose recipe acts before a method of it sees rows."""
 
     def change(own):
-        def overridden(*given):
+        def overridden(*given, **named):
             act()
-            return own(*given)
+            return own(*given, **named)
 
         return overridden
 

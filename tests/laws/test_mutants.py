@@ -485,7 +485,7 @@ def the_whole_epsilon_for_the_rule(monkeypatch):
 
     def planned(learner, *given, **known):
         plan = right(learner, *given, **known)
-        return replace(plan, selection=plan.guarantee)
+        return replace(plan, keeps={**plan.keeps, "selection": plan.guarantee})
 
     monkeypatch.setattr(RuleFit, "plan", planned)
 

@@ -65,12 +65,15 @@ def tie_to_the_first(monkeypatch):
 
 
 def leader_kept_when_silent(monkeypatch):
-    class Kept(point._Lead):
-        def release(self, privacy, dice):
-            (self.shown,) = super().release(privacy, dice)
-            return [self.shown or self._found[0]]
+    honest = point._by_lead
 
-    monkeypatch.setattr(point, "_Lead", Kept)
+    def kept(records, plan):
+        keys, release = records.X.columns[0].tolist(), honest(records, plan)
+        leading, _ = point.leading_key(list(map(point.spelled, keys)), records.y.tolist())
+        leader = None if leading is None else (keys[list(map(point.spelled, keys)).index(leading[0])],)
+        return lambda privacy, dice: [shown or leader for shown in release(privacy, dice)]
+
+    monkeypatch.setattr(point, "_by_lead", kept)
 
 
 def errors_counted_twice(monkeypatch):
@@ -84,37 +87,41 @@ def best_bucket_without_noise(monkeypatch):
     )
 
 
-def count_of_negatives_leaks(monkeypatch):
-    class RecordBudgets(point._Errors):
-        def __init__(self, records, plan):
-            super().__init__(records, plan)
-            object.__setattr__(plan.hashed, "n_negatives", int((records.y == 0).sum()))
+def before(monkeypatch, name, look):
+    """Let a function of the records and the plan see both before anything is computed."""
+    honest = getattr(point, name)
 
-    monkeypatch.setattr(point, "_Errors", RecordBudgets)
+    def looked_at(records, plan):
+        look(records, plan)
+        return honest(records, plan)
+
+    monkeypatch.setattr(point, name, looked_at)
+
+
+def count_of_negatives_leaks(monkeypatch):
+    def look(records, plan):
+        object.__setattr__(plan.hashed, "n_negatives", int((records.y == 0).sum()))
+
+    before(monkeypatch, "_by_errors", look)
 
 
 def hash_from_the_order_of_the_data(monkeypatch):
-    honest = point._Errors
+    def look(records, plan):
+        first = int.from_bytes(point.spelled(records.X.columns[0][0])[:30], "big")
+        object.__setattr__(plan.hashed, "shift", first)
 
-    class Reseeded(honest):
-        def __init__(self, records, plan):
-            first = int.from_bytes(point.spelled(records.X.columns[0][0])[:30], "big")
-            object.__setattr__(plan.hashed, "shift", first)
-            super().__init__(records, plan)
-
-    monkeypatch.setattr(point, "_Errors", Reseeded)
+    before(monkeypatch, "_by_errors", look)
 
 
 def histogram_for_each_label(monkeypatch):
-    honest = point._Labelled
+    honest = point._by_counts
 
-    class OfEach(honest):
-        def release(self, privacy, dice):
-            X, y = self.records.X, self.records.y
-            alone = [honest(LabelledRows(X, y[:, [output]]), self.plan) for output in range(y.shape[1])]
-            return [where for each in alone for where in each.release(privacy, dice)]
+    def of_each(records, plan):
+        X, y = records.X, records.y
+        alone = [honest(LabelledRows(X, y[:, [output]]), plan) for output in range(y.shape[1])]
+        return lambda privacy, dice: [where for release in alone for where in release(privacy, dice)]
 
-    monkeypatch.setattr(point, "_Labelled", OfEach)
+    monkeypatch.setattr(point, "_by_counts", of_each)
 
 
 def only_records_with_a_key_counted(monkeypatch):
@@ -137,20 +144,19 @@ def reseeded(monkeypatch, name):
     """Let the first label decide on the hash."""
     honest = getattr(point, name)
 
-    class Reseeded(honest):
-        def __init__(self, records, plan):
-            hashed = replace(plan.hashed, shift=int(records.y[0]) << 255)
-            super().__init__(records, replace(plan, hashed=hashed))
+    def of_another(records, plan):
+        hashed = replace(plan.hashed, shift=int(records.y[0]) << 255)
+        return honest(records, replace(plan, keeps={**plan.keeps, "hashed": hashed}))
 
-    monkeypatch.setattr(point, name, Reseeded)
+    monkeypatch.setattr(point, name, of_another)
 
 
 def prefixes_hashed_by_labels(monkeypatch):
-    reseeded(monkeypatch, "_PrefixErrors")
+    reseeded(monkeypatch, "_by_prefix_errors")
 
 
 def sets_hashed_by_labels(monkeypatch):
-    reseeded(monkeypatch, "_Sets")
+    reseeded(monkeypatch, "_by_errors_of_sets")
 
 
 def only_levels_and_buckets_with_records(monkeypatch):

@@ -151,7 +151,8 @@ def is_refused(name, told):
 
 def changed(section, place, late):
     """What differs of a setting."""
-    before = kept()[section][NAMES[place]]
+    before = kept()[section].get(NAMES[place])
+    assert before is not None, f"no facts of it yet: python -m tests.laws.test_snapshot {NAMES[place]!r}"
     if late:
         return list(differences(before, OF_SETTINGS[section](place)))
     before = by_day(section, before)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dplearn import AdditiveClassifier
+from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.domains import Categories
 from dplearn.learners.additive import model
 from dplearn.learners.additive.model import features_of
@@ -80,6 +80,22 @@ def test_what_noise_would_hide_is_no_feature_and_first_shapes_always_are():
     # An effect in no feature keeps its doubt.
     assert few.omitted[0] == pytest.approx(1e-4)
     assert many.omitted[0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("d", "size"), [(1, 0.0), (1, 1.0), (10, 1e-6), (200, 0.0), (200, 1.0)])
+def test_of_a_regression_the_constant_has_a_least_share_of_rows(d, size):
+    """Noise in the mean moves all predictions, however many columns there are."""
+    domain, sizes = [Categories(["a", "b"])] * d, [size] + [0.1 * size] * (d - 1)
+    shares = []
+    for learner in (AdditiveRegressor(target_range=(-1, 1)), AdditiveClassifier(classes=[0, 1])):
+        plan = learner.set_params(domain=domain).plan(1500)
+        with np.errstate(all="raise", under="ignore"):
+            features = features_of(plan, BASE, *shapes_of(sizes, [0.01] * d))
+        rest = sum(float(np.mean(table**2, axis=0).sum()) for table in features.tables)
+        shares.append(features.constant**2 / (features.constant**2 + rest))
+        assert all(np.isfinite(start).all() for start in features.starts)
+    assert 0.15 / 1.15 - 1e-9 < shares[0] < 1
+    assert d < 200 or shares[1] < 1 / 20  # of labels the constant is one feature among hundreds
 
 
 def test_scales_change_no_prior_and_no_start():

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import PoissonRegressor
 from sklearn.metrics import mean_poisson_deviance
 
@@ -115,7 +116,7 @@ def test_other_losses_are_refused(loss):
 
 def test_a_model_of_counts_has_no_intervals_and_says_why():
     model = clone(MODEL).fit(*counts(500))
-    with pytest.raises(ValueError, match="loss must be 'squared' for prediction intervals, got 'poisson'"):
+    with pytest.raises(ValueError, match="prediction intervals need a fit with loss='squared'"):
         model.predict_interval([[0.0, 0.0, 0.0]])
 
 
@@ -156,3 +157,17 @@ def test_small_and_constant_tables_have_finite_predictions():
             with pytest.warns(UserWarning, match="noise is larger"):
                 predicted = model.fit(X, y).predict(X)
             assert np.isfinite(predicted).all()
+
+
+def test_predictions_are_of_the_loss_of_the_fit():
+    X, y = np.arange(400)[:, None] % 5, np.arange(400) % 5
+    learner = AdditiveRegressor(
+        epsilon=100, loss="poisson", target_range=(0, 10), domain=Grid(0, 4), random_state=0
+    )
+    for ask in (learner.predict, learner.predict_interval):
+        with pytest.raises(NotFittedError):
+            ask(X)
+    predicted = learner.fit(X, y).predict(X)
+    assert (learner.set_params(loss="squared").predict(X) == predicted).all()
+    with pytest.raises(ValueError, match="prediction intervals"):
+        learner.predict_interval(X)

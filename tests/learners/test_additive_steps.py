@@ -76,10 +76,18 @@ def factor_table(kind, d, n=2500, seed=0):
         factors = rng.normal(size=(n, 4))
         X = factors @ rng.normal(size=(4, d)) / 2 + 0.4 * own
         target = factors @ [0.7, -0.7, 0.3, 0.1]
+    elif kind == "dense":
+        X, target = own, own.sum(axis=1) / np.sqrt(d)
+    elif kind == "chain":
+        X = own + np.roll(own, 1, axis=1)
+        target = X[:, :5].sum(axis=1) / np.sqrt(4 * min(d, 5))
+        X = X / np.sqrt(2)
     else:
         spread = {"equal": 0.0, "near": 0.3, "loose": 1.0}[kind]
         X, target = (factor + spread * own) * signs / np.hypot(1, spread), factor[:, 0]
-    if curved:
+    if curved == "steps":
+        target = np.sign(X[:, : min(d, 4)] - 0.3).sum(axis=1) / np.sqrt(min(d, 4))
+    elif curved:
         target = 1.5 * np.abs(target) - 1
     return X.clip(-3, 3), (target + noise).clip(-4, 4)
 
@@ -107,7 +115,10 @@ def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, se
 @pytest.mark.nightly
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize("d", [1, 2, 5, 20, 60, 200])
-@pytest.mark.parametrize("kind", ["equal", "near", "loose", "factors", "independent"])
+@pytest.mark.parametrize(
+    "kind",
+    ["equal", "near", "loose", "factors", "independent", "dense", "chain", "loose steps", "chain steps"],
+)
 def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, epsilon):
     """In the mean of three fits: where noise hides most of 200 columns, R^2 differ by .2 between fits."""
     additive, linear = compared(kind, d, epsilon, range(3))
@@ -123,11 +134,14 @@ def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, epsilon):
         ("independent", 60, 3000, 1.0),
         ("near", 100, 3000, 3.0),
         ("equal", 200, 1500, 3.0),
+        ("equal", 200, 3000, 3.0),
+        ("near", 200, 1500, 1.0),
         ("near", 200, 3000, 1.0),
         ("near", 200, 6000, 3.0),
         ("independent", 200, 6000, 3.0),
         *((f"{kind} curved", 100, 1500, 1.0) for kind in ("near", "loose", "factors", "independent")),
         ("loose curved", 60, 1500, 1.0),
+        ("loose curved", 200, 1500, 1.0),
         ("independent curved", 60, 1500, 1.0),
         ("independent curved", 200, 3000, 3.0),
     ],

@@ -10,7 +10,7 @@ from dplearn.chance import PublicStream, SeededDice
 from dplearn.estimator.recipe import PublicOutputs
 from dplearn.kernels.confidence_bounds import success_bounds
 from dplearn.kernels.gf2 import pack
-from dplearn.learners.parity.parity import PARITY_METHODS, Equations
+from dplearn.learners.parity.parity import PARITY_METHODS, Equations, plan_of_method
 from dplearn.learners.parity.sizes import elimination_sizes, stable_parity_sizes
 from dplearn.mechanisms.parity import consistent_parity, parity_probabilities
 from dplearn.privacy import ApproxDP
@@ -61,13 +61,12 @@ def learner(name, n, d, **parameters):
     """What `ParityClassifier` does between taking in its data and publishing."""
     budget = ApproxDP(parameters.pop("epsilon"), parameters.pop("delta", 0))
     wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
-    params, method = SimpleNamespace(cost=budget, **wanted | parameters), PARITY_METHODS[name]
-    plan = method.plan(params, PublicOutputs(n, d))
+    plan = plan_of_method(name, SimpleNamespace(cost=budget, **wanted | parameters), PublicOutputs(n, d))
 
     def release(X, y, seed):
         equations = Equations(pack(X.astype(np.uint8)), y[:, None].astype(np.uint8))
         public = replace(plan.public, stream=PublicStream(seed))
-        found = method.release(equations, replace(plan, public=public), SeededDice(seed))
+        found = PARITY_METHODS[name].release(equations, replace(plan, public=public), SeededDice(seed))
         return None if found is None else found[0]
 
     return release

@@ -22,9 +22,8 @@ from dplearn import (
 from dplearn.domains import IntegerRange
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import PrivateQuantileTransformer
-from dplearn.privacy.plan import Plan, cell_text
+from dplearn.privacy.plan import Plan, StatedPlan, cell_text
 from dplearn.releases import (
-    ReleasePlan,
     cdf_plan,
     grouped,
     interior_point_plan,
@@ -76,7 +75,7 @@ def test_each_number_has_its_line(plan):
     for field in fields(plan):
         shown = [name for name in names if name.split("[")[0].split(".")[0] == field.name]
         assert bool(shown) == field.repr, field.name
-    stated = [*plan.states, *plan.later] if isinstance(plan, ReleasePlan) else []
+    stated = [*plan.states, *plan.later, *plan.least] if isinstance(plan, StatedPlan) else []
     assert all(any(name.split("[")[0].split(".")[0] == each for name in names) for each in stated)
     assert names[names.index("guarantee") + 1] == "advantage"
     assert "epsilon" in lines[[name.split(".")[-1] for name in names].index("guarantee")]

@@ -256,7 +256,8 @@ def seen_stages(release, monkeypatch):
         return called
 
     kinds = {*Release.__subclasses__(), *ColumnRelease.__subclasses__()} - {ColumnRelease}
-    assert len(kinds) == 9  # of all releases, quantiles and medians have one together
+    kinds = {kind for kind in kinds if kind.__module__.startswith("dplearn.")}  # not those of pages that ran
+    assert len(kinds) >= len({name for name, _ in RELEASES.values()}) - 1
     for kind in kinds:
         for name in ("read", "plan", "run"):
             monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))

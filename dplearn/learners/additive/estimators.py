@@ -695,6 +695,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self._publish_model(model, plan, units.margin, units.origin)
         self.residual_std_ = units.residual * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
+        self._loss = type(model.base.loss)  # the parameter may be set to another after the fit
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -709,7 +710,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        predicted: NDArray[np.float64] = _LOSSES[self.loss].predicted(self._sums(self._cells(X))[:, 0])
+        margins = self._sums(self._cells(X))[:, 0]
+        predicted: NDArray[np.float64] = self._loss.predicted(margins)
         return predicted.clip(*self.target_range_)
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
@@ -734,12 +736,12 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
             If the loss is not "squared".
         """
         failure = float(check_number("beta", beta, above=0, below=1))
-        if self.loss != "squared":
+        cells = self._cells(X)
+        if self._loss is not SquaredLoss:
             raise ValueError(
-                f"loss must be 'squared' for prediction intervals, got {self.loss!r}: the spread of counts"
+                "prediction intervals need a fit with loss='squared': the spread of counts"
                 " grows with the expected count, and a fit releases their mean spread only"
             )
-        cells = self._cells(X)
         middle = self._sums(cells)[:, 0]
         low, high = self.target_range_
         unit = high / 2 - low / 2

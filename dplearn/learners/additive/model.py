@@ -64,6 +64,9 @@ _MOST_FEATURES = 600
 _AMPLITUDE = 0.8  # of joint features
 _COUNTED = 0.3  # of the variance of noise in the choice of scales: priors are narrower than some effects
 _CONSTANT = 0.5
+# Of a regression, the least mean square of the constant, as a share of that of all other features together:
+# noise in the mean moves all predictions, and hundreds of columns would leave the constant almost no share.
+_LEAST_CONSTANT = 0.15
 _LENGTH = 0.85  # the norm to which rows are shortened, in root mean squares
 _LEAST = 1e-9
 _AT_ONCE = 1 << 12  # records whose joint features are held as floats
@@ -331,7 +334,11 @@ def _scales(plan: AdditivePlan, base: Base, energies: Floats64, first: NDArray[n
     scales = np.zeros(len(energies))
     shares = nearest_shares(-noise / energies[some])
     scales[some] = np.sqrt(shares / energies[some] * energies.sum())
-    return np.where(first, np.maximum(scales, scales[energies.argmax()]), scales)
+    scales = np.where(first, np.maximum(scales, scales[energies.argmax()]), scales)
+    if plan.narrows:
+        share = _LEAST_CONSTANT * float(energies[:-1] @ scales[:-1] ** 2)
+        scales[-1] = max(scales[-1], math.sqrt(share / energies[-1]))
+    return scales
 
 
 def _centred_variances(covariance: Floats64, mass: Floats64) -> Floats64:

@@ -5,7 +5,7 @@ bins. One histogram of label and bin is asked of each column, all in one round; 
 naive Bayes, or the bins that a conjunction allows.
 """
 
-from dplearn.learners.counts.conjunction import ConjunctionClassifier, ConjunctionPlan
+from dplearn.learners.counts.conjunction import ConjunctionClassifier
 from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
 
-__all__ = ["ConjunctionClassifier", "ConjunctionPlan", "NaiveBayesPlan", "StatisticalQueryNaiveBayes"]
+__all__ = ["ConjunctionClassifier", "NaiveBayesPlan", "StatisticalQueryNaiveBayes"]

@@ -25,8 +25,8 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.search import first
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy import PrivacyLedger
+from dplearn.privacy.plan import StatedPlan
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import central_noise, share_noise
@@ -174,7 +174,7 @@ class ConjunctionClassifier(RuleClassifier):
 
     reads_parts = True
 
-    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ConjunctionPlan":
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
@@ -183,9 +183,20 @@ class ConjunctionClassifier(RuleClassifier):
             Number of records.
         n_features : int, optional
             Number of columns; required unless `domain` determines it.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `n_samples` and the parameters `alpha` and `beta`, and of
+
+            - `noise`, as `noise_` of a fit;
+            - `error`, a bound on the error on the records' distribution, with probability at least 1 - beta,
+              if a conjunction labels the records;
+            - `n_needed`, the least number of records from which on `error` is at most alpha, for the worst
+              distribution.
         """
         fit = self._recipe(self.random_state is not None)
-        plan: ConjunctionPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
+        plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "ConjunctionFit":
@@ -208,7 +219,7 @@ class ConjunctionClassifier(RuleClassifier):
             _positive_code(fit.positive, check_classes(classes))
         return fit
 
-    def _publish(self, outcome: Concept, plan: "ConjunctionPlan") -> None:
+    def _publish(self, outcome: Concept, plan: StatedPlan) -> None:
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
         self.guarantee_ = plan.guarantee
@@ -238,7 +249,7 @@ class ConjunctionFit(QueryFit):
         _positive_code(self.positive, classes)
         return replace(facts, classes=classes), LabelledRows(columns, codes)
 
-    def plan(self, public: Public) -> "ConjunctionPlan":
+    def plan(self, public: Public) -> StatedPlan:
         domain = as_product(self.declared, public.n_features, public.names)
         bins = tuple(binned(each, self.n_bins) for each in domain.domains)
         check_reports(self.trust_model, public.n_samples, len(bins), "columns")
@@ -249,74 +260,34 @@ class ConjunctionFit(QueryFit):
         sizes = [each.size for each in bins]
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         asked = {"epsilon": self.cost.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
-        return ConjunctionPlan(
-            guarantee=replace(self.cost, delta=delta, assumes=assumes),
-            noise=noise,
-            n_samples=public.n_samples,
-            error=conjunction_error(sizes, public.n_samples, noise=noise, **asked),
-            n_needed=conjunction_query_sample_size(sizes, noise=noise, **asked),
-            alpha=self.alpha,
-            beta=self.beta,
-            bins=bins,
-            domain=domain,
-            positive=None if public.classes is None else _positive_code(self.positive, public.classes),
+        n, needed = public.n_samples, conjunction_query_sample_size(sizes, noise=noise, **asked)
+        few = (
+            f"n_samples is {n}: alpha={self.alpha} and beta={self.beta} require {needed} records in the worst"
+            " case; plan(n_samples, n_features=...) reports `error` without data"
+        )
+        positive = None if public.classes is None else _positive_code(self.positive, public.classes)
+        return StatedPlan(
+            replace(self.cost, delta=delta, assumes=assumes),
+            title="ConjunctionPlan",
+            states={
+                "noise": noise,
+                "n_samples": n,
+                "error": conjunction_error(sizes, n, noise=noise, **asked),
+                "n_needed": needed,
+                "alpha": self.alpha,
+                "beta": self.beta,
+            },
+            keeps={"bins": bins, "domain": domain, "positive": positive},
+            warns=(_READ_AS_BITS,) * self.undeclared + (few,) * (n < needed),
             public=public,
-            undeclared=self.undeclared,
         )
 
-    def summarize(self, rows: Any, plan: "ConjunctionPlan") -> LabelledRows:
+    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
         # One replaced record replaces one row of bins and one label.
         return LabelledRows(stacked(plan.bins, rows.X), rows.y)
 
-    def learn(self, oracle: Oracle, plan: "ConjunctionPlan") -> Concept:
+    def learn(self, oracle: Oracle, plan: StatedPlan) -> Concept:
         return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
-
-
-@dataclass(frozen=True)
-class ConjunctionPlan(Plan):
-    """The plan of a fit of `ConjunctionClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    noise : str
-        The noise, as for `ConjunctionClassifier.noise_`.
-    n_samples : int
-        Number of records.
-    error : float
-        A bound on the error on the records' distribution, with probability at least 1 - beta, if a
-        conjunction labels the records.
-    n_needed : int
-        The least number of records from which on `error` is at most alpha, for the worst distribution.
-    alpha, beta : float
-        The parameters of the estimator.
-    """
-
-    guarantee: ApproxDP
-    noise: str
-    n_samples: int
-    error: float
-    n_needed: int
-    alpha: float
-    beta: float
-    bins: Any = hidden()
-    domain: Any = hidden()
-    positive: Any = hidden()
-    public: Any = hidden()
-    undeclared: bool = hidden(False)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings if no domain is declared, and if there are fewer than `n_needed` records."""
-        texts = [_READ_AS_BITS] if self.undeclared else []
-        if self.n_samples < self.n_needed:
-            texts.append(
-                f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} require"
-                f" {self.n_needed} records in the worst case; plan(n_samples, n_features=...) reports `error`"
-                " without data"
-            )
-        return tuple(texts)
 
 
 def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
@@ -388,8 +359,7 @@ def _filled(above: NDArray[np.bool_], bins: Bins) -> tuple[bool, ...]:
 def literals_kept(sizes: Sequence[int]) -> int:
     """Return the greatest number of values that a satisfiable conjunction excludes.
 
-    It allows at least one value of each column. If the learned conjunction excludes all values of some
-    column, only the values of that column count, since every positive record has one of them.
+    If it excludes all values of some column, only these count: every positive record has one of them.
     """
     return max(sum(sizes) - len(sizes), max(sizes))
 

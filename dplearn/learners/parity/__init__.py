@@ -7,7 +7,7 @@ solution or releases it if it is stable; or it counts the errors of all parities
 of `sizes.py`, and of the end of `masked.py`.
 """
 
-from dplearn.learners.parity.masked import MaskedParityClassifier, MaskedParityPlan
-from dplearn.learners.parity.parity import ParityClassifier, ParityPlan
+from dplearn.learners.parity.masked import MaskedParityClassifier
+from dplearn.learners.parity.parity import ParityClassifier
 
-__all__ = ["MaskedParityClassifier", "MaskedParityPlan", "ParityClassifier", "ParityPlan"]
+__all__ = ["MaskedParityClassifier", "ParityClassifier"]

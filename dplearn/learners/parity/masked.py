@@ -32,7 +32,7 @@ from dplearn.kernels.gf2 import BitMatrix
 from dplearn.kernels.search import first, lowest
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import StatedPlan
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
 from dplearn.queries.noise import QUERY_MODELS
 from dplearn.queries.oracle import oracle_for
@@ -155,19 +155,31 @@ class MaskedParityClassifier(RuleClassifier):
     intercept_: int = field(init=False)
     concept_: ChosenConcept = field(init=False)
 
-    def plan(self, n_samples: int, *, n_features: int) -> "MaskedParityPlan":
+    def plan(self, n_samples: int, *, n_features: int) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples, n_features : int
             The numbers of records and of columns, which are bits, index and mask.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `n_samples` and the parameter `beta`, and of
+
+            - `n_bits`, the number of columns that are bits of x, and `n_rounds`, the number of rounds of
+              queries;
+            - `first_share`, the share of epsilon ("central") or of the records ("local") for the first round;
+            - `failure`, a bound on the probability that the error exceeds `alpha`, if a masked parity labels
+              all records, masks are fair coins and indices are uniform; with one round, if also the bits are
+              fair coins;
+            - `n_needed`, the least number of records from which on `failure` is at most `beta`;
+            - `alpha`, the error that `failure` refers to: 0, or 1/4 with one round.
         """
         fit = self._recipe(self.random_state is not None)
         n_features = check_count("n_features", n_features, low=1)
-        plan: MaskedParityPlan = fit.planned(
-            Public(check_count("n_samples", n_samples, low=1), n_features, 2)
-        )
+        plan: StatedPlan = fit.planned(Public(check_count("n_samples", n_samples, low=1), n_features, 2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "MaskedParityFit":
@@ -185,7 +197,7 @@ class MaskedParityClassifier(RuleClassifier):
             classes=self.classes,
         )
 
-    def _publish(self, outcome: tuple[MaskedParity, int], plan: "MaskedParityPlan") -> None:
+    def _publish(self, outcome: tuple[MaskedParity, int], plan: StatedPlan) -> None:
         chosen, self.rounds_ = outcome
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
@@ -221,7 +233,7 @@ class MaskedParityFit(FitRecipe):
         matrix = packed_rows(X, as_product(self.bits, X.shape[1], names))
         return public, MaskedRecords.of(matrix, n_bits, codes)
 
-    def plan(self, public: Public) -> "MaskedParityPlan":
+    def plan(self, public: Public) -> StatedPlan:
         n_bits, _ = masked_layout(public.n_features)
         asked = {
             "epsilon": self.cost.epsilon,
@@ -231,81 +243,36 @@ class MaskedParityFit(FitRecipe):
         sizes = masked_parity_sizes(public.n_samples, n_bits=n_bits, **asked)
         domain = as_product(self.bits, public.n_features, public.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        return MaskedParityPlan(
-            guarantee=replace(self.cost, assumes=assumes),
-            n_samples=public.n_samples,
-            n_bits=n_bits,
-            n_rounds=1 + self.interactive,
-            first_share=float(sizes.first_share),
-            failure=sizes.failure,
-            n_needed=masked_parity_sample_size(n_bits, beta=self.beta, **asked),
-            alpha=0.0 if self.interactive else 0.25,
-            beta=float(self.beta),
-            domain=domain,
-            params=self,
+        n, needed = public.n_samples, masked_parity_sample_size(n_bits, beta=self.beta, **asked)
+        few = (
+            f"n_samples is {n}: beta={float(self.beta):g} with trust_model={self.trust_model!r} requires"
+            f" {needed} records of {n_bits} bits; plan(n_samples, n_features=...) reports"
+            " `failure` without data"
+        )
+        return StatedPlan(
+            replace(self.cost, assumes=assumes),
+            title="MaskedParityPlan",
+            states={
+                "n_samples": n,
+                "n_bits": n_bits,
+                "n_rounds": 1 + self.interactive,
+                "first_share": float(sizes.first_share),
+                "failure": sizes.failure,
+                "n_needed": needed,
+                "alpha": 0.0 if self.interactive else 0.25,
+                "beta": float(self.beta),
+            },
+            keeps={"domain": domain, "sizes": sizes},
+            warns=(few,) if sizes.failure > self.beta else (),
             public=public,
-            sizes=sizes,
         )
 
-    def run(self, summary: "MaskedRecords", plan: "MaskedParityPlan", dice: Dice) -> tuple[MaskedParity, int]:
+    def run(self, summary: "MaskedRecords", plan: StatedPlan, dice: Dice) -> tuple[MaskedParity, int]:
         # One replaced record replaces one row of bits and one label.
-        kind = "local" if plan.params.trust_model == "local" else "laplace"
+        kind = "local" if self.trust_model == "local" else "laplace"
         oracle = oracle_for(kind, summary, privacy=plan.guarantee, dice=dice, stream=plan.public.stream)
         found = learn_masked_parity(oracle, plan.n_bits, *_askings(plan.sizes), plan.domain)
         return found, len(oracle.rounds)
-
-
-@dataclass(frozen=True)
-class MaskedParityPlan(Plan):
-    """The plan of a fit of `MaskedParityClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    n_samples : int
-        Number of records.
-    n_bits : int
-        The number of columns that are bits of x.
-    n_rounds : int
-        The number of rounds of queries.
-    first_share : float
-        The share of epsilon ("central") or of the records ("local") for the first round.
-    failure : float
-        A bound on the probability that the error exceeds `alpha`, if a masked parity labels all records,
-        masks are fair coins and indices are uniform; with one round, if also the bits are fair coins.
-    n_needed : int
-        The least number of records from which on `failure` is at most `beta`.
-    alpha : float
-        The error that `failure` refers to: 0, or 1/4 with one round.
-    beta : float
-        The parameter of the estimator.
-    """
-
-    guarantee: ApproxDP
-    n_samples: int
-    n_bits: int
-    n_rounds: int
-    first_share: float
-    failure: float
-    n_needed: int
-    alpha: float
-    beta: float
-    domain: Any = hidden()
-    params: Any = hidden()
-    public: Any = hidden()
-    sizes: Any = hidden()
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if `failure` exceeds `beta`."""
-        if self.failure <= self.params.beta:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: beta={self.beta:g} with trust_model={self.params.trust_model!r}"
-            f" requires {self.n_needed} records of {self.n_bits} bits; plan(n_samples, n_features=...)"
-            " reports `failure` without data",
-        )
 
 
 def _askings(sizes: "MaskedParitySizes") -> "tuple[Asking, Asking | None]":

@@ -1,12 +1,11 @@
 """Private learning of parities by linear algebra over GF(2)."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +44,8 @@ from dplearn.learners.parity.sizes import (
 from dplearn.learners.rules.generic import selected
 from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
-from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import StatedPlan
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
 from dplearn.table.table import Records, shape_of
@@ -173,7 +172,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     concept_: Any = field(init=False)
     classes_: Any = field(init=False)
 
-    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> "ParityPlan":
+    def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> StatedPlan:
         """Return the plan of a fit: its guarantee, method, sizes and accuracy. No data is read.
 
         Parameters
@@ -182,6 +181,20 @@ class ParityClassifier(SeveralOutputsClassifier):
             The numbers of records and of columns.
         n_outputs : int, default=1
             Number of labels a record.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `method`, `n_samples` and the parameters `alpha` and `beta`, and of
+
+            - `n_needed`, the least number of records from which on `failure` is at most `beta`;
+            - `n_parts` and `test_size`, the numbers of parts, and of test records, into which the records are
+              divided;
+            - `failure`, a bound on the probability that the error exceeds `alpha`, if labels are a parity of
+              the columns; with "stable", if also the columns are independent fair coins;
+            - `n_least`: no learner with this guarantee is as accurate with fewer records: with probability at
+              least 1 - beta, the errors of all outputs are at most alpha if parities decide the labels; with
+              "stable", if also the columns are independent fair coins. See `theory.multi_label_lower_bound`.
         """
         fit = self._recipe(self.random_state is not None)
         public = PublicOutputs(
@@ -190,7 +203,7 @@ class ParityClassifier(SeveralOutputsClassifier):
             2,
             n_outputs=check_count("n_outputs", n_outputs, low=1),
         )
-        plan: ParityPlan = fit.planned(public)
+        plan: StatedPlan = fit.planned(public)
         return plan
 
     def _recipe(self, reproducible: bool) -> "ParityFit":
@@ -211,12 +224,16 @@ class ParityClassifier(SeveralOutputsClassifier):
             classes=self.classes,
         )
 
-    def _publish(self, outcome: NDArray[np.uint8] | None, plan: "ParityPlan") -> None:
+    def _publish(self, outcome: NDArray[np.uint8] | None, plan: StatedPlan) -> None:
         # An abstention is represented by the parity of no columns, which predicts the first label.
         public = plan.public
         answer = np.zeros((public.n_outputs, plan.n_unknowns), np.uint8) if outcome is None else outcome
         parity = answer[:, : public.n_features].copy()
-        intercept = answer[:, -1].copy() if plan.fit_intercept else np.zeros(public.n_outputs, np.uint8)
+        intercept = (
+            answer[:, -1].copy()
+            if plan.n_unknowns > public.n_features
+            else np.zeros(public.n_outputs, np.uint8)
+        )
         names = tuple(plan.domain.names)
         concepts = [
             ChosenConcept(Parity.of(bits, int(c), plan.domain), names, tuple(labels.tolist()))
@@ -256,7 +273,8 @@ class ParityFit(FitRecipe):
         shape = shape_of(X)
         if shape is None:
             return None
-        return chosen_plan(self, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
+        cost: ApproxDP = chosen_plan(self, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
+        return cost
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         stream = self.stream()
@@ -273,14 +291,15 @@ class ParityFit(FitRecipe):
         )
         return public, Equations(matrix, outputs.codes.astype(np.uint8))
 
-    def plan(self, public: Public) -> "ParityPlan":
+    def plan(self, public: Public) -> StatedPlan:
         assert isinstance(public, PublicOutputs)
         plan = chosen_plan(self, public)
         domain = as_product(self.bits, public.n_features, public.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        return replace(plan, guarantee=replace(plan.guarantee, assumes=assumes), domain=domain)
+        guarantee = replace(plan.guarantee, assumes=assumes)
+        return replace(plan, guarantee=guarantee, keeps={**plan.keeps, "domain": domain})
 
-    def run(self, summary: "Equations", plan: "ParityPlan", dice: Dice) -> NDArray[np.uint8] | None:
+    def run(self, summary: "Equations", plan: StatedPlan, dice: Dice) -> NDArray[np.uint8] | None:
         # One replaced record replaces one equation.
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
 
@@ -292,84 +311,6 @@ def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
 
 
 Solutions = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)
-
-
-@dataclass(frozen=True)
-class ParityPlan(Plan):
-    """The plan of a fit of `ParityClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    method : str
-        The method, a key of `PARITY_METHODS`.
-    n_samples : int
-        Number of records.
-    n_needed : int
-        The least number of records from which on `failure` is at most `beta`.
-    n_parts, test_size : int
-        The numbers of parts, and of test records, into which the records are divided.
-    failure : float
-        A bound on the probability that the error exceeds `alpha`, if labels are a parity of the columns; with
-        "stable", if also the columns are independent fair coins.
-    alpha, beta : float
-        The parameters of the estimator.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_samples: int
-    n_needed: int
-    n_parts: int
-    test_size: int
-    failure: float
-    alpha: float
-    beta: float
-    domain: Any = hidden()
-    public: Any = hidden()
-    fit_intercept: bool = hidden(False)
-    _computed = ("n_least",)
-    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no private learner with fewer"}
-
-    @property
-    def n_least(self) -> int | None:
-        """A number such that no learner with this guarantee is as accurate with fewer records.
-
-        Accurate: with probability at least 1 - beta, the errors of all outputs are at most alpha if parities
-        decide the labels; with "stable", if also the columns are independent fair coins. See
-        `theory.multi_label_lower_bound`.
-        """
-        outputs = self.public.n_outputs
-        return least_of_outputs(self.guarantee, [self.task] * outputs, alpha=self.alpha, beta=self.beta)
-
-    @property
-    def task(self) -> Task:
-        """Parities. Without an intercept all agree at 0."""
-        if self.method == "stable":
-            return Task("parities", rooted=False, size=self.n_unknowns)
-        return Task("parities", rooted=True, size=int(self.public.n_features))
-
-    @property
-    def known_event(self) -> Event | None:
-        """Of "agnostic", which is of bounded range."""
-        return BoundedRange(self.guarantee.epsilon) if self.method == "agnostic" else None
-
-    @property
-    def n_unknowns(self) -> int:
-        """Number of bits of a solution for one output."""
-        return int(self.public.n_features) + self.fit_intercept
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """A warning if there are fewer than `n_needed` records."""
-        if self.n_samples >= self.n_needed:
-            return ()
-        return (
-            f"n_samples is {self.n_samples}: alpha={self.alpha} and beta={self.beta} with {self.method!r}"
-            f" require {self.n_needed} records of {self.public.n_features} columns; plan(n_samples,"
-            " n_features=...) reports `failure` without data",
-        )
 
 
 @dataclass(frozen=True, repr=False)  # a traceback may show it
@@ -386,121 +327,66 @@ class Equations(Records):
         return Equations(self.matrix[places], self.bits[places])
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """The public values that determine the sizes of a plan."""
-
-    n_samples: int
-    n_features: int
-    epsilon: Fraction
-    delta: Fraction
-    alpha: float
-    beta: float
-    fit_intercept: bool
-    n_parts: int | None
-    test_size: int | None
-
-
-class ParityMethod(ABC):
-    """A method of learning a parity, without state."""
-
-    name: ClassVar[str]
-    spends_delta: ClassVar[bool] = False
-    many_outputs: ClassVar[bool] = False
-
-    def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
-        """Return the reason why the method does not support the table or the budget; None if it does."""
-        if public.n_outputs > 1 and not self.many_outputs:
-            return f"takes one label a record, got {public.n_outputs}"
-        if self.spends_delta and not params.cost.delta:
-            return "needs delta above 0, got 0"
-        return None
-
-    def plan(self, params: FitRecipe, public: PublicOutputs) -> ParityPlan:
-        """Return the plan of a fit; its guarantee has no assumptions yet."""
-        if (params.n_parts or 0) > public.n_samples:
-            raise ValueError(
-                f"n_parts must be at most the number of records, {public.n_samples}, got {params.n_parts}"
-            )
-        budget = params.cost.epsilon, params.cost.delta, params.alpha, params.beta
-        given = params.fit_intercept, params.n_parts, params.test_size
-        wanted = Wanted(public.n_samples, public.n_features, *budget, *given)
-        n_parts, test_size, n_needed, failure = _sizes(self, wanted)
-        return ParityPlan(
-            guarantee=params.cost if self.spends_delta else replace(params.cost, delta=Fraction(0)),
-            method=self.name,
-            n_samples=public.n_samples,
-            n_needed=n_needed,
-            n_parts=n_parts,
-            test_size=test_size,
-            failure=failure,
-            alpha=params.alpha,
-            beta=params.beta,
-            public=public,
-            fit_intercept=params.fit_intercept,
-        )
-
-    @abstractmethod
-    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
-        """Return `n_parts`, `test_size`, `n_needed` and `failure` of the plan."""
-
-    @abstractmethod
-    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
-        """Return a parity for each output, or None for an abstention."""
-
-
 @lru_cache(maxsize=256)  # a fit plans before it reads, and again afterwards
-def _sizes(method: ParityMethod, wanted: Wanted) -> tuple[int, int, int, float]:
-    return method.sizes(wanted)
+def _elimination_sizes(
+    n: int, d: int, fit_intercept: bool, n_parts: int | None, test_size: int | None, **goal: Any
+) -> tuple[int, int, int, float]:
+    """Return the sizes with the fewest records for `alpha` and `beta`, scaled to the table."""
+    del goal["delta"]
+    d += fit_intercept
+    if test_size is not None and test_size >= n:
+        raise ValueError(f"test_size must be below the number of records, {n}, got {test_size}")
+    split = elimination_split(n, d, **goal)
+    parts = split.n_parts if n_parts is None else n_parts
+    tested = split.test_size if test_size is None else test_size
+    failure = elimination_failure(
+        d,
+        n_parts=parts,
+        part_size=max(n - tested, 0) // parts,
+        test_size=tested,
+        epsilon=goal["epsilon"],
+        alpha=goal["alpha"],
+    )
+    return parts, tested, elimination_sizes(d, **goal).n_samples, failure
 
 
-class Elimination(ParityMethod):
+def released_by_elimination(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
     """Solve a random sample of the equations of each part, and select a solution on further records.
 
     Privacy: a record is either in one part, whose candidate costs epsilon, or among the test records, on
     which the selection costs epsilon, since one replaced record changes the errors of each candidate by at
     most 1.
     """
-
-    name = "elimination"
-
-    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
-        """Return the sizes with the fewest records for `alpha` and `beta`, scaled to the table."""
-        n, d = wanted.n_samples, wanted.n_features + wanted.fit_intercept
-        goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha, "beta": wanted.beta}
-        if wanted.test_size is not None and wanted.test_size >= n:
-            raise ValueError(f"test_size must be below the number of records, {n}, got {wanted.test_size}")
-        split = elimination_split(n, d, **goal)
-        parts = split.n_parts if wanted.n_parts is None else wanted.n_parts
-        tested = split.test_size if wanted.test_size is None else wanted.test_size
-        failure = elimination_failure(
-            d,
-            n_parts=parts,
-            part_size=max(n - tested, 0) // parts,
-            test_size=tested,
-            epsilon=wanted.epsilon,
-            alpha=wanted.alpha,
-        )
-        return parts, tested, elimination_sizes(d, **goal).n_samples, failure
-
-    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
-        privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
-        tested, rest = places[: plan.test_size], places[plan.test_size :]
-        matrix, bits = equations.matrix, equations.bits[:, 0]
-        found = [
-            consistent_parity(matrix[part], bits[part], privacy=privacy, dice=dice)
-            for part in np.array_split(rest, plan.n_parts)
-        ]
-        candidates = np.array([candidate for candidate in found if candidate is not None])
-        if not len(candidates):
-            return None
-        wrong = matrix[tested].dot(candidates.T) != bits[tested, None]
-        errors = wrong.sum(axis=0).tolist()
-        chosen, _ = select_permute_and_flip(errors, [1] * len(errors), privacy=privacy, dice=dice)
-        return candidates[chosen : chosen + 1]
+    privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
+    tested, rest = places[: plan.test_size], places[plan.test_size :]
+    matrix, bits = equations.matrix, equations.bits[:, 0]
+    found = [
+        consistent_parity(matrix[part], bits[part], privacy=privacy, dice=dice)
+        for part in np.array_split(rest, plan.n_parts)
+    ]
+    candidates = np.array([candidate for candidate in found if candidate is not None])
+    if not len(candidates):
+        return None
+    wrong = matrix[tested].dot(candidates.T) != bits[tested, None]
+    errors = wrong.sum(axis=0).tolist()
+    chosen, _ = select_permute_and_flip(errors, [1] * len(errors), privacy=privacy, dice=dice)
+    return candidates[chosen : chosen + 1]
 
 
-class Stable(ParityMethod):
+@lru_cache(maxsize=256)
+def _stable_sizes(
+    n: int, d: int, fit_intercept: bool, n_parts: int | None, test_size: int | None, **goal: Any
+) -> tuple[int, int, int, float]:
+    """Return the least number of parts that reaches `beta` on uniform rows, or else the best number."""
+    del test_size
+    beta, budget = goal["beta"], {"epsilon": goal["epsilon"], "delta": goal["delta"]}
+    budget |= {"fit_intercept": fit_intercept}
+    needed = stable_parity_sizes(d, beta=beta, **budget).n_samples
+    parts = stable_parity_split(n, d, beta=beta, **budget).n_parts if n_parts is None else n_parts
+    return parts, 0, needed, stable_parity_failure(d, n_parts=parts, part_size=n // parts, **budget)
+
+
+def released_if_stable(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
     """Let each part vote for its solution, if it has one, and release the winner if it is stable.
 
     If a part has several solutions, it votes for the one without the dependent columns. Parts with the same
@@ -509,76 +395,116 @@ class Stable(ParityMethod):
     Privacy: one replaced record changes, adds or removes one vote, and the winner is released by its distance
     to instability.
     """
-
-    name = "stable"
-    spends_delta = True
-    many_outputs = True
-
-    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
-        """Return the least number of parts that reaches `beta` on uniform rows, or else the best number."""
-        n, d = wanted.n_samples, wanted.n_features
-        budget: dict[str, Any] = {"epsilon": wanted.epsilon, "delta": wanted.delta}
-        budget |= {"fit_intercept": wanted.fit_intercept}
-        needed = stable_parity_sizes(d, beta=wanted.beta, **budget).n_samples
-        split = stable_parity_split(n, d, beta=wanted.beta, **budget)
-        parts = split.n_parts if wanted.n_parts is None else wanted.n_parts
-        failure = stable_parity_failure(d, n_parts=parts, part_size=n // parts, **budget)
-        return parts, 0, needed, failure
-
-    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions | None:
-        parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
-        solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]
-        votes = [None if solution is None else solution.T.tobytes() for solution in solutions]
-        # Of all candidates without a vote, the first in order needs the fewest changed votes to win. None
-        # represents them all: it has no votes, and it is the winner if no part votes.
-        labels = [None, *sorted({vote for vote in votes if vote is not None})]
-        places = {label: place for place, label in enumerate(labels)} | {None: -1}
-        codes = [places[vote] for vote in votes]
-        winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=plan.guarantee, dice=dice)
-        released = labels[winner] if winner else None
-        if released is None:
-            return None
-        shape = plan.public.n_outputs, plan.n_unknowns
-        return np.frombuffer(released, dtype=np.uint8).reshape(shape)
+    parts = np.array_split(plan.public.stream.permutation(plan.n_samples), plan.n_parts)
+    solutions = [solve(equations.matrix[part], equations.bits[part]) for part in parts]
+    votes = [None if solution is None else solution.T.tobytes() for solution in solutions]
+    # Of all candidates without a vote, the first in order needs the fewest changed votes to win. None
+    # represents them all: it has no votes, and it is the winner if no part votes.
+    labels = [None, *sorted({vote for vote in votes if vote is not None})]
+    places = {label: place for place, label in enumerate(labels)} | {None: -1}
+    codes = [places[vote] for vote in votes]
+    winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=plan.guarantee, dice=dice)
+    released = labels[winner] if winner else None
+    if released is None:
+        return None
+    return np.frombuffer(released, dtype=np.uint8).reshape(plan.public.n_outputs, plan.n_unknowns)
 
 
-class Agnostic(ParityMethod):
-    """The exponential mechanism over all parities, scored by training errors; labels may be noisy."""
+@lru_cache(maxsize=256)
+def _agnostic_sizes(
+    n: int, d: int, fit_intercept: bool, n_parts: int | None, test_size: int | None, **goal: Any
+) -> tuple[int, int, int, float]:
+    del n_parts, test_size
+    d, asked = d + fit_intercept, {"epsilon": goal["epsilon"], "alpha": goal["alpha"]}
+    return 1, 0, agnostic_sample_size(d, beta=goal["beta"], **asked), agnostic_failure(d, n, **asked)
 
-    name = "agnostic"
 
-    def objection(self, params: FitRecipe, public: PublicOutputs) -> str | None:
-        if public.n_features > MOST_FEATURES:
-            most, d = MOST_FEATURES, public.n_features
-            return f"compares all parities of at most {most} columns, got {d}"
-        return super().objection(params, public)
+def released_by_errors(equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions:
+    """Select by the exponential mechanism over all parities, by training errors; labels may be noisy."""
+    d, fit_intercept = plan.public.n_features, plan.n_unknowns > plan.public.n_features
+    concepts = Parities(d, fit_intercept=fit_intercept)
+    profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
+    chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)
+    intercept = [chosen.intercept] if fit_intercept else []
+    return np.append(chosen.coefficients(d), intercept).astype(np.uint8)[None]
 
-    def sizes(self, wanted: Wanted) -> tuple[int, int, int, float]:
-        d = wanted.n_features + wanted.fit_intercept
-        goal: dict[str, Any] = {"epsilon": wanted.epsilon, "alpha": wanted.alpha}
-        needed = agnostic_sample_size(d, beta=wanted.beta, **goal)
-        return 1, 0, needed, agnostic_failure(d, wanted.n_samples, **goal)
 
-    def release(self, equations: Equations, plan: ParityPlan, dice: Dice) -> Solutions:
-        concepts = Parities(plan.public.n_features, fit_intercept=plan.fit_intercept)
-        profile = concepts.profile_of(equations.matrix.words[:, 0], equations.bits[:, 0])
-        chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)
-        intercept = [chosen.intercept] if plan.fit_intercept else []
-        return np.append(chosen.coefficients(plan.public.n_features), intercept).astype(np.uint8)[None]
+class ParityMethod(NamedTuple):
+    """A method of learning a parity."""
+
+    #: From public values to `n_parts`, `test_size`, `n_needed` and `failure` of the plan.
+    sizes: Callable[..., tuple[int, int, int, float]]
+    #: From equations, the plan and dice to a parity for each output, or None for an abstention.
+    release: Callable[[Equations, StatedPlan, Dice], Solutions | None]
 
 
 #: The methods by name, in the order of preference of "auto".
-PARITY_METHODS: dict[str, ParityMethod] = {way.name: way for way in (Agnostic(), Elimination(), Stable())}
+PARITY_METHODS = {
+    "agnostic": ParityMethod(_agnostic_sizes, released_by_errors),
+    "elimination": ParityMethod(_elimination_sizes, released_by_elimination),
+    "stable": ParityMethod(_stable_sizes, released_if_stable),
+}
 
 
-def chosen_plan(params: FitRecipe, public: PublicOutputs) -> ParityPlan:
+def _objection(method: str, params: FitRecipe, public: PublicOutputs) -> str | None:
+    """Return the reason why a method does not support the table or the budget; None if it does."""
+    if method == "agnostic" and public.n_features > MOST_FEATURES:
+        return f"compares all parities of at most {MOST_FEATURES} columns, got {public.n_features}"
+    if public.n_outputs > 1 and method != "stable":
+        return f"takes one label a record, got {public.n_outputs}"
+    if method == "stable" and not params.cost.delta:
+        return "needs delta above 0, got 0"
+    return None
+
+
+def chosen_plan(params: FitRecipe, public: PublicOutputs) -> StatedPlan:
     """Return the plan of the method; "auto" is the first with enough records, or else the first."""
-    named = PARITY_METHODS if params.method == "auto" else {params.method: PARITY_METHODS[params.method]}
-    objections = {name: method.objection(params, public) for name, method in named.items()}
-    fitting = [method for name, method in named.items() if not objections[name]]
+    named = PARITY_METHODS if params.method == "auto" else [params.method]
+    objections = {method: _objection(method, params, public) for method in named}
+    fitting = [method for method in named if not objections[method]]
     if not fitting:
         given = "; ".join(f"{name!r} {objection}" for name, objection in objections.items())
         raise ValueError(f"method must fit the table and the budget: {given}")
-    first = fitting[0].plan(params, public)
-    plans = chain([first], (method.plan(params, public) for method in fitting[1:]))  # evaluated lazily
+    first = plan_of_method(fitting[0], params, public)
+    plans = chain([first], (plan_of_method(each, params, public) for each in fitting[1:]))  # evaluated lazily
     return next((plan for plan in plans if plan.n_needed <= plan.n_samples), first)
+
+
+def plan_of_method(method: str, params: FitRecipe, public: PublicOutputs) -> StatedPlan:
+    """Return the plan of a fit by a method; its guarantee has no assumptions yet."""
+    n, d = public.n_samples, public.n_features
+    if (params.n_parts or 0) > n:
+        raise ValueError(f"n_parts must be at most the number of records, {n}, got {params.n_parts}")
+    n_unknowns, alpha, beta = d + params.fit_intercept, params.alpha, params.beta
+    budget = {"epsilon": params.cost.epsilon, "delta": params.cost.delta}
+    n_parts, test_size, n_needed, failure = PARITY_METHODS[method].sizes(
+        n, d, params.fit_intercept, params.n_parts, params.test_size, **budget, alpha=alpha, beta=beta
+    )
+    # Without an intercept all parities agree at 0.
+    task = Task("parities", rooted=True, size=d)
+    if method == "stable":
+        task = Task("parities", rooted=False, size=n_unknowns)
+    few = (
+        f"n_samples is {n}: alpha={alpha} and beta={beta} with {method!r} require {n_needed} records of {d}"
+        " columns; plan(n_samples, n_features=...) reports `failure` without data"
+    )
+    return StatedPlan(
+        params.cost if method == "stable" else replace(params.cost, delta=Fraction(0)),
+        title="ParityPlan",
+        states={
+            "method": method,
+            "n_samples": n,
+            "n_needed": n_needed,
+            "n_parts": n_parts,
+            "test_size": test_size,
+            "failure": failure,
+            "alpha": alpha,
+            "beta": beta,
+        },
+        least={"n_least": partial(least_of_outputs, tasks=[task] * public.n_outputs, alpha=alpha, beta=beta)},
+        keeps={"n_unknowns": n_unknowns, "task": task},
+        notes={"n_least": "no private learner with fewer"},
+        warns=(few,) if n < n_needed else (),
+        public=public,
+        ranged=method == "agnostic",
+    )

@@ -321,8 +321,7 @@ def _least_elimination(d: int, epsilon: float, alpha: float, beta: float) -> Eli
 def _cut(n: int, k: int, plan: EliminationSizes) -> tuple[int, int, int]:
     """Return k, n' and s: s is the plan's share of n, rounded down, plus the remainder of the parts.
 
-    Then n' >= floor((n - n s0 / n0) / k): with the plan's k, neither n' nor s is below the plan's for n >=
-    n0.
+    With the plan's k, neither n' nor s is below the plan's for n >= n0: n' >= floor((n - n s0 / n0) / k).
     """
     test = max(n * plan.test_size // plan.n_samples, int(k > 1)) if k > 1 else 0
     size = max(0, n - test) // k

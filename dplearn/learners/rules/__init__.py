@@ -7,21 +7,17 @@ by a release that abstains unless the leader is stable. Each learner stands in o
 sample sizes that the plan states; those of points are in `point_sizes.py`.
 """
 
-from dplearn.learners.rules.generic import ExponentialMechanismClassifier, GenericPlan
-from dplearn.learners.rules.line import LineClassifier, LinePlan
-from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier, PointPlan
-from dplearn.learners.rules.threshold import ThresholdClassifier, ThresholdPlan
+from dplearn.learners.rules.generic import ExponentialMechanismClassifier
+from dplearn.learners.rules.line import LineClassifier
+from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier
+from dplearn.learners.rules.threshold import ThresholdClassifier
 
 __all__ = [
     "ChosenKeys",
     "ChosenPoint",
     "ChosenPrefix",
     "ExponentialMechanismClassifier",
-    "GenericPlan",
     "LineClassifier",
-    "LinePlan",
     "PointClassifier",
-    "PointPlan",
     "ThresholdClassifier",
-    "ThresholdPlan",
 ]

@@ -3,11 +3,11 @@
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, log
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,8 @@ from dplearn.kernels.search import least
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
-from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records_warnings, written
 from dplearn.table.features import as_product, read_features
 from dplearn.table.table import Columns, LabelledRows, Table
@@ -223,7 +223,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         n_rows: int | None = None,
         alpha: float = 0.1,
         beta: float = 0.05,
-    ) -> "GenericPlan":
+    ) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
@@ -240,6 +240,27 @@ class ExponentialMechanismClassifier(RuleClassifier):
             Target excess error over the best concept, in (0, 1).
         beta : float, default=0.05
             Allowed probability of failure, in (0, 1).
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `method`, `n_samples`, `alpha` and `beta`, and of
+
+            - `class_size`, the number of concepts. If they depend on public rows, or on public features, this
+              is a bound, and a fit has the number;
+            - `excess_error`: with probability at least 1 - beta, the training error exceeds that of the best
+              concept by at most this;
+            - `n_needed`, a number of records from which on, with probability at least 1 - beta, the true
+              error exceeds that of the best concept by at most alpha; see
+              `dplearn.theory.representation_sample_size`. None if no number suffices, since there are too few
+              public rows; public rows count as drawn from the distribution of the private ones. For a drawn
+              class, the best concept is the best target, and the probability is over the seed too; None if
+              the class misses the target with probability above beta;
+            - `n_realizable`, the number for a true error of at most alpha if some concept labels every record
+              correctly;
+            - `n_least`: no pure private learner of this class with this epsilon, for examples, has an error
+              of at most alpha with probability at least 1 - beta on every such distribution with fewer
+              records. None: no such number is known.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         fit = self._recipe(self.random_state is not None)
@@ -253,7 +274,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             check_count("n_rows", n_rows, low=1)
             _check_takes_rows(fit, "n_rows")
         public = GenericTable(n_samples, features, labels, n_rows=n_rows)
-        plan: GenericPlan = fit.planned(public, alpha=alpha, beta=beta)
+        plan: StatedPlan = fit.planned(public, alpha=alpha, beta=beta)
         return plan
 
     def _recipe(self, reproducible: bool) -> "RuleFit":
@@ -290,16 +311,17 @@ class ExponentialMechanismClassifier(RuleClassifier):
         """Return the checked parameter `probability`."""
         return check_bool("probability", self.probability)
 
-    def _publish(self, outcome: "_Rule", plan: "GenericPlan") -> None:
+    def _publish(self, outcome: tuple[Concept, Any], plan: StatedPlan) -> None:
         self.classes_ = plan.public.classes
         self.domain_ = plan.concepts.domain
         self.guarantee_ = plan.guarantee
         self.seed_ = plan.seed
         labels = tuple(self.classes_.tolist())
-        self.concept_ = ChosenConcept(outcome.concept, tuple(self.domain_.names), labels)
+        concept, counts = outcome
+        self.concept_ = ChosenConcept(concept, tuple(self.domain_.names), labels)
         self.label_shares_ = None
-        if outcome.counts is not None:
-            self.label_shares_ = _shares(outcome.counts.reshape(len(labels), -1), plan.counting)
+        if counts is not None:
+            self.label_shares_ = _shares(counts.reshape(len(labels), -1), plan.counting)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class; costs no privacy.
@@ -407,7 +429,7 @@ class RuleFit(FitRecipe):
             raise type(error)(text if text.startswith("X_public") else f"X_public: {text}") from None
         return columns
 
-    def plan(self, public: Public, *, alpha: float = 0.1, beta: float = 0.05) -> "GenericPlan":
+    def plan(self, public: Public, *, alpha: float = 0.1, beta: float = 0.05) -> StatedPlan:
         every = _concepts(self, public)
         target = self.concept_class if _is_drawn(self) else every
         n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
@@ -422,24 +444,41 @@ class RuleFit(FitRecipe):
         selection = replace(self.cost, epsilon=self.cost.epsilon - self.counting)
         excess = _excess_errors(size, selection, beta)
         goal = {"epsilon": selection.epsilon, "alpha": alpha, "beta": beta}
-        return GenericPlan(
-            guarantee=replace(self.cost, assumes=assumes),
-            method=self.method,
-            class_size=size,
-            n_samples=public.n_samples,
-            excess_error=min(1.0, ceil(min(excess, public.n_samples)) / public.n_samples),
-            n_needed=_sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
-            n_realizable=_sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
-            alpha=alpha,
-            beta=beta,
-            seed=self.seed,
-            concepts=concepts,
+        n = public.n_samples
+        return StatedPlan(
+            replace(self.cost, assumes=assumes),
+            title="GenericPlan",
+            states={
+                "method": self.method,
+                "class_size": size,
+                "n_samples": n,
+                "excess_error": min(1.0, ceil(min(excess, n)) / n),
+                "n_needed": _sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
+                "n_realizable": _sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
+                "alpha": alpha,
+                "beta": beta,
+            },
+            least={"n_least": partial(_least, concepts, alpha, beta)},
+            keeps={
+                "concepts": concepts,
+                "seed": self.seed,
+                "selection": selection,
+                "counting": self.counting,
+                "task": partial(_task, concepts, "realizable"),
+                "agnostic_task": partial(_task, concepts, "agnostic"),
+            },
+            notes={
+                "excess_error": "on these records",
+                "n_needed": "for a true error of alpha",
+                "n_realizable": "if a concept labels all records",
+                "n_least": LEAST_NOTE,
+            },
+            warns=_warnings(concepts, public, size, excess, selection),
             public=public,
-            selection=selection,
-            counting=self.counting,
+            ranged=self.method == "exponential" and not self.counting,
         )
 
-    def summarize(self, rows: Any, plan: "GenericPlan") -> "ErrorCounts":
+    def summarize(self, rows: Any, plan: StatedPlan) -> "ErrorCounts":
         return ErrorCounts(plan.concepts, rows)
 
     def try_out(self, plan: Any, table: Table) -> Any:
@@ -447,19 +486,20 @@ class RuleFit(FitRecipe):
             plan.concepts.check_sums()
         return plan
 
-    def run(self, summary: "ErrorCounts | Table", plan: "GenericPlan", dice: Dice) -> "_Rule":
+    def run(self, summary: "ErrorCounts | Table", plan: StatedPlan, dice: Dice) -> tuple[Concept, Any]:
+        """Return the rule, and with `probability` the noisy counts of predicted and true labels."""
         errors = summary
         if isinstance(errors, Table):
             profile = plan.concepts.profile_of_sums(errors.sums(_error_sums), len(errors))
             errors = ErrorCounts(plan.concepts, profile=profile)
         chosen = selected(errors, _METHODS[plan.method], privacy=plan.selection, dice=dice)
         if not plan.counting:
-            return _Rule(chosen)
+            return chosen, None
         cells = partial(_cell_counts, chosen, plan.public.n_labels)
         [counts] = summary.sums(cells) if isinstance(summary, Table) else cells(summary)
         privacy, n = ApproxDP(plan.counting), plan.n_samples
         noisy = laplace_counts(counts, privacy=privacy, dice=dice, sensitivity=2, low=0, high=n)
-        return _Rule(chosen, noisy)
+        return chosen, noisy
 
 
 def selected(profile: ErrorProfile, select: Callable[..., tuple[int, int]], **terms: Any) -> Concept:
@@ -467,6 +507,20 @@ def selected(profile: ErrorProfile, select: Callable[..., tuple[int, int]], **te
     errors, members = profile.groups()
     level, index = select(errors, members, **terms)
     return profile.member(errors[level], index)
+
+
+class Summary:
+    """What a release is made from, computed from encoded records when it is first asked for."""
+
+    def __init__(self, records: Any, compute: Callable[[Any], Any]):
+        self.records, self._compute = records, compute
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @cached_property
+    def value(self) -> Any:
+        return self._compute(self.records)
 
 
 class ErrorCounts:
@@ -493,14 +547,6 @@ class ErrorCounts:
             self._profile = _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
         errors, members = _alone(self.concepts, self._profile.groups)
         return errors, members
-
-
-@dataclass(frozen=True, eq=False)
-class _Rule:
-    """A released rule, and with `probability` the noisy counts of predicted and true labels."""
-
-    concept: Concept
-    counts: Any = None
 
 
 def _cell_counts(concept: Concept, n_labels: int, counts: ErrorCounts) -> list[NDArray[np.int64]]:
@@ -658,6 +704,38 @@ def _many_labels(concepts: ConceptClass, public: Public) -> bool:
     return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
+def _least(concepts: ConceptClass, alpha: float, beta: float, guarantee: ApproxDP) -> int | None:
+    return least_of(guarantee, dimension=concepts.littlestone_lower_bound, alpha=alpha, beta=beta)
+
+
+def _task(concepts: ConceptClass, task: str) -> Task | None:
+    """Return two concepts of the class, if such are known; in a tree of two levels, two agree at the root."""
+    dimension = concepts.littlestone_lower_bound
+    return Task(task, rooted=dimension > 1) if dimension else None
+
+
+def _warnings(
+    concepts: ConceptClass, public: Public, size: int, excess: float, selection: ApproxDP
+) -> tuple[str, ...]:
+    """Return warnings of many labels, and of too few records to improve on a constant label."""
+    labels: tuple[str, ...] = ()
+    if _many_labels(concepts, public):
+        labels = (
+            f"y has {public.n_labels} labels: a rule predicts two of them, and the time of a fit is in"
+            " proportion to the number of pairs; merge labels, or use another learner, such as"
+            " StatisticalQueryNaiveBayes",
+        )
+    return labels + few_records_warnings(
+        public.n_samples,
+        excess,
+        enough=public.n_samples / 2,
+        problem=f"with epsilon {float(selection.epsilon):.3g} and {written(size)} concepts, the training"
+        " error may exceed the best concept's by half of the records",
+        size=max((each.size for each in getattr(concepts.domain, "domains", ())), default=None),
+        remedy=", or take fewer columns",
+    )
+
+
 def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
     """Return a bound on the errors beyond those of the best member, with probability 1 - beta."""
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
@@ -671,101 +749,6 @@ class GenericTable(Public):
 
     concepts: Any = None
     n_rows: int | None = None
-
-
-@dataclass(frozen=True)
-class GenericPlan(Plan):
-    """The plan of a fit of `ExponentialMechanismClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    method : str
-        The selection mechanism.
-    class_size : int
-        Number of concepts. If they depend on public rows, or on public features, `plan` returns a bound, and
-        a fit has the number.
-    n_samples : int
-        Number of records.
-    excess_error : float
-        With probability at least 1 - beta, the training error exceeds that of the best concept by at most
-        this.
-    n_needed : int or None
-        A number of records from which on, with probability at least 1 - beta, the true error exceeds that of
-        the best concept by at most alpha; see `dplearn.theory.representation_sample_size`. None if no number
-        suffices, since there are too few public rows; public rows count as drawn from the distribution of the
-        private ones. For a drawn class, the best concept is the best target, and the probability is over the
-        seed too; None if the class misses the target with probability above beta.
-    n_realizable : int or None
-        The number for a true error of at most alpha if some concept labels every record correctly.
-    alpha, beta : float
-        The arguments of `plan`.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    class_size: int
-    n_samples: int
-    excess_error: float = field(metadata=noted("on these records"))
-    n_needed: int | None = field(metadata=noted("for a true error of alpha"))
-    n_realizable: int | None = field(metadata=noted("if a concept labels all records"))
-    alpha: float
-    beta: float
-    seed: Any = hidden()
-    concepts: Any = hidden()
-    public: Any = hidden()
-    selection: Any = hidden()  # the cost of the selection
-    counting: Any = hidden(Fraction(0))  # the epsilon of the counts of labels
-    _computed = ("n_least",)
-    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
-
-    @property
-    def known_event(self) -> Event | None:
-        """Of "exponential" alone, which is of bounded range."""
-        ranged = self.method == "exponential" and not self.counting
-        return BoundedRange(self.guarantee.epsilon) if ranged else None
-
-    @property
-    def n_least(self) -> int | None:
-        """A number such that no pure private learner of this class is as accurate with fewer records.
-
-        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some concept labels without error; with this epsilon, for examples. None: no such number is known.
-        """
-        dimension = self.concepts.littlestone_lower_bound
-        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
-
-    @property
-    def task(self) -> Task | None:
-        """Two concepts of the class, if such are known; in a tree of two levels, two agree at the root."""
-        dimension = self.concepts.littlestone_lower_bound
-        return Task("realizable", rooted=dimension > 1) if dimension else None
-
-    @property
-    def agnostic_task(self) -> Task | None:
-        """The same two concepts, for the accuracy of `n_needed`."""
-        return None if self.task is None else self.task._replace(task="agnostic")
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings of a fit: many labels, or too few records to improve on a constant label."""
-        labels: tuple[str, ...] = ()
-        if _many_labels(self.concepts, self.public):
-            labels = (
-                f"y has {self.public.n_labels} labels: a rule predicts two of them, and the time of a fit is"
-                " in proportion to the number of pairs; merge labels, or use another learner, such as"
-                " StatisticalQueryNaiveBayes",
-            )
-        return labels + few_records_warnings(
-            self.n_samples,
-            _excess_errors(self.class_size, self.selection, self.beta),
-            enough=self.n_samples / 2,
-            problem=f"with epsilon {float(self.selection.epsilon):.3g} and {written(self.class_size)}"
-            " concepts, the training error may exceed the best concept's by half of the records",
-            size=max((each.size for each in getattr(self.concepts.domain, "domains", ())), default=None),
-            remedy=", or take fewer columns",
-        )
 
 
 _TINY = 1e-9  # the least alpha, beta and epsilon

@@ -7,12 +7,12 @@ needs does not depend on p; with delta = 0 it grows with log p for every learner
 
 import math
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import lru_cache, partial
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,12 +40,12 @@ from dplearn.fit.relation import TABLE
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import least
 from dplearn.learners.limits import Task
-from dplearn.learners.rules.generic import ErrorCounts, checked_epsilon, checked_share, selected
+from dplearn.learners.rules.generic import ErrorCounts, Summary, checked_epsilon, checked_share, selected
 from dplearn.learners.rules.point_sizes import checked_budget, silences
 from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
-from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import StatedPlan
 from dplearn.table.features import read_features
 from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
@@ -166,16 +166,28 @@ class LineClassifier(RuleClassifier):
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
-    def plan(self, n_samples: int) -> "LinePlan":
+    def plan(self, n_samples: int) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
         ----------
         n_samples : int
             Number of records.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `method`, `n_samples`, `alpha` and `beta`, and of
+
+            - `failure`, a bound on the probability that the error exceeds alpha, for records that a line
+              labels. If `proper`, the error is that of the released line or point, without the at most 1/p,
+              in the mean, of a uniform line;
+            - `n_needed`, the number of records from `line_sample_size` or `pure_line_sample_size`;
+            - `n_least`: no learner with this epsilon and delta = 0 is as accurate with fewer records, proper
+              or not. None if alpha is 1/2 or more, where there is no such bound.
         """
         n = check_count("n_samples", n_samples, low=1)
-        plan: LinePlan = self._recipe(self.random_state is not None).planned(Public(n, 2, 2))
+        plan: StatedPlan = self._recipe(self.random_state is not None).planned(Public(n, 2, 2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "LineFit":
@@ -205,15 +217,13 @@ class LineClassifier(RuleClassifier):
             **sizes,
         )
 
-    def _publish(self, outcome: "_Outcome", plan: "LinePlan") -> None:
+    def _publish(self, outcome: tuple[Concept, bool], plan: StatedPlan) -> None:
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
         self.method_ = plan.method
         self.guarantee_ = plan.guarantee
-        self.abstained_ = outcome.abstained
-        self.concept_ = ChosenConcept(
-            outcome.concept, tuple(self.domain_.names), tuple(self.classes_.tolist())
-        )
+        concept, self.abstained_ = outcome
+        self.concept_ = ChosenConcept(concept, tuple(self.domain_.names), tuple(self.classes_.tolist()))
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         check_is_fitted(self)
@@ -245,61 +255,59 @@ class LineFit(FitRecipe):
         columns = plane(self.p, names).encode(X, takes_missing=False)
         return Public(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)
 
-    def plan(self, public: Public) -> "LinePlan":
+    def plan(self, public: Public) -> StatedPlan:
         domain = plane(self.p, public.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        return LinePlan(
-            guarantee=replace(self.cost, assumes=assumes),
-            method=self.method,
-            n_samples=public.n_samples,
-            alpha=float(self.alpha),
-            beta=float(self.beta),
-            p=self.p,
-            proper=self.proper,
-            domain=domain,
+        n, pure = public.n_samples, self.method == "pure"
+        epsilon, alpha, beta = self.cost.epsilon, float(self.alpha), float(self.beta)
+        asked = {"epsilon": epsilon, "alpha": alpha}
+        if pure:
+            failure, needed = partial(pure_line_failure, n, self.p), partial(pure_line_sample_size, self.p)
+        else:
+            asked["delta"] = self.cost.delta
+            failure, needed = partial(line_failure, n), partial(line_sample_size)
+        least_number: Any = None
+        if alpha < 1 / 2:
+            least_number = partial(pure_line_lower_bound, self.p, epsilon=epsilon, alpha=alpha, beta=beta)
+        return StatedPlan(
+            replace(self.cost, assumes=assumes),
+            title="LinePlan",
+            states={"method": self.method, "n_samples": n, "alpha": alpha, "beta": beta},
+            later={
+                "failure": partial(failure, **asked),
+                "n_needed": partial(needed, **asked, beta=beta),
+                "n_least": least_number,
+            },
+            # Two lines agree at a point of both or of none.
+            keeps={"domain": domain, "task": Task("realizable", rooted=True)},
+            notes={"alpha": "the target error", "beta": "the allowed probability of failure"},
             public=public,
+            ranged=pure,
         )
 
-    def summarize(self, rows: Any, plan: "LinePlan") -> "_Leaders | ErrorCounts":
-        return ErrorCounts(Lines(plan.p), rows) if plan.method == "pure" else _Leaders(rows, plan.p)
+    def summarize(self, rows: Any, plan: StatedPlan) -> "Summary | ErrorCounts":  # noqa: ARG002
+        return ErrorCounts(Lines(self.p), rows) if self.method == "pure" else Summary(rows, self._leaders)
 
-    def run(self, summary: "_Leaders | ErrorCounts", plan: "LinePlan", dice: Dice) -> "_Outcome":
-        if isinstance(summary, _Leaders):
-            return summary.release(plan, dice)
-        line = selected(summary, select_exponential, privacy=plan.guarantee, dice=dice)
-        return _Outcome(line, abstained=False)
-
-
-class _Outcome(NamedTuple):
-    """What a fit releases."""
-
-    concept: Concept
-    abstained: bool
-
-
-class _Leaders:
-    """The leading line and point of the records with the second label, with distances, computed lazily."""
-
-    def __init__(self, records: LabelledRows, p: int):
-        self.records, self.p = records, p
-
-    @cached_property
-    def _found(self) -> tuple[_Leader, _Leader]:
-        ones = np.flatnonzero(self.records.y)
-        points = counted(*(column[ones].tolist() for column in self.records.X.columns))
+    def _leaders(self, records: LabelledRows) -> tuple[_Leader, _Leader]:
+        """Return the leading line and point of the records with the second label."""
+        ones = np.flatnonzero(records.y)
+        points = counted(*(column[ones].tolist() for column in records.X.columns))
         return leading_line(points, self.p), leading_point(points)
 
-    def release(self, plan: "LinePlan", dice: Dice) -> _Outcome:
+    def run(self, summary: "Summary | ErrorCounts", plan: StatedPlan, dice: Dice) -> tuple[Concept, bool]:
+        """Return the released concept, and whether it is an abstention."""
+        if isinstance(summary, ErrorCounts):
+            return selected(summary, select_exponential, privacy=plan.guarantee, dice=dice), False
         for_line, for_point = line_budgets(plan.guarantee.epsilon, plan.guarantee.delta)
-        (leader, distance), (leading, its_distance) = self._found
+        (leader, distance), (leading, its_distance) = summary.value
         line = release_if_stable(leader, distance, privacy=for_line, dice=dice)
         if line is not None:
             slope, intercept = line
-            return _Outcome(Line(slope, intercept, self.p), abstained=False)
+            return Line(slope, intercept, self.p), False
         point = release_if_stable(leading, its_distance, privacy=for_point, dice=dice)
-        if plan.proper:
-            return _Outcome(_uniform_line(point, self.p, dice), abstained=point is None)
-        return _Outcome(LinePoint(*(point or ())), abstained=point is None)
+        if self.proper:
+            return _uniform_line(point, self.p, dice), point is None
+        return LinePoint(*(point or ())), point is None
 
 
 def _uniform_line(point: tuple[int, int] | None, p: int, dice: Dice) -> Line:
@@ -309,77 +317,6 @@ def _uniform_line(point: tuple[int, int] | None, p: int, dice: Dice) -> Line:
         return Line(slope, dice.below(p), p)
     x, y = point
     return Line(slope, (y - slope * x) % p, p)
-
-
-@dataclass(frozen=True)
-class LinePlan(Plan):
-    """The plan of a fit of `LineClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    method : str
-        The method: "stability" or "pure".
-    n_samples : int
-        Number of records.
-    alpha, beta : float
-        The parameters of the estimator.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_samples: int
-    alpha: float = field(metadata=noted("the target error"))
-    beta: float = field(metadata=noted("the allowed probability of failure"))
-    p: int = hidden(2)
-    proper: bool = hidden(False)
-    domain: Any = hidden()
-    public: Any = hidden()
-
-    _computed = ("failure", "n_needed", "n_least")
-
-    @property
-    def known_event(self) -> Event | None:
-        """Of "pure", which is of bounded range."""
-        return BoundedRange(self.guarantee.epsilon) if self.method == "pure" else None
-
-    @property
-    def failure(self) -> float:
-        """A bound on the probability that the error exceeds alpha, for records that a line labels.
-
-        If `proper`, the error is that of the released line or point, without the at most 1/p, in the mean, of
-        a uniform line.
-        """
-        if self.method == "stability":
-            return line_failure(self.n_samples, **self._budget, alpha=self.alpha)
-        return pure_line_failure(self.n_samples, self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha)
-
-    @property
-    def n_needed(self) -> int:
-        """The number of records from `line_sample_size` or `pure_line_sample_size`."""
-        if self.method == "stability":
-            return line_sample_size(**self._budget, alpha=self.alpha, beta=self.beta)
-        return pure_line_sample_size(self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta)
-
-    @property
-    def n_least(self) -> int | None:
-        """No learner with this epsilon and delta = 0 is as accurate with fewer records, proper or not.
-
-        None if alpha is 1/2 or more, where there is no such bound.
-        """
-        if self.alpha >= 1 / 2:
-            return None
-        return pure_line_lower_bound(self.p, epsilon=self.guarantee.epsilon, alpha=self.alpha, beta=self.beta)
-
-    @property
-    def task(self) -> Task:
-        """Two lines, which agree at a point of both or of none."""
-        return Task("realizable", rooted=True)
-
-    @property
-    def _budget(self) -> dict[str, Any]:
-        return {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
 
 
 @lru_cache(maxsize=64)

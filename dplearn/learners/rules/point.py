@@ -1,10 +1,10 @@
 """Private point functions, which assign the second label to one key of a set of any size."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Any, ClassVar
+from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,7 @@ from dplearn.kernels.points import (
     prefix_errors,
 )
 from dplearn.learners.limits import Task, least_of
+from dplearn.learners.rules.generic import Summary
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
     HashedPointSizes,
@@ -54,7 +55,7 @@ from dplearn.learners.rules.point_sizes import (
 from dplearn.mechanisms import permute_and_flip, release_if_stable, select_permute_and_flip, stable_histogram
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import StatedPlan
 from dplearn.table.features import read_features
 from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
@@ -212,7 +213,7 @@ class PointClassifier(SeveralOutputsClassifier):
     concept_: Any = field(init=False)
     classes_: Any = field(init=False)
 
-    def plan(self, n_samples: int, *, n_outputs: int = 1, n_features: int | None = None) -> "PointPlan":
+    def plan(self, n_samples: int, *, n_outputs: int = 1, n_features: int | None = None) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
@@ -223,6 +224,25 @@ class PointClassifier(SeveralOutputsClassifier):
             Number of labels of a record.
         n_features : int, optional
             Number of columns; required with `prefixes`, and of no effect without.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `n_samples` and the parameters `method`, `n_keys`, `prefixes`, `alpha` and `beta`,
+            and of
+
+            - `n_buckets`, the number of buckets, and `class_size`, the number of rules among which "hashing"
+              selects; both 0 with "stability";
+            - `failure`, a bound on the probability that the error, of any output, exceeds alpha, for records
+              that rules without exceptions label;
+            - `n_needed`, the least number of records for which `failure` is at most beta, with the best
+              number of buckets;
+            - `n_least`: no learner of this kind has an error of at most alpha with probability at least 1 -
+              beta on every distribution that some point function labels with fewer records. With "hashing":
+              pure learners with this epsilon, whatever they release (`theory.pure_private_lower_bound`). With
+              "stability": learners with this epsilon and delta that release keys
+              (`theory.proper_point_lower_bound`); if there are fewer than 2**64 possible keys, that function
+              may give a smaller number.
         """
         fit = self._recipe(self.random_state is not None)
         n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
@@ -231,7 +251,7 @@ class PointClassifier(SeveralOutputsClassifier):
             raise ValueError("n_features must be given to the plan of a fit with prefixes=True, got None")
         _check_outputs(fit, k)
         _check_columns(fit, d)
-        plan: PointPlan = fit.planned(PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
+        plan: StatedPlan = fit.planned(PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
         return plan
 
     def _recipe(self, reproducible: bool) -> "PointFit":
@@ -272,7 +292,7 @@ class PointClassifier(SeveralOutputsClassifier):
             classes=self.classes,
         )
 
-    def _publish(self, outcome: list[Where], plan: "PointPlan") -> None:
+    def _publish(self, outcome: list[Where], plan: StatedPlan) -> None:
         public, names = plan.public, tuple(map(str, plan.public.names))
         labels = [tuple(each.tolist()) for each in public.classes]
         rule = ChosenPrefix if plan.prefixes else ChosenKeys if plan.n_keys > 1 else ChosenPoint
@@ -340,7 +360,7 @@ class PointFit(FitRecipe):
         )
         return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
-    def plan(self, public: Public) -> "PointPlan":
+    def plan(self, public: Public) -> StatedPlan:
         assert isinstance(public, PublicOutputs)
         n, alpha, beta = public.n_samples, self.alpha, self.beta
         kind = (self.n_keys, public.n_features if self.prefixes else None)
@@ -351,98 +371,51 @@ class PointFit(FitRecipe):
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
         failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, public.n_outputs, kind)
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
-        return PointPlan(
-            guarantee=replace(self.cost, assumes=assumes),
-            method=self.method,
-            n_keys=self.n_keys,
-            prefixes=self.prefixes,
-            n_buckets=n_buckets,
-            class_size=size,
-            n_samples=n,
-            failure=failure,
-            n_needed=needed,
-            alpha=alpha,
-            beta=beta,
-            hashed=_hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None,
+        hashed = _hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None
+        return StatedPlan(
+            replace(self.cost, assumes=assumes),
+            title="PointPlan",
+            states={
+                "method": self.method,
+                "n_keys": self.n_keys,
+                "prefixes": self.prefixes,
+                "n_buckets": n_buckets,
+                "class_size": size,
+                "n_samples": n,
+                "failure": failure,
+                "n_needed": needed,
+                "alpha": alpha,
+                "beta": beta,
+            },
+            least={"n_least": partial(_least, self.method, alpha, beta)},
+            # Two point functions agree at a third key.
+            keeps={"hashed": hashed, "task": Task("realizable", rooted=True)},
+            notes={"n_least": "no such learner with fewer"},
             public=public,
         )
 
-    def summarize(self, rows: Any, plan: "PointPlan") -> "_Summary":
+    def summarize(self, rows: Any, plan: StatedPlan) -> Summary:
         # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
         # one key with its labels is replaced.
         if plan.hashed is None:
-            return (_Labelled if plan.public.many else _Lead)(rows, plan)
-        return (_PrefixErrors if plan.prefixes else _Sets if plan.n_keys > 1 else _Errors)(rows, plan)
+            release = _by_counts if plan.public.many else _by_lead
+        else:
+            release = (
+                _by_prefix_errors if self.prefixes else _by_errors_of_sets if self.n_keys > 1 else _by_errors
+            )
+        return Summary(rows, partial(release, plan=plan))
 
-    def run(self, summary: "_Summary", plan: "PointPlan", dice: Dice) -> list[Where]:
-        return summary.release(plan.guarantee, dice)
+    def run(self, summary: Summary, plan: StatedPlan, dice: Dice) -> list[Where]:
+        released: list[Where] = summary.value(plan.guarantee, dice)
+        return released
 
 
-@dataclass(frozen=True)
-class PointPlan(Plan):
-    """The plan of a fit of `PointClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    method : str
-        The method: "stability" or "hashing".
-    n_keys : int
-        The most keys with the second label.
-    prefixes : bool
-        Whether prefixes of rows are learned.
-    n_buckets : int
-        The number of buckets; 0 with "stability".
-    class_size : int
-        The number of rules among which "hashing" selects; 0 with "stability".
-    n_samples : int
-        Number of records.
-    failure : float
-        A bound on the probability that the error, of any output, exceeds alpha, for records that rules
-        without exceptions label.
-    n_needed : int
-        The least number of records for which `failure` is at most beta, with the best number of buckets.
-    alpha, beta : float
-        The parameters of the estimator.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_keys: int
-    prefixes: bool
-    n_buckets: int
-    class_size: int
-    n_samples: int
-    failure: float
-    n_needed: int
-    alpha: float
-    beta: float
-    hashed: Any = hidden()
-    public: Any = hidden()
-    _computed = ("n_least",)
-    _notes: ClassVar[Mapping[str, str]] = {"n_least": "no such learner with fewer"}
-
-    @property
-    def n_least(self) -> int | None:
-        """A number such that no learner of this kind is as accurate with fewer records.
-
-        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some point function labels. With "hashing": pure learners with this epsilon, whatever they release
-        (`theory.pure_private_lower_bound`). With "stability": learners with this epsilon and delta that
-        release keys (`theory.proper_point_lower_bound`); if there are fewer than 2**64 possible keys, that
-        function may give a smaller number.
-        """
-        if self.method == "stability":
-            public = {"epsilon": self.guarantee.epsilon, "delta": self.guarantee.delta}
-            return proper_point_lower_bound(_KEYS, **public, alpha=self.alpha, beta=self.beta)
-        # Two point functions of three keys agree at the third.
-        return least_of(self.guarantee, dimension=1, rooted=1, alpha=self.alpha, beta=self.beta)
-
-    @property
-    def task(self) -> Task:
-        """Two point functions, which agree at a third key."""
-        return Task("realizable", rooted=True)
+def _least(method: str, alpha: Any, beta: Any, guarantee: ApproxDP) -> int | None:
+    if method == "stability":
+        budget = {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
+        return proper_point_lower_bound(_KEYS, **budget, alpha=alpha, beta=beta)
+    # Two point functions of three keys agree at the third.
+    return least_of(guarantee, dimension=1, rooted=1, alpha=alpha, beta=beta)
 
 
 def _sizes(epsilon: Fraction, alpha: Any, beta: Any, n_keys: int, n_columns: int | None) -> HashedPointSizes:
@@ -479,111 +452,85 @@ def _hash(seed: Any, n_buckets: int) -> KeyHash:
     return KeyHash(multiplier, shift, n_buckets.bit_length() - 1)
 
 
-class _Summary:
-    """What keys are released from, computed from the records when it is first asked for."""
-
-    def __init__(self, records: LabelledRows, plan: "PointPlan"):
-        self.records, self.plan = records, plan
-
-    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
-        """Return the key of each output, where it has the second label."""
-        raise NotImplementedError
+Release = Callable[[ApproxDP, Dice], list[Where]]  # of the key of each output, where it has the second label
 
 
-class _Lead(_Summary):
-    """The leading key and its distance to a change of the leader."""
-
-    @cached_property
-    def _found(self) -> tuple[tuple[Hashable] | None, int]:
-        keys: list[Hashable] = self.records.X.columns[0].tolist()
-        texts = list(map(spelled, keys))
-        leader, distance = leading_key(texts, self.records.y.tolist())
-        return None if leader is None else (keys[texts.index(leader[0])],), distance
-
-    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
-        leader, distance = self._found
-        return [release_if_stable(leader, distance, privacy=privacy, dice=dice)]
+def _by_lead(records: LabelledRows, plan: StatedPlan) -> Release:  # noqa: ARG001
+    """Return the release of the leading key by its distance to a change of the leader."""
+    keys: list[Hashable] = records.X.columns[0].tolist()
+    texts = list(map(spelled, keys))
+    leading, distance = leading_key(texts, records.y.tolist())
+    leader = None if leading is None else (keys[texts.index(leading[0])],)
+    return lambda privacy, dice: [release_if_stable(leader, distance, privacy=privacy, dice=dice)]
 
 
-class _Errors(_Summary):
-    """The training errors of each point function on buckets."""
+def _by_counts(records: LabelledRows, plan: StatedPlan) -> Release:  # noqa: ARG001
+    """Return the release of the counts of keys with their labels in all outputs."""
+    keys, seconds = records.X.columns[0].tolist(), records.y
+    codes = [
+        spelled(key) + packed.tobytes() if counts else _UNKEYED
+        for key, packed, counts in zip(keys, np.packbits(seconds, axis=1), seconds.any(axis=1), strict=True)
+    ]
+    counts, place_of = KeyCounts.of(codes), {code: place for place, code in enumerate(codes)}
 
-    @cached_property
-    def errors(self) -> NDArray[np.int64]:
-        texts = map(spelled, self.records.X.columns[0].tolist())
-        return bucket_errors(self.plan.hashed.buckets(texts), self.records.y, 1 << self.plan.hashed.bits)
-
-    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
-        chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
-        return [None if chosen == 1 << self.plan.hashed.bits else (chosen,)]
-
-
-class _PrefixErrors(_Summary):
-    """The training errors of each rule on prefixes of d cells."""
-
-    @cached_property
-    def errors(self) -> NDArray[np.int64]:
-        rows = self.records.X.columns[0].tolist()
-        levels = prefix_buckets(self.plan.hashed, rows, range(1, self.plan.public.n_features + 1))
-        return prefix_errors(levels, self.records.y, 1 << self.plan.hashed.bits)
-
-    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
-        chosen = permute_and_flip(-self.errors, privacy=privacy, dice=dice)
-        level, bucket = divmod(chosen, 1 << self.plan.hashed.bits)
-        if level < self.plan.public.n_features:
-            return [(level + 1, bucket)]
-        return [(0, 0) if chosen == self.errors.size - 1 else None]
-
-
-class _Sets(_Summary):
-    """The sets of at most `n_keys` buckets, by their training errors."""
-
-    _sets: BucketSets | None = None
-
-    def sets(self, epsilon: Fraction) -> BucketSets:
-        """Return the sets, with all errors that matter for the selection told apart."""
-        if self._sets is None:
-            m, n = 1 << self.plan.hashed.bits, len(self.records)
-            # Above the cap, all sets together have at most this weight relative to the best set.
-            weight = Fraction(1, n_sets(m, self.plan.n_keys) << _NEGLIGIBLE)
-            cap = min(n + 1, power_at_most(selection_ratio(epsilon), weight))
-            buckets = self.plan.hashed.buckets(map(spelled, self.records.X.columns[0].tolist()))
-            self._sets = BucketSets(net_counts(buckets, self.records.y, m), self.plan.n_keys, cap)
-        return self._sets
-
-    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
-        sets = self.sets(privacy.epsilon)
-        deficits, sizes = sets.groups()
-        least = int(np.count_nonzero(self.records.y)) - sets.best
-        errors = [least + deficit for deficit in deficits]
-        level, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
-        return [sets.member(deficits[level], index) or None]
-
-
-class _Labelled(_Summary):
-    """The counts of keys with their labels in all outputs."""
-
-    @cached_property
-    def _found(self) -> tuple[KeyCounts, dict[Hashable, int]]:
-        """The counts of the codes of keys with their labels, and for each code the place of a record."""
-        keys, seconds = self.records.X.columns[0].tolist(), self.records.y
-        codes = [
-            spelled(key) + packed.tobytes() if counts else _UNKEYED
-            for key, packed, counts in zip(
-                keys, np.packbits(seconds, axis=1), seconds.any(axis=1), strict=True
-            )
-        ]
-        return KeyCounts.of(codes), {code: place for place, code in enumerate(codes)}
-
-    def release(self, privacy: ApproxDP, dice: Dice) -> list[Where]:
-        counts, place_of = self._found
+    def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
         published = stable_histogram(counts, privacy=privacy, dice=dice)
         published.pop(_UNKEYED, None)
         # All records with a code have its key and labels, so the result is a function of what is published.
         places = [place_of[code] for code in published]
-        keys = self.records.X.columns[0][places].tolist()
-        best = best_entries(np.array(list(published.values()), dtype=np.int64), self.records.y[places])
-        return [None if entry is None else (keys[entry],) for entry in best]
+        found = records.X.columns[0][places].tolist()
+        best = best_entries(np.array(list(published.values()), dtype=np.int64), seconds[places])
+        return [None if entry is None else (found[entry],) for entry in best]
+
+    return release
+
+
+def _by_errors(records: LabelledRows, plan: StatedPlan) -> Release:
+    """Return the selection of a point function on buckets by its training errors."""
+    m = 1 << plan.hashed.bits
+    errors = bucket_errors(plan.hashed.buckets(map(spelled, records.X.columns[0].tolist())), records.y, m)
+
+    def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
+        chosen = permute_and_flip(-errors, privacy=privacy, dice=dice)
+        return [None if chosen == m else (chosen,)]
+
+    return release
+
+
+def _by_prefix_errors(records: LabelledRows, plan: StatedPlan) -> Release:
+    """Return the selection of a rule on prefixes of d cells by its training errors."""
+    m, d = 1 << plan.hashed.bits, plan.public.n_features
+    levels = prefix_buckets(plan.hashed, records.X.columns[0].tolist(), range(1, d + 1))
+    errors = prefix_errors(levels, records.y, m)
+
+    def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
+        chosen = permute_and_flip(-errors, privacy=privacy, dice=dice)
+        level, bucket = divmod(chosen, m)
+        if level < d:
+            return [(level + 1, bucket)]
+        return [(0, 0) if chosen == errors.size - 1 else None]
+
+    return release
+
+
+def _by_errors_of_sets(records: LabelledRows, plan: StatedPlan) -> Release:
+    """Return the selection of a set of at most `n_keys` buckets by its training errors."""
+    m, n, epsilon = 1 << plan.hashed.bits, len(records), plan.guarantee.epsilon
+    # Errors above the cap are not told apart: all such sets together have at most this weight relative to the
+    # best set.
+    weight = Fraction(1, n_sets(m, plan.n_keys) << _NEGLIGIBLE)
+    cap = min(n + 1, power_at_most(selection_ratio(epsilon), weight))
+    buckets = plan.hashed.buckets(map(spelled, records.X.columns[0].tolist()))
+    sets = BucketSets(net_counts(buckets, records.y, m), plan.n_keys, cap)
+    least = int(np.count_nonzero(records.y)) - sets.best
+
+    def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
+        deficits, sizes = sets.groups()
+        errors = [least + deficit for deficit in deficits]
+        level, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
+        return [sets.member(deficits[level], index) or None]
+
+    return release
 
 
 def _codes_of(concepts: "Sequence[ChosenPoint]", keys: Sequence[Hashable]) -> NDArray[np.uint8]:

@@ -1,11 +1,11 @@
 """A private threshold classifier: one cut of one column, on bounded or unbounded domains."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,9 @@ from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.learners.rules.generic import selected
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
-from dplearn.privacy import ApproxDP, BoundedRange, Event, PrivacyLedger
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.plan import Plan, hidden, noted
+from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.reductions import threshold_from_interior_point
 from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
 from dplearn.table.features import as_product, read_features
@@ -150,7 +150,7 @@ class ThresholdClassifier(RuleClassifier):
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
-    def plan(self, n_samples: int, *, n_features: int | None = None) -> "ThresholdPlan":
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
         Parameters
@@ -159,6 +159,21 @@ class ThresholdClassifier(RuleClassifier):
             Number of records.
         n_features : int, optional
             Number of columns. None: the number in the last fit, or 1. Ignored if `domain` determines it.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `method`, `n_samples`, `alpha` and `beta`, and of
+
+            - `n_examples`, the number of records of each label in the second stage of "interior_point"; with
+              "exponential" all records;
+            - `excess_error`: with probability at least 1 - beta, the training error exceeds the least by at
+              most this; with "interior_point" only if the least is 0;
+            - `n_needed`, the least number of records from which on, for a distribution that some threshold
+              labels without error, the true error is at most alpha with probability at least 1 - beta;
+            - `n_least`: no pure private learner of this class with this epsilon, for examples, has an error
+              of at most alpha with probability at least 1 - beta on every such distribution with fewer
+              records. None: no such number is known.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         seen = getattr(self, "n_features_in_", 1)
@@ -166,7 +181,7 @@ class ThresholdClassifier(RuleClassifier):
         fit = self._recipe(self.random_state is not None)
         if isinstance(fit.declared, Product):
             n_features = len(fit.declared)
-        plan: ThresholdPlan = fit.planned(Public(n_samples, n_features, 2))
+        plan: StatedPlan = fit.planned(Public(n_samples, n_features, 2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "ThresholdFit":
@@ -188,7 +203,7 @@ class ThresholdClassifier(RuleClassifier):
             classes=classes,
         )
 
-    def _publish(self, outcome: Stump, plan: "ThresholdPlan") -> None:
+    def _publish(self, outcome: Stump, plan: StatedPlan) -> None:
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
         self.method_ = plan.method
@@ -224,7 +239,7 @@ class ThresholdFit(FitRecipe):
         public = Public(len(X), X.shape[1], names=names, classes=classes)
         return public, LabelledRows(Columns(domain.encode(X)), codes)
 
-    def plan(self, public: Public) -> "ThresholdPlan":
+    def plan(self, public: Public) -> StatedPlan:
         domain = as_product(self.declared, public.n_features, public.names)
         feature = self.feature
         if public.classes is None and not isinstance(self.declared, Product):
@@ -235,112 +250,60 @@ class ThresholdFit(FitRecipe):
         n = public.n_samples
         excess = threshold_excess_errors(method, **sizes)
         asked = n if method == "exponential" else interior_point_examples(n, alpha=self.alpha, **sizes)
-        return ThresholdPlan(
-            guarantee=replace(self.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes))),
-            method=method,
-            n_samples=n,
-            n_examples=asked,
-            excess_error=min(excess, n) / n,
-            n_needed=threshold_sample_size(method, alpha=self.alpha, realizable=True, **sizes),
-            alpha=float(self.alpha),
-            beta=float(self.beta),
-            columns=columns,
-            domain=domain,
-            excess_errors=excess,
+        goal: dict[str, Any] = {"alpha": float(self.alpha), "beta": float(self.beta)}
+        dimension, most = levels_of_cuts([each.size for each in columns]), max(each.size for each in columns)
+        return StatedPlan(
+            replace(self.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes))),
+            title="ThresholdPlan",
+            states={
+                "method": method,
+                "n_samples": n,
+                "n_examples": asked,
+                "excess_error": min(excess, n) / n,
+                "n_needed": threshold_sample_size(method, alpha=self.alpha, realizable=True, **sizes),
+                **goal,
+            },
+            least={"n_least": partial(least_of, dimension=dimension, **goal)},
+            keeps={"columns": columns, "domain": domain, "task": Task("thresholds", most > 1, most)},
+            notes={
+                "excess_error": "on these records",
+                "n_needed": "for a true error of alpha",
+                "n_least": LEAST_NOTE,
+            },
+            warns=self._warnings(n, domain, columns, excess, named=feature is not None),
             public=public,
-            named=feature is not None,
+            ranged=method == "exponential",
         )
 
-    def summarize(self, rows: Any, plan: "ThresholdPlan") -> LabelledRows:
+    def _warnings(
+        self, n: int, domain: Product, columns: "Sequence[CutColumn]", excess: int, *, named: bool
+    ) -> tuple[str, ...]:
+        """Return warnings of columns without an order, and if the bound on errors is half of the records."""
+        most = max(column.size for column in columns)
+        several = f" in each of {len(columns)} columns" if len(columns) > 1 else ""
+        pairs = zip(domain.names, domain.domains, strict=True)
+        skipped = [] if named else [name for name, each in pairs if not each.ordered]
+        unused = f"columns {brief(skipped)} have no order and are not used; feature= names one column"
+        return (unused,) * bool(skipped) + few_records_warnings(
+            n,
+            excess,
+            enough=n / 2,
+            problem=f"with epsilon {float(self.cost.epsilon):.3g} and 2^{math.log2(1 + most):.0f} cuts"
+            f"{several},"
+            " the training error may exceed the best cut's by half of the records",
+            size=most,
+            remedy=", or name the column with feature=" if several else "",
+        )
+
+    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
         codes = rows.X.columns
         return LabelledRows(Columns([codes[column.feature] for column in plan.columns]), rows.y)
 
-    def run(self, summary: LabelledRows, plan: "ThresholdPlan", dice: Dice) -> Stump:
+    def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Stump:
         asked = plan.columns, summary.X.columns, summary.y
         if plan.method == "exponential":
             return by_errors(*asked, privacy=plan.guarantee, dice=dice)
         return by_interior_point(*asked, plan.n_examples, privacy=plan.guarantee, dice=dice)
-
-
-@dataclass(frozen=True)
-class ThresholdPlan(Plan):
-    """The plan of a fit of `ThresholdClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit.
-    method : str
-        The method: "exponential" or "interior_point".
-    n_samples : int
-        Number of records.
-    n_examples : int
-        The number of records of each label in the second stage of "interior_point"; with "exponential" all
-        records.
-    excess_error : float
-        With probability at least 1 - beta, the training error exceeds the least by at most this; with
-        "interior_point" only if the least is 0.
-    n_needed : int
-        The least number of records from which on, for a distribution that some threshold labels without
-        error, the true error is at most alpha with probability at least 1 - beta.
-    alpha, beta : float
-        The parameters of the estimator.
-    """
-
-    guarantee: ApproxDP
-    method: str
-    n_samples: int
-    n_examples: int
-    excess_error: float = field(metadata=noted("on these records"))
-    n_needed: int = field(metadata=noted("for a true error of alpha"))
-    alpha: float
-    beta: float
-    columns: Any = hidden()
-    domain: Any = hidden()
-    excess_errors: Any = hidden()
-    public: Any = hidden()
-    named: bool = hidden(False)  # whether `feature` is given
-    _computed = ("n_least",)
-    _notes: ClassVar[Mapping[str, str]] = {"n_least": LEAST_NOTE}
-
-    @property
-    def known_event(self) -> Event | None:
-        """Of "exponential", which is of bounded range."""
-        return BoundedRange(self.guarantee.epsilon) if self.method == "exponential" else None
-
-    @property
-    def n_least(self) -> int | None:
-        """A number such that no pure private learner of this class is as accurate with fewer records.
-
-        Accurate: an error of at most alpha with probability at least 1 - beta, on every distribution that
-        some concept labels without error; with this epsilon, for examples. None: no such number is known.
-        """
-        dimension = levels_of_cuts([column.size for column in self.columns])
-        return least_of(self.guarantee, dimension=dimension, alpha=self.alpha, beta=self.beta)
-
-    @property
-    def task(self) -> Task:
-        """Thresholds of the column with the most values."""
-        size = max(column.size for column in self.columns)
-        return Task("thresholds", rooted=size > 1, size=size)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings of columns without an order, and if the bound on errors is half of the records or more."""
-        cuts = f"2^{math.log2(_n_cuts(self.columns)):.0f} cuts"
-        several = f" in each of {len(self.columns)} columns" if len(self.columns) > 1 else ""
-        pairs = zip(self.domain.names, self.domain.domains, strict=True)
-        skipped = [] if self.named else [name for name, domain in pairs if not domain.ordered]
-        unused = f"columns {brief(skipped)} have no order and are not used; feature= names one column"
-        return (unused,) * bool(skipped) + few_records_warnings(
-            self.n_samples,
-            self.excess_errors,
-            enough=self.n_samples / 2,
-            problem=f"with epsilon {float(self.guarantee.epsilon):.3g} and {cuts}{several},"
-            " the training error may exceed the best cut's by half of the records",
-            size=max(column.size for column in self.columns),
-            remedy=", or name the column with feature=" if several else "",
-        )
 
 
 def _chosen_method(params: FitRecipe, columns: "Sequence[CutColumn]") -> str:
@@ -450,9 +413,6 @@ class _ColumnThresholds(Thresholds):
     @property
     def features(self) -> range:
         return range(len(self.domain))
-
-    def _cuts_of_all(self) -> int:
-        return sum(domain.size + 1 for domain in self.domain.domains)
 
 
 def by_errors(

@@ -5,7 +5,7 @@ each column of labels, each within an equal share of the budget. `SecretSampleCl
 replacement, and fits a clone on them. The plans contain the plan of the inner fit.
 """
 
-from dplearn.learners.several.multi_output import MultiOutputPlan, PrivateMultiOutputClassifier
+from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
 
-__all__ = ["MultiOutputPlan", "PrivateMultiOutputClassifier", "SecretSampleClassifier"]
+__all__ = ["PrivateMultiOutputClassifier", "SecretSampleClassifier"]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
 from dplearn.privacy.composition import basic, least_epsilon
 from dplearn.privacy.held import held_by
-from dplearn.privacy.plan import Plan, hidden
+from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.shares import equal_shares
 from dplearn.table.features import read_rows
 from dplearn.table.table import LabelledRows, count_of
@@ -149,7 +149,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     estimators_: list[Any] = field(init=False)
     classes_: Any = field(init=False)
 
-    def plan(self, n_samples: int, *, n_outputs: int = 1, **parameters: Any) -> "MultiOutputPlan":
+    def plan(self, n_samples: int, *, n_outputs: int = 1, **parameters: Any) -> StatedPlan:
         """Return the plan of a fit: its guarantee, the share of each output and its plan. No data is read.
 
         Parameters
@@ -160,6 +160,22 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             Number of labels of a record.
         **parameters
             Further parameters of the `plan` of `estimator`, such as n_features.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, for all outputs together, `n_samples` and `n_outputs`, and of
+
+            - `share`, the guarantee of the classifier of the first output alone. All have the same budget;
+              whether one spends delta may depend on its number of labels;
+            - `estimator_plan`, the plan of this classifier;
+            - `n_least`: no learner with this guarantee is accurate with fewer records: with probability at
+              least 1 - beta, the errors of all outputs are at most alpha, where some concept decides the
+              labels of each output; alpha and beta are those of `estimator_plan`, whose own `n_needed` is for
+              each output by itself. See `theory.multi_label_lower_bound`. None: the plan has no alpha, or no
+              such number is known for the class;
+            - `n_least_agnostic`: the same where nothing decides the labels, and errors exceed those of best
+              concepts by alpha. None also for classifiers that are not accurate for any labels.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
         count = check_count("n_outputs", n_outputs, low=1)
@@ -176,9 +192,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             share, fits = _shared(fit.cost, count, lambda share, _: planned(share, 0), alike=True)
         else:
             share, fits = _shared(fit.cost, count, planned)
-        plan: MultiOutputPlan = fit.planned(
-            MultiOutputTable(n_samples, n_outputs=count, share=share, fits=fits)
-        )
+        plan: StatedPlan = fit.planned(MultiOutputTable(n_samples, n_outputs=count, share=share, fits=fits))
         return plan
 
     def _recipe(self, reproducible: bool) -> "MultiOutputFit":
@@ -204,7 +218,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             fit = fit.given(cost=replace(fit.cost, protects=own.cost.protects))
         return fit
 
-    def _publish(self, outcome: list[Any], plan: "MultiOutputPlan") -> None:
+    def _publish(self, outcome: list[Any], plan: StatedPlan) -> None:
         self.estimators_ = outcome
         sets = list(plan.public.sets)
         self.classes_ = sets if plan.public.many else sets[0]
@@ -288,7 +302,7 @@ class MultiOutputFit(FitRecipe):
         )
         return public, records
 
-    def plan(self, public: Public) -> "MultiOutputPlan":
+    def plan(self, public: Public) -> StatedPlan:
         assert isinstance(public, MultiOutputTable)
         fits = public.fits
         composed = Composition([fit.event for fit in fits])
@@ -296,17 +310,29 @@ class MultiOutputFit(FitRecipe):
         theirs = [text for fit in fits for text in fit.plan.guarantee.assumes if text != labels_assumed(())]
         assumes = tuple(dict.fromkeys([*TABLE, labels_assumed(self.classes), *theirs]))
         delta = Fraction(0) if pure else self.cost.delta
-        return MultiOutputPlan(
-            guarantee=replace(self.cost, delta=delta, assumes=assumes),
-            n_samples=public.n_samples,
-            n_outputs=public.n_outputs,
-            share=fits[0].plan.guarantee,
-            estimator_plan=fits[0].plan,
-            fits=fits,
+        return StatedPlan(
+            replace(self.cost, delta=delta, assumes=assumes),
+            title="MultiOutputPlan",
+            states={
+                "n_samples": public.n_samples,
+                "n_outputs": public.n_outputs,
+                "share": fits[0].plan.guarantee,
+                "estimator_plan": fits[0].plan,
+            },
+            least={
+                "n_least": partial(_least, fits, "task"),
+                "n_least_agnostic": partial(_least, fits, "agnostic_task"),
+            },
+            keeps={"fits": fits},
+            notes={
+                "n_least": "no learner of all outputs with this guarantee with fewer",
+                "n_least_agnostic": "the same, for labels that nothing decides",
+            },
+            warns=tuple(dict.fromkeys(text for fit in fits for text in fit.plan.warnings)),
             public=public,
         )
 
-    def run(self, summary: LabelledRows, plan: "MultiOutputPlan", dice: Dice) -> list[Any]:
+    def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> list[Any]:
         # One replaced record replaces one record of each output's table; each release has its own draws.
         released = []
         for place, fit in enumerate(plan.fits):
@@ -315,7 +341,7 @@ class MultiOutputFit(FitRecipe):
             released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))
         return released
 
-    def late_warnings(self, learner: Any, plan: "MultiOutputPlan") -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: StatedPlan) -> tuple[str, ...]:
         given = [
             text
             for model, fit in zip(learner.estimators_, plan.fits, strict=True)
@@ -324,68 +350,12 @@ class MultiOutputFit(FitRecipe):
         return tuple(dict.fromkeys(given))
 
 
-@dataclass(frozen=True)
-class MultiOutputPlan(Plan):
-    """The plan of a fit of `PrivateMultiOutputClassifier`.
-
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit, for all outputs together.
-    n_samples : int
-        Number of records.
-    n_outputs : int
-        Number of labels of a record.
-    share : ApproxDP
-        The guarantee of the classifier of the first output alone. All have the same budget; whether one
-        spends delta may depend on its number of labels.
-    estimator_plan : object
-        The plan of this classifier.
-    """
-
-    guarantee: ApproxDP
-    n_samples: int
-    n_outputs: int
-    share: ApproxDP
-    estimator_plan: Any
-    fits: Any = hidden(())
-    public: Any = hidden()
-    _computed = ("n_least", "n_least_agnostic")
-    _notes: ClassVar[Mapping[str, str]] = {
-        "n_least": "no learner of all outputs with this guarantee with fewer",
-        "n_least_agnostic": "the same, for labels that nothing decides",
-    }
-
-    @property
-    def n_least(self) -> int | None:
-        """A number such that no learner with this guarantee is accurate with fewer records.
-
-        Accurate: with probability at least 1 - beta, the errors of all outputs are at most alpha, where some
-        concept decides the labels of each output; alpha and beta are those of `estimator_plan`, whose own
-        `n_needed` is for each output by itself. See `theory.multi_label_lower_bound`. None: the plan has no
-        alpha, or no such number is known for the class.
-        """
-        return self._least("task")
-
-    @property
-    def n_least_agnostic(self) -> int | None:
-        """The same where nothing decides the labels, and errors exceed those of best concepts by alpha.
-
-        None also for classifiers that are not accurate for any labels.
-        """
-        return self._least("agnostic_task")
-
-    def _least(self, name: str) -> int | None:
-        tasks = [getattr(fit.plan, name, None) for fit in self.fits]
-        if not any(tasks):
-            return None
-        plan = self.estimator_plan
-        return least_of_outputs(self.guarantee, tasks, alpha=plan.alpha, beta=plan.beta)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of the plans of all outputs, each text once."""
-        return tuple(dict.fromkeys(text for fit in self.fits for text in fit.plan.warnings))
+def _least(fits: "Sequence[_Fit]", task: str, guarantee: ApproxDP) -> int | None:
+    """Return a lower bound for learners of all outputs; None for plans without such a task."""
+    tasks = [getattr(fit.plan, task, None) for fit in fits]
+    if not any(tasks):
+        return None
+    return least_of_outputs(guarantee, tasks, alpha=fits[0].plan.alpha, beta=fits[0].plan.beta)
 
 
 @dataclass(frozen=True)

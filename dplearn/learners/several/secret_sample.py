@@ -26,7 +26,7 @@ from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.votes import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
-from dplearn.privacy.plan import Plan
+from dplearn.privacy.plan import StatedPlan
 from dplearn.table.features import read_rows
 from dplearn.table.table import InMemory, Table, shape_of, taken
 
@@ -106,7 +106,7 @@ class SecretSampleClassifier(PrivateClassifier):
 
     estimator_: Any = field(init=False)
 
-    def plan(self, n_samples: int, **parameters: Any) -> "SecretSamplePlan":
+    def plan(self, n_samples: int, **parameters: Any) -> StatedPlan:
         """Return the plan of a fit: its guarantee and the plan of `estimator` for the sample. No data is
         read.
 
@@ -116,6 +116,12 @@ class SecretSampleClassifier(PrivateClassifier):
             Number of records.
         **parameters
             Further parameters of the `plan` of `estimator`, such as n_features.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `n_samples`, `sample_size`, `largest_sample_size`, and `estimator_plan`, the plan
+            of `estimator` for the sample.
 
         Raises
         ------
@@ -132,7 +138,7 @@ class SecretSampleClassifier(PrivateClassifier):
         fit = inner._recipe(reproducible)
         return SecretSampleFit(self, fit.cost, inner=inner, fit=fit, sample_size=m)
 
-    def _publish(self, outcome: Any, plan: "SecretSamplePlan") -> None:
+    def _publish(self, outcome: Any, plan: StatedPlan) -> None:
         outcome.guarantee_ = self.guarantee_ = plan.guarantee
         self.estimator_, self.classes_ = outcome, outcome.classes_
 
@@ -223,51 +229,45 @@ class SecretSampleFit(FitRecipe):
         found: tuple[Any, Any] = learner_alone(self.inner, lambda: self.fit.read(rows, y))
         return found
 
-    def plan(self, public: Public) -> "SecretSamplePlan":
+    def plan(self, public: Public) -> StatedPlan:
         # The labels of the inner fit are those of all records, since the labels in the sample are private.
         drawn = replace(public, n_samples=self.sample_size)
         return _planned(self, public.n_samples, self.fit.planned(drawn))
 
-    def run(self, summary: Any, plan: "SecretSamplePlan", dice: Dice) -> Any:
+    def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> Any:
         places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)
         fit, inner_plan = self.fit, plan.estimator_plan
         drawn = Table(InMemory(taken(summary, places)), facts=inner_plan.public)
         return learner_alone(self.inner, lambda: fit.run(fit.summarized(drawn, inner_plan), inner_plan, dice))
 
-    def try_out(self, plan: "SecretSamplePlan", table: Table) -> "SecretSamplePlan":
-        return replace(plan, estimator_plan=self.fit.try_out(plan.estimator_plan, table))
+    def try_out(self, plan: StatedPlan, table: Table) -> StatedPlan:
+        tried = self.fit.try_out(plan.estimator_plan, table)
+        return replace(plan, states={**plan.states, "estimator_plan": tried}, warns=tried.warnings)
 
-    def late_warnings(self, learner: Any, plan: "SecretSamplePlan") -> tuple[str, ...]:
+    def late_warnings(self, learner: Any, plan: StatedPlan) -> tuple[str, ...]:
         found: tuple[str, ...] = self.fit.late_warnings(learner.estimator_, plan.estimator_plan)
         return found
 
-    def publish(self, learner: Any, facts: Any, outcome: Any, plan: "SecretSamplePlan") -> None:
+    def publish(self, learner: Any, facts: Any, outcome: Any, plan: StatedPlan) -> None:
         inner = clone(self.inner)
         self.fit.publish(inner, plan.estimator_plan.public, outcome, plan.estimator_plan)
         super().publish(learner, facts, inner, plan)
 
 
-@dataclass(frozen=True)
-class SecretSamplePlan(Plan):
-    """The plan of a fit of `SecretSampleClassifier`."""
-
-    guarantee: ApproxDP
-    n_samples: int
-    sample_size: int
-    largest_sample_size: int
-    estimator_plan: Any
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """The warnings of `estimator_plan`."""
-        given: tuple[str, ...] = self.estimator_plan.warnings
-        return given
-
-
-def _planned(params: FitRecipe, n: int, inner_plan: Any) -> SecretSamplePlan:
+def _planned(params: FitRecipe, n: int, inner_plan: Any) -> StatedPlan:
     """Return the plan of a fit of n records."""
     m, guarantee = params.sample_size, inner_plan.guarantee
-    return SecretSamplePlan(_guaranteed(guarantee, m, n), n, m, _largest(guarantee, n), inner_plan)
+    return StatedPlan(
+        _guaranteed(guarantee, m, n),
+        title="SecretSamplePlan",
+        states={
+            "n_samples": n,
+            "sample_size": m,
+            "largest_sample_size": _largest(guarantee, n),
+            "estimator_plan": inner_plan,
+        },
+        warns=inner_plan.warnings,
+    )
 
 
 def _n_rows(X: Any) -> int | None:

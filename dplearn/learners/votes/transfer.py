@@ -410,9 +410,6 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
         As for `SoftLabelAggregateClassifier`.
-    bin_width : float or "auto", default="auto"
-        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
-        integer. "auto": a function of the size of a shard.
     max_queries : int or "auto", default="auto"
         Number of public rows that are queried, at least 1, drawn at random from the public stream. "auto": a
         function of the number of teachers and of the budget.
@@ -438,6 +435,9 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     random_state : None, int or numpy random generator, default=None
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
+    bin_width : float or "auto", default="auto"
+        Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
+        integer. "auto": a function of the size of a shard.
 
     Attributes
     ----------
