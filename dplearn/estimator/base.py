@@ -7,8 +7,7 @@ makes of the checked parameters, and `_publish` sets the fitted attributes; see 
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from copy import copy
 from decimal import Decimal
 from fractions import Fraction
@@ -209,12 +208,19 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     ) -> None:
         """Fit with the given dice; a fit that fails leaves the model as it was."""
         recipe = self._recipe(reproducible) if recipe is None else recipe
-        recipe = recipe.given(public=public) if public else recipe
-        with self._fitted_attributes_kept():
-            if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
-                self._delete_fitted_attributes()
+        if public := {name: value for name, value in public.items() if value is not None}:
+            recipe = recipe.given(public=public)
+        kept = vars(self).copy()
+        try:
+            for name in kept if recipe.earlier is None else ():
+                if name.endswith("_"):  # what an earlier fit published is not covered by this one's guarantee
+                    delattr(self, name)
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
             self._take(done)
+        except BaseException:  # a refused table leaves the model as it was
+            self._delete_fitted_attributes()
+            self.__dict__.update((name, kept[name]) for name in kept if name.endswith("_"))
+            raise
         for text in recipe.late_warnings(self, done.plan):
             warnings.warn(text, UserWarning, stacklevel=_USER)
 
@@ -224,21 +230,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         with float_errors_ignored():
             fit.publish(self, done.facts, done.released, done.plan)
 
-    @contextmanager
-    def _fitted_attributes_kept(self) -> Iterator[None]:
-        """Restore the fitted attributes if the fit fails: a refused table leaves the model as it was."""
-        kept = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        try:
-            yield
-        except BaseException:
-            self._delete_fitted_attributes()
-            for name, value in kept.items():
-                setattr(self, name, value)
-            raise
-
     def _delete_fitted_attributes(self) -> None:
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
+        for name in list(vars(self)):
+            if name.endswith("_"):
+                delattr(self, name)
 
     def _recipe(self, reproducible: bool) -> FitRecipe:
         """Check the constructor's parameters, and return the recipe of a fit."""
@@ -331,11 +326,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
 
 class TransformsParts:
-    """Mixin of transformers, before scikit-learn's, whose `fit_transform` takes a table in parts.
-
-    It is no subclass of scikit-learn's mixin, which would make a data frame of the returned parts if
-    `set_output` asks for data frames; each part becomes one when it is transformed.
-    """
+    """Mixin, before scikit-learn's, whose `fit_transform` takes parts; `set_output` applies to each part."""
 
     def fit_transform(self, X: Any, y: Any = None, **fit_parameters: Any) -> Any:
         """Fit privately, and transform the same table.
@@ -452,11 +443,7 @@ class RuleClassifier(PrivateClassifier):
 
 
 class SeveralOutputsClassifier(PrivateClassifier):
-    """Base of classifiers whose `classes_` are a list, of the labels of each output, if there are several.
-
-    A subclass has `_codes`, which returns the predicted label code of each row in each output; or it has its
-    own `_label_columns` and `predict_proba`.
-    """
+    """Base of classifiers whose `classes_` are a list, if there are several outputs; it uses `_codes`."""
 
     classes_: Any
     reads_outputs = True
@@ -544,11 +531,9 @@ class TellsProgress(CallbackSupportMixin):
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:
-    """Refuse all arguments of `fit`, or another method, besides the data, except a `sample_weight` of None.
-
-    `sample_weight` is not in the signature of `fit`, because scikit-learn takes an estimator with this
-    argument for one that supports weights. The message shows names and no values, since weights are private.
-    """
+    """Refuse further arguments, except a `sample_weight` of None; messages show names and no values."""
+    if not parameters:
+        return
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]
     if "sample_weight" in given:
         raise TypeError(

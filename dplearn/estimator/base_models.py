@@ -27,7 +27,7 @@ are public, or made up, with random labels: `dry_run` finds invalid parameters b
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -38,7 +38,7 @@ from sklearn.base import clone, is_regressor
 from dplearn.chance.public import PublicStream
 from dplearn.estimator.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.privacy.held import held_by
-from dplearn.table.rows import plain, rows_of, sliceable
+from dplearn.table.rows import plain, rows_of
 
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 
@@ -53,65 +53,73 @@ _EVERYWHERE = {"builtins", "contextlib", "dplearn", "functools", "sklearn"}
 _NUMBER = (bool, int, float, np.bool_, np.integer)
 
 
-def check_own_code(name: str, estimator: Any) -> None:
-    """Raise an error if a method of a model, or of one inside it, is not the one of its class.
-
-    It depends on classes only, and runs none of their methods.
-    """
-    left: list[Any] = []
+def check_own_code(name: str, estimator: Any, seen: set[type] | None = None) -> None:
+    """Raise an error if a method of a model is not that of its class; those in `seen` have just passed."""
+    left: list[type] = []
     for held in held_by(estimator):
         kind = type(held)
-        left.append(kind)
         if _is_model(kind):
-            own = vars(held) if hasattr(held, "__dict__") else {}
-            _check(name, kind, {each: own[each] for each in own if callable(getattr(kind, each, None))})
-    seen: set[type] = set()
+            left.append(kind)
+            for each, value in (vars(held) if hasattr(held, "__dict__") else {}).items():
+                if callable(getattr(kind, each, None)):
+                    _check(name, kind, each, _layers(value))
+    seen = set() if seen is None else seen
     while left:
         kind = left.pop()
-        if not _is_model(kind) or kind in seen:
-            continue
-        for base in [each for each in kind.__mro__ if each not in seen]:
-            seen.add(base)
-            if base.__module__ != "abc":  # a class made by a call of `type`, which names no module
-                _check(name, base, vars(base))
-            left += _named_by(base)
+        if kind not in seen and _is_model(kind):
+            for base in kind.__mro__:
+                if base not in seen:
+                    seen.add(base)
+                    left += _check_class(name, base)
 
 
-def _is_model(kind: Any) -> bool:
-    return isinstance(kind, type) and any(hasattr(kind, each) for each in ("fit", "predict", "transform"))
+def _check_class(name: str, kind: type) -> list[type]:
+    """Raise an error if a method of a class consists of foreign code; return the classes in its code."""
+    named: list[type] = []
+    for attribute, value in list(vars(kind).items()):
+        layers = _layers(value)
+        if kind.__module__ != "abc":  # a class made by a call of `type`, which names no module
+            _check(name, kind, attribute, layers)
+        for layer in layers:
+            if type(layer) is FunctionType:
+                values = map(layer.__globals__.get, layer.__code__.co_names)
+                named += [each for each in values if isinstance(each, type)]
+    return named
 
 
-def _check(name: str, kind: type, attributes: Any) -> None:
-    """Raise an error if one of some attributes is a method that consists of foreign code."""
-    for method, value in attributes.items():
-        if not _METHOD.match(method) or isinstance(value, type):
-            continue
-        for layer in _layers(value):
-            home = _home(layer)
-            if home not in _EVERYWHERE | {_package(kind.__module__)} and home not in _imported(kind):
-                raise ValueError(
-                    f"{name} must run the code of its own classes on private rows, but"
-                    f" {kind.__name__}.{method} has been replaced by code of {home}; undo this, such as by"
-                    " mlflow.sklearn.autolog(disable=True), or start a new process without it"
-                )
+def _is_model(kind: type) -> bool:
+    return hasattr(kind, "fit") or hasattr(kind, "predict") or hasattr(kind, "transform")
 
 
-def _layers(value: Any) -> Iterator[Any]:
-    """Yield an attribute of a class, what it wraps, and what a context manager as a decorator holds."""
-    if type(value) is FunctionType and not vars(value) and _home(value) != "contextlib":  # holds nothing
-        yield value
+def _check(name: str, kind: type, attribute: str, layers: Sequence[Any]) -> None:
+    """Raise an error if an attribute of a class, or of an object of it, is a method of foreign code."""
+    if not _METHOD.match(attribute) or isinstance(layers[0], type):
         return
+    for layer in layers:
+        home = _home(layer)
+        if home not in _EVERYWHERE | {_package(kind.__module__)} and home not in _imported(kind):
+            raise ValueError(
+                f"{name} must run the code of its own classes on private rows, but"
+                f" {kind.__name__}.{attribute} has been replaced by code of {home}; undo this, such as by"
+                " mlflow.sklearn.autolog(disable=True), or start a new process without it"
+            )
+
+
+def _layers(value: Any) -> Sequence[Any]:
+    """Return an attribute of a class, what it wraps, and what a context manager as a decorator holds."""
+    if type(value) is FunctionType and not vars(value) and _home(value) != "contextlib":  # holds nothing
+        return (value,)
     left, seen = [value], list[Any]()
     while left and len(seen) < _DEEPEST:
         layer = left.pop()
         if any(layer is each for each in seen):
             continue
         seen.append(layer)
-        yield layer
         if callable(layer) or hasattr(layer, "__get__"):
             left += [getattr(layer, each) for each in _INNER if getattr(layer, each, None) is not None]
         if type(layer) is FunctionType and _home(layer) == "contextlib":
             left += [cell.cell_contents for cell in layer.__closure__ or ()]
+    return seen
 
 
 def _home(layer: Any) -> str:
@@ -138,23 +146,8 @@ def _imported(kind: type) -> set[str]:
     }
 
 
-def _named_by(kind: type) -> list[Any]:
-    """Return the values of the global names in the code of a class."""
-    functions = [
-        layer
-        for value in list(vars(kind).values())
-        for layer in _layers(value)
-        if type(layer) is FunctionType
-    ]
-    return [each.__globals__.get(name) for each in functions for name in each.__code__.co_names]
-
-
 def quiet(estimator: Any) -> Any:
-    """Return a clone that is not verbose and has neither a cache nor callbacks.
-
-    Progress messages and cached files depend on a shard. scikit-learn passes the rows of a shard, and scores
-    on them, to callbacks.
-    """
+    """Return a clone without messages, cache and callbacks, all of which would depend on a shard."""
     clone_ = clone(estimator)
     own = {id(each) for each in held_by(estimator)}
     for each in held_by(clone_):
@@ -167,12 +160,7 @@ def quiet(estimator: Any) -> Any:
 
 
 class Seeded:
-    """A base estimator whose clones share no random generator.
-
-    A clone's seed sets every `random_state` that is None: of the estimator, of estimators inside it, and of
-    parameters that are no estimators, such as a splitter for cross-validation. These parameters are found
-    once, for all clones.
-    """
+    """A base estimator whose clones share no random generator: a seed sets each open `random_state`."""
 
     def __init__(self, estimator: Any):
         self.pattern = clone(estimator)
@@ -226,7 +214,7 @@ def dry_run(
     For a regressor, `classes` are targets. `fit` returns the fitted estimator.
     """
     few = np.arange(min(most, rows.shape[0]))
-    X = plain(rows_of(sliceable(rows), few))
+    X = plain(rows_of(rows, few))
     # Every label occurs, if there are enough rows: some estimators need two rows of each.
     y = np.asarray(classes)[few % len(classes)][stream.permutation(few.size)]
     seed = stream.seeds(1)[0]

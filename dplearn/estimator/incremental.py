@@ -113,12 +113,7 @@ def next_calls(
 
 
 class Incremental:
-    """Mixin, before the base class, of estimators with `partial_fit`; their recipes know `earlier`.
-
-    A recipe has `shared()`: the parameters that shape the means, by name; None: the value of the first call.
-    `_publish` sets `calls_`, by which the next call continues. Each call is a fit, and is charged to the
-    ledger; a call that fails leaves the model as it was.
-    """
+    """Mixin of estimators with `partial_fit`, whose recipes know `earlier` and have `shared()` parameters."""
 
     __metadata_request__partial_fit = ROUTED
 

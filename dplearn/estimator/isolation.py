@@ -89,11 +89,7 @@ def attempt(work: Callable[[], Outcome], otherwise: Callable[[BaseException], Ou
 
 
 def alone(work: Callable[[], Any], otherwise: Callable[[BaseException], Any] = lambda _: None) -> Any:
-    """Return what the code of a model makes of private rows, or the result of `otherwise` if it fails.
-
-    Never enter this, or `isolated`, around a pass over a table in parts: parts may be read in other threads,
-    which would wait for each other.
-    """
+    """Return what a model makes of private rows; never around a pass over parts, whose threads would wait."""
 
     def taken() -> Any:
         with isolated_turn():

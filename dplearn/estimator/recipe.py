@@ -64,11 +64,7 @@ class Public:
 
 @dataclass(frozen=True)
 class PublicOutputs(Public):
-    """The public values of a table with one or several labels a record.
-
-    `classes` are the labels of each output. `many`: whether `y` has two dimensions, with more than one
-    output.
-    """
+    """The public values of a table with one or several labels a record."""
 
     n_outputs: int = 1
     many: bool = False
@@ -78,12 +74,7 @@ class PublicOutputs(Public):
 
 
 class FitRecipe(Recipe):
-    """The recipe of a fit, immutable.
-
-    A subclass defines `encoded`, `plan` and `run`; and `summarize`, if rows are not used as they are encoded.
-    The learner supplies its class, `random_state`, `neighbors` and `max_rows_per_group`, and is not kept. Its
-    other checked parameters, `values`, become attributes.
-    """
+    """The recipe of a fit, immutable: `values` and what the class of the learner says become attributes."""
 
     cost: ApproxDP
     #: The class of the estimator.
@@ -102,22 +93,20 @@ class FitRecipe(Recipe):
     counts_records = False
 
     def __init__(self, learner: Any, cost: ApproxDP, **values: Any):
-        kind = type(learner)
+        kind, neighbors = type(learner), getattr(learner, "neighbors", cost.neighbors)
         if hasattr(learner, "max_rows_per_group"):
             most = check_count("max_rows_per_group", learner.max_rows_per_group, low=1, high=MOST_ROWS)
             # In the local model each group makes one report, of one row.
             values = {"group_rows": None if values.get("trust_model") == "local" else most} | values
         vars(self).update(
             values,
-            cost=replace(cost, neighbors=getattr(learner, "neighbors", cost.neighbors)),
+            cost=cost if neighbors == cost.neighbors else replace(cost, neighbors=neighbors),
             kind=kind,
             name=kind.__name__,
             random_state=learner.random_state,
             keeps_types=kind.keeps_types,
             reads_parts=kind.reads_parts,
             most_records=learner._most_records,
-            # A learner of sums alone has several rows of each group.
-            repeated=values.get("group_rows") is not None,
         )
         refuse_unsupported(self)
 
@@ -132,6 +121,8 @@ class FitRecipe(Recipe):
         """Return the recipe with some values changed."""
         changed = self.like(self)
         vars(changed).update(values)
+        if "public" in values:
+            refuse_unsupported(changed)
         return changed
 
     if TYPE_CHECKING:
@@ -142,11 +133,7 @@ class FitRecipe(Recipe):
         raise AttributeError(f"the parameters of a fit do not change, got {name!r}")
 
     def encoded(self, X: Any, y: Any, reader: BaseEstimator) -> tuple[Any, Any]:
-        """Validate and encode rows in memory; return public facts, and the rows.
-
-        `reader` stands for the estimator where scikit-learn's functions validate columns: they set its
-        `n_features_in_` and `feature_names_in_`. For the rest see `Recipe.read`.
-        """
+        """Validate and encode rows as `Recipe.read` does; scikit-learn's functions set names on `reader`."""
         raise NotImplementedError
 
     def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[Public, Columns]:
@@ -178,10 +165,27 @@ class FitRecipe(Recipe):
         """Return the source of public choices of one fit."""
         return PublicStream.of(self.random_state, self.name)
 
+    def prepared(self, facts: Any, table: Table) -> tuple[Any, Any]:
+        facts = self.known(facts, table)
+        return facts, self.try_out(self.planned(facts), table)
+
+    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Return the facts, with public values of the whole table that no part of it has."""
+        return facts
+
+    def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
+        """Refuse, before the charge, what cannot be carried out as planned, and return the plan.
+
+        No value of the table is used.
+        """
+        return plan
+
     def planned(self, facts: Any, **more: Any) -> Any:
         if (n_outputs := getattr(facts, "n_outputs", 1)) > 1:
             refuse_unsupported(self, "outputs", n_outputs=n_outputs)
-        if self.cost.neighbors != ADDED or not self.counts_records:
+        if self.cost.neighbors != ADDED:
+            return self.plan(facts, **more)
+        if not self.counts_records:
             return super().planned(facts, **more)
 
         def plan_of(cost: ApproxDP, facts: Any) -> Any:
@@ -215,9 +219,11 @@ class FitRecipe(Recipe):
 
     def summarized(self, table: Table, plan: Any) -> Any:
         """Return the summary: of rows in memory that count once each, else a table of it."""
-        if getattr(plan, "for_count", None):  # rows are summarised when their number has been estimated
-            return _rows_of(table)
-        return _rows_of(table.map(partial(self.summarize, plan=plan)))
+        # Where the number of rows is estimated, they are summarised after that.
+        counted = getattr(plan, "for_count", None)
+        of_rows = (lambda rows: rows) if counted else partial(self.summarize, plan=plan)
+        held = table.at_once(of_rows)
+        return table.map(of_rows) if held is None else held
 
     def facts_of_all(self, found: Sequence[Any]) -> Any:
         check_equal_outputs(getattr(facts, "n_outputs", 1) for facts in found)
@@ -250,18 +256,8 @@ def _reading(kind: Any) -> type[BaseEstimator]:
     return type(kind.__name__, (BaseEstimator,), declares)
 
 
-def _rows_of(table: Table) -> Any:
-    """Return the rows of a table in memory, each of which counts once; else the table."""
-    rows = table.at_once(lambda rows: rows)
-    return table if rows is None else rows
-
-
 class QueryFit(FitRecipe):
-    """Base of fits with `learn(oracle, plan)`; their plans have `noise`.
-
-    Where the number of records is private, the outcome has `count`, a released estimate of it. If
-    `counts_records`, it is estimated first, and the estimate plans the fit.
-    """
+    """Base of fits with `learn(oracle, plan)`; a private number of records is the outcome's `count`."""
 
     def run(self, summary: Any, plan: Any, dice: Dice) -> Any:
         plan_of = getattr(plan, "for_count", None)

@@ -95,34 +95,29 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
 
         @wraps(own["_recipe"])
         def recipe(learner: Any, reproducible: bool) -> Any:
-            domain = _value(learner, parameter)
+            owner, domain = _declared(learner, parameter)
             learn, target = as_learn(domain), getattr(learner, "target_range", None)
             ranged = isinstance(target, str) and target == "learn"
-            _refuse_other_texts(learner, parameter, domain)
+            # A learner of another library may take other texts.
+            ours = isinstance(domain, Mapping) or getattr(owner, "can_learn_schema", False)
+            if learn is None and isinstance(domain, (str, Mapping)) and ours:
+                raise TypeError(
+                    "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
+                    f" which takes a mapping from columns to kinds, got {shown(domain)}"
+                )
             if learn is None and not ranged:
                 return own["_recipe"](learner, reproducible)
             return LearnedFit.of(learner, learn, reproducible, parameter=parameter, ranged=ranged)
 
         @wraps(own["__sklearn_tags__"])
         def tags(learner: Any) -> Any:
-            learns = as_learn(_value(learner, parameter)) is not None
+            learns = as_learn(_declared(learner, parameter)[1]) is not None
             return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
 
         kind._recipe, kind.__sklearn_tags__, kind.can_learn_schema = recipe, tags, True
         return kind
 
     return decorated
-
-
-def _refuse_other_texts(learner: Any, parameter: str, domain: Any) -> None:
-    """Raise TypeError for a domain that is another text than "learn", or a mapping."""
-    owner = _value(learner, parameter.rpartition("__")[0])  # one of another library may take other texts
-    other_text = isinstance(domain, str) and domain != "learn" and getattr(owner, "can_learn_schema", False)
-    if other_text or isinstance(domain, Mapping):
-        raise TypeError(
-            "domain must be a Domain, a sequence of them, a Product, a Schema, 'learn' or Learn(...),"
-            f" which takes a mapping from columns to kinds, got {shown(domain)}"
-        )
 
 
 @dataclass(frozen=True)
@@ -145,13 +140,7 @@ class _Outcome:
 
 
 class LearnedFit(FitRecipe):
-    """The fit of a learner that learns its schema first: a recipe around that of an inner learner.
-
-    It learns the domain, or the range of the target, or both. A target whose range is learned is the last
-    column of the schema, which is released with one share of the budget. Other values are those of `own`,
-    the inner recipe. `shell` is the inner learner: unfitted, without a ledger, and with a domain that accepts
-    all cells.
-    """
+    """The fit that learns a domain, or the range of the target as a last column, before that of `shell`."""
 
     @classmethod
     def of(cls, learner: Any, learn: Any, reproducible: bool, *, parameter: str, ranged: bool) -> Self:
@@ -167,7 +156,6 @@ class LearnedFit(FitRecipe):
             declared=own.declared if learn is None else None,
             # A schema is learned from one row of each group.
             group_rows=None,
-            repeated=False,
             parameter=parameter,
             ranged=ranged,
             learn=learn or Learn(),
@@ -376,8 +364,9 @@ def _with(learner: Any, given: dict[str, Any]) -> Any:
     return clone(learner).set_params(**given)
 
 
-def _value(learner: Any, parameter: str) -> Any:
-    """Return the value of a parameter, None if the learner has no such one; of "", the learner."""
-    for name in filter(None, parameter.split("__")):
-        learner = getattr(learner, name, None)
-    return learner
+def _declared(learner: Any, parameter: str) -> tuple[Any, Any]:
+    """Return the learner that a parameter belongs to, and its value; None if there is no such one."""
+    *outer, name = parameter.split("__")
+    for each in outer:
+        learner = getattr(learner, each, None)
+    return learner, getattr(learner, name, None)

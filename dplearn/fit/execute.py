@@ -3,10 +3,9 @@
 A recipe is a value of checked parameters. In this order
 
 1. the recipe's cost is compared with what is left in the ledger;
-2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass; `known`
-   adds public facts of the whole table;
-3. `plan` fixes the guarantee from public facts alone, `try_out` refuses what cannot be carried out, and the
-   warnings of the plan are issued;
+2. `read` validates and encodes the rows: all of them, or of a table in parts each part in each pass;
+3. `prepared` adds public facts of the whole table, and `plan` fixes the guarantee from public facts alone;
+   what cannot be carried out is refused, and the warnings of the plan are issued;
 4. the ledger is charged with the guarantee of the plan;
 5. `run` makes all secret draws, and returns what is released.
 
@@ -17,7 +16,6 @@ with enumerating dice, so the code that users run is the code that is verified.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -56,7 +54,7 @@ class Recipe(ABC):
     reads_parts = True
     named = True  # whether parts have columns with names, one of which may hold the groups
     group_rows: int | None = None  # how many of a group take part; None: one, chosen before the table is read
-    repeated = False  # whether each group has that many, the fewer ones several times, chosen afterwards
+    repeated = True  # whether each group then has that many, the fewer ones several times, chosen afterwards
     keeps_types = False  # whether rows keep their types, so that all parts have the same categories
 
     @abstractmethod
@@ -87,8 +85,8 @@ class Recipe(ABC):
         return table_in_parts(X, y)
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Return a table in memory and its labels as they are read."""
-        return table_in_memory(X), y
+        """Return a table in memory, one of Arrow as a data frame, and its labels."""
+        return (table_in_memory(X) if hasattr(X, "to_pandas") else X), y
 
     def from_parts(self, table: Table) -> tuple[Any, Table]:
         """Return the public facts of all parts, and the table of their encoded rows."""
@@ -120,20 +118,9 @@ class Recipe(ABC):
         plan = self.plan(facts, **more)
         return Relation(uncounted=True).planned(plan) if self.cost.neighbors == ADDED else plan
 
-    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Return the facts, with public values of the whole table that no part of it has."""
-        return facts
-
-    def try_out(self, plan: Any, table: Table) -> Any:  # noqa: ARG002 - of use to subclasses
-        """Refuse, before the charge, what cannot be carried out as planned, and return the plan.
-
-        No value of the table is used.
-        """
-        return plan
-
-    def warnings_of(self, released: Any) -> Sequence[str]:  # noqa: ARG002 - of use to subclasses
-        """Return warnings about what was released, functions of it alone."""
-        return ()
+    def prepared(self, facts: Any, table: Table) -> tuple[Any, Any]:  # noqa: ARG002 - of use to subclasses
+        """Return the facts, and the plan of what can be carried out; no value of the table is shown."""
+        return facts, self.planned(facts)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -173,10 +160,10 @@ def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready
     recipe = recipe.chosen()
     parts = recipe.parts_of(X, y)
     features = ("parts",) * (parts is not None) + ("groups",) * (groups is not None)
-    refuse_unsupported(recipe, *features)
+    if features:  # all else has been refused where the recipe was made
+        refuse_unsupported(recipe, *features)
     facts, table = _read(recipe, X, y, parts, groups)
-    facts = recipe.known(facts, table)
-    plan = recipe.try_out(recipe.planned(facts), table)
+    facts, plan = recipe.prepared(facts, table)
     if features:
         plan = Relation(groups=groups is not None, parts=parts is not None).planned(plan)
     return Ready(recipe, replace(table, facts=facts), plan)
@@ -192,11 +179,7 @@ def execute(
     dice: Dice,
     stacklevel: int = 3,
 ) -> Done:
-    """Carry out a recipe on a private table, in memory or in parts.
-
-    `groups` is the group of each row, or of a table in parts the name of their column. The ledger is charged
-    once, before any draw.
-    """
+    """Carry out a recipe; `groups` are those of the rows, or of a table in parts the name of their column."""
     cost = recipe.cost_of(X, y)
     if cost is not None and groups is not None:
         cost = replace(cost, protects="groups")
@@ -206,11 +189,7 @@ def execute(
         for text in ready.plan.warnings:
             warnings.warn(text, UserWarning, stacklevel=stacklevel)
         charge(ready.plan.guarantee)
-        done = ready.done(dice)
-    for text in recipe.warnings_of(done.released):
-        with suppress(UserWarning):  # as an error it would lose a release that is paid for
-            warnings.warn(text, UserWarning, stacklevel=stacklevel)
-    return done
+        return ready.done(dice)
 
 
 def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> tuple[Any, Table]:
@@ -218,8 +197,9 @@ def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> t
     if groups is None and parts is not None:
         return recipe.from_parts(parts)
     if groups is None:
-        facts, table = _in_memory(recipe, *recipe.in_memory(X, y))
-        return (replace(facts, n_samples=None) if recipe.cost.neighbors == ADDED else facts), table
+        facts, rows = recipe.read(*recipe.in_memory(X, y))
+        facts = replace(facts, n_samples=None) if recipe.cost.neighbors == ADDED else facts
+        return facts, Table(InMemory(rows))
     check_index("groups", groups, X, of=recipe.takes)
     if parts is None:
         facts, table, n_groups = _read_groups(recipe, *recipe.in_memory(X, y), groups)
@@ -228,30 +208,25 @@ def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> t
     return replace(facts, n_samples=n_groups), table
 
 
-def _in_memory(recipe: Recipe, X: Any, y: Any) -> tuple[Any, Table]:
-    facts, rows = recipe.read(X, y)
-    return facts, Table(InMemory(rows))
-
-
 def _read_groups(recipe: Recipe, X: Any, y: Any, groups: Any) -> tuple[Any, Table, int]:
     """Read a table in memory whose records are groups of its rows."""
     n, most = count_of(X), recipe.group_rows or 1
     if hasattr(y, "__len__") and count_of(y) != n:  # before some of them are selected
         raise ValueError(recipe.unequal.format(n, count_of(y)))
     grouping = grouping_of(groups, n, most=most, shifts=_shifts(recipe))
-    if recipe.repeated:
-        facts, table = _in_memory(recipe, X, y)
-        return facts, table.grouped(grouping), grouping.n_groups
+    if recipe.group_rows and recipe.repeated:
+        facts, rows = recipe.read(X, y)
+        return facts, Table(InMemory(rows)).grouped(grouping), grouping.n_groups
     places: NDArray[np.int64] = grouping.once().slots[:, 0]
-    rows = selected(X, places), None if y is None else selected(y, places)
-    return *_in_memory(recipe, *rows), grouping.n_groups
+    facts, rows = recipe.read(selected(X, places), None if y is None else selected(y, places))
+    return facts, Table(InMemory(rows)), grouping.n_groups
 
 
 def _read_groups_of_parts(recipe: Recipe, parts: Table, groups: Any) -> tuple[Any, Table, int]:
     """Read a table in parts, of which a column, or parts beside them, hold the groups."""
     given = (grouped_parts if recipe.named else groups_in_parts)(parts, groups)
     grouping = given.grouping(recipe.group_rows or 1, _shifts(recipe))
-    if not recipe.repeated:
+    if not (recipe.group_rows and recipe.repeated):
         once = grouping.once()
         chosen, order = given.chosen(once)
         try:

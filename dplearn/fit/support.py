@@ -70,7 +70,11 @@ for _rows in ("X_public", "n_rows"):
 
 def refused_pair(used: Collection[Any]) -> tuple[str, ...] | None:
     """Return the first features among used ones that nothing supports together, or None."""
-    return next((pair for pair in REFUSALS if all(feature in used for feature in pair)), None)
+    known = set(used)
+    for pair in REFUSALS:
+        if known.issuperset(pair):
+            return pair
+    return None
 
 
 def refuse(used: Collection[Any], **values: Any) -> None:
@@ -86,7 +90,8 @@ def refuse_unsupported(recipe: Any, *more: str, **values: Any) -> None:
     used += ["learn"] * getattr(recipe, "learns_domain", False)
     used += ["learned target"] * getattr(recipe, "ranged", False)
     used += ["class_weight"] * (getattr(recipe, "class_weight", None) is not None)
-    used += [name for name, value in getattr(recipe, "public", {}).items() if value is not None]
+    for name, value in getattr(recipe, "public", {}).items():
+        used += [name] * (value is not None)
     refuse(used, recipe=recipe, **values)
 
 

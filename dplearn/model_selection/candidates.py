@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit, TimeSeriesSplit
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -51,16 +50,17 @@ _PUBLIC = {"classifier": "classes", "regressor": "target_range"}
 
 
 def check_candidate(
-    estimator: Any, stateless: Collection[str], *, types: Sequence[str] = tuple(_PUBLIC)
+    estimator: Any,
+    stateless: Collection[str],
+    *,
+    types: Sequence[str] = tuple(_PUBLIC),
+    seen: set[type] | None = None,
 ) -> None:
-    """Check that an estimator can be a candidate of a private search: private, without noise in `predict`.
-
-    A pipeline must end in such an estimator, and its other steps be private or stateless.
-    """
-    check_own_code("estimator", estimator)
+    """Check that an estimator, or each step of a pipeline, can be fitted by a private search."""
+    check_own_code("estimator", estimator, seen)
     last = last_step(estimator)
-    private = isinstance(last, PrivateEstimator) and get_tags(last).estimator_type in types
-    if not private or answers_from_a_budget(estimator):
+    kind = get_tags(last).estimator_type if isinstance(last, PrivateEstimator) else None
+    if kind not in types or answers_from_a_budget(estimator):
         raise TypeError(
             f"estimator must be, or end in, a private {' or '.join(types)} of dplearn whose predictions"
             f" depend only on values released by fit, got {type(last).__name__}"
@@ -74,15 +74,16 @@ def check_candidate(
     check_steps_leak_nothing(estimator, "estimator")
     for name, step in steps.items():
         if isinstance(step, PrivateEstimator):
-            _check_private(step, alone=step is estimator)
+            of_step = kind if step is last else get_tags(step).estimator_type
+            _check_private(step, of_step, alone=step is estimator)
         elif step not in _IDLE:
             _check_stateless(name, step, declared=name in declared)
 
 
-def _check_private(step: Any, *, alone: bool) -> None:
+def _check_private(step: Any, kind: str | None, *, alone: bool) -> None:
     """Raise if the search cannot set the budget of a private step, or if the step has its own ledger."""
     parameters = step.get_params(deep=False)
-    public = _PUBLIC.get(get_tags(step).estimator_type or "", "epsilon")
+    public = _PUBLIC.get(kind or "", "epsilon")
     if not {"epsilon", "ledger", public} <= parameters.keys():
         raise TypeError(
             f"estimator must have parameters {' and '.join(dict.fromkeys(['epsilon', public]))}, which the"
@@ -138,11 +139,7 @@ def private_steps(estimator: Any) -> list[Any]:
 
 
 def steps_assumed(candidates: Sequence[Any], stateless: Collection[str]) -> list[str]:
-    """Return the assumptions about the steps of pipelines.
-
-    Steps are assumed to accept every input, except the first private one, which reads all records before
-    anything is spent.
-    """
+    """Return the assumptions about steps; only the first private one reads all records before the charge."""
     trusted: dict[str, None] = {}
     for each in candidates:
         first = private_steps(each)[0]
@@ -301,14 +298,9 @@ class Trial:
     def read(
         self, fit: ApproxDP, last: ApproxDP | None, *, gaussian: bool = False
     ) -> tuple[tuple[ApproxDP, ...], tuple[str, ...]] | None:
-        """Validate the records for each candidate, and return all guarantees and distinct warnings.
-
-        Each candidate reads all records, and one training set of each size. Return None if some fit is not
-        Gaussian-DP, as `gaussian` requires, or a candidate refuses its budgets or the records; other
-        candidates are then not read. (A plan without Gaussian fits follows, which raises errors about records
-        again.)
-        """
-        # Some estimators refuse small tables.
+        """Return all guarantees and warnings; None if one fit is not Gaussian-DP, as `gaussian` requires."""
+        # All records, and one training set of each size: some estimators refuse small tables. Where None is
+        # returned, a plan without Gaussian fits follows, which raises errors about records again.
         sizes = {len(train): (train, fit) for train, _ in self.table.splits}
         whole = np.arange(len(self.records)), last or fit
         tables = [(*self._at(places), budget) for places, budget in (*sizes.values(), whole)]
@@ -327,20 +319,16 @@ class Trial:
         return tuple(guarantees), tuple(dict.fromkeys(notes))
 
     def _read(self, candidate: Any, rows: Any, labels: Any, budget: ApproxDP) -> "_Share":
-        """Validate records for a candidate without a draw.
-
-        In a pipeline only the first private step reads the records; later steps receive released values or
-        the output of stateless steps. Of later private steps the parameters are checked.
-        """
+        """Validate records for the first private step, and the parameters of later ones, without a draw."""
         share, private = _Share(budget), private_steps(candidate)
         for step in _acting(candidate):
             if isinstance(step, PrivateEstimator):
                 given = labels if step is last_step(candidate) else None
-                recipe = _checked(clone(step), self.reproducible)
+                recipe = _checked(step, self.reproducible)
                 share.charge(alone(partial(begin, recipe, rows, given), reraised).plan)
                 break
             # A step with copy=False would change the rows of other candidates.
-            rows = _transformed(clone(step), deepcopy(rows))
+            rows = _transformed(step, deepcopy(rows))
         for step in private[1:]:
             _checked(step, self.reproducible)
         share.is_gaussian &= len(private) == 1
@@ -437,5 +425,5 @@ class _Share:
         if min(self._left) < 0 or guarantee.neighbors != "replace_one":
             raise ValueError("estimator must cost at most its parameters epsilon and delta")
         self.guarantees.append(guarantee)
-        self.notes += tuple(plan.warnings)
         self.is_gaussian &= is_gaussian(plan.event, self._budget)
+        self.notes += tuple(plan.warnings)

@@ -268,7 +268,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
     def _recipe(self, reproducible: bool) -> "SearchFit":
         candidates = self._candidates()
-        regression = get_tags(self.estimator).estimator_type == "regressor"
+        tags = get_tags(self.estimator)
+        regression = tags.estimator_type == "regressor"
         scorer = _scorer(self.scoring, regression=regression)
         if self.method == FLIPS and not METRICS[scorer.name].falls:
             raise ValueError(
@@ -286,7 +287,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             concentration=self.concentration,
             cv=self.cv,
             grid=list(ParameterGrid(self.param_grid)),
-            sparse=get_tags(self.estimator).input_tags.sparse,
+            sparse=tags.input_tags.sparse,
             stateless=self.stateless,
             declared=getattr(last_step(self.estimator), "classes", None),
             **(_of_targets if regression else _of_labels)(scorer, [last_step(each) for each in candidates]),
@@ -408,7 +409,8 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         if self.n_iter is not None:
             check_count("n_iter", self.n_iter, low=1)
         check_count("concentration", self.concentration, low=0)
-        check_candidate(self.estimator, self.stateless)
+        seen: set[type] = set()
+        check_candidate(self.estimator, self.stateless, seen=seen)
         grid = list(ParameterGrid(self.param_grid))
         if not grid:
             raise ValueError("param_grid must hold at least one candidate, got an empty one")
@@ -416,7 +418,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             _check_searched(name, self.estimator)
         candidates = [clone(self.estimator).set_params(**clone(params, safe=False)) for params in grid]
         for candidate in candidates:
-            check_candidate(candidate, self.stateless)
+            check_candidate(candidate, self.stateless, seen=seen)
         return candidates
 
     def __sklearn_tags__(self) -> Tags:

@@ -12,7 +12,7 @@ two and rounded; rounding moves each of them by less than 1, which is added to t
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -288,6 +288,29 @@ class LocalNoise:
 
 
 Noise = CentralNoise | LocalNoise
+
+
+def checked_bounds(
+    noise: Noise, asked: Sequence[StatisticalQuery], share: Fraction, numbers: int
+) -> list[Bounds]:
+    """Return the error bounds of answers with this share each, after so many numbers; refuse others."""
+    noise.check(asked, share, numbers)
+    return [noise.bounds(query, share) for query in asked]
+
+
+def answers_of(
+    noise: Noise,
+    asked: Sequence[StatisticalQuery],
+    share: Fraction,
+    bounds: Sequence[Bounds],
+    private: Iterable[Any],
+    dice: Dice,
+) -> list[Answer]:
+    """Return the answers to queries, each made of what is private of its own."""
+    return [
+        noise.answer(query, share, known, value, dice)
+        for query, known, value in zip(asked, bounds, private, strict=True)
+    ]
 
 
 def noise_of(kind: str, privacy: ApproxDP, n: int, **more: Any) -> Noise:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -29,8 +30,8 @@ from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.answer import Answer, TailBound, tolerance_of
-from dplearn.queries.noise import QUERY_MODELS, CentralNoise, LocalNoise, Noise
-from dplearn.queries.query import KINDS, HistogramQuery, StatisticalQuery, one_each
+from dplearn.queries.noise import QUERY_MODELS, CentralNoise, LocalNoise, Noise, answers_of, checked_bounds
+from dplearn.queries.query import KINDS, HistogramQuery, StatisticalQuery, one_each, totals
 from dplearn.table.table import Table, as_records, as_table, count_of
 
 Image = Callable[[Any], Any]  # from records to as many records
@@ -173,11 +174,7 @@ class Account:
 
 
 class BudgetedOracle(Oracle):
-    """Answers statistical queries about private records until its budget is used up.
-
-    Copies share one state, only one thread at a time uses it, and a forked child cannot use it: so the budget
-    is never spent twice. It cannot be pickled.
-    """
+    """Answers queries until a budget is used up, whose one state copies share, and no fork has."""
 
     _size: str  # the number of records in the repr, where that is public
 
@@ -241,15 +238,12 @@ class BudgetedOracle(Oracle):
             noise, dice = account.noise, account.dice
             together = self._share(asked, share, tolerance, beta, account) * self._whole
             each = together / len(asked)
-            noise.check(asked, each, account.numbers)
-            bounds = [noise.bounds(query, each) for query in asked]
+            bounds = checked_bounds(noise, asked, each, account.numbers)
             account.rounds += (Round(len(asked), together),)
-            account.numbers += sum(query.size for query in asked)
+            for query in asked:
+                account.numbers += query.size
             private = self._private(account, asked, each)
-            return [
-                noise.answer(query, each, known, value, dice)
-                for query, known, value in zip(asked, bounds, private, strict=True)
-            ]
+            return answers_of(noise, asked, each, bounds, private, dice)
 
     def _share(
         self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any, account: Account
@@ -407,7 +401,7 @@ class CentralOracle(BudgetedOracle):
 
     def _private(self, account: Account, asked: list[StatisticalQuery], share: Fraction) -> Iterable[Any]:  # noqa: ARG002
         # One pass over the records for all queries of a round.
-        return account.tables[self._place].sums(lambda rows: [query.total(rows) for query in asked])
+        return account.tables[self._place].sums(partial(totals, asked))
 
 
 class LocalOracle(BudgetedOracle):

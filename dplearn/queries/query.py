@@ -6,7 +6,7 @@ query enforces. Only sensitivities that are passed to a `VectorQuery` are not en
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from math import isqrt
@@ -336,6 +336,11 @@ def on_grid(function: Callable[[Any], Any], steps: int) -> Callable[[Any], NDArr
         return np.asarray(np.trunc(near), dtype=np.int64)
 
     return whole
+
+
+def totals(queries: Sequence[StatisticalQuery], records: Any) -> list[NDArray[np.int64]]:
+    """Return the exact totals of each query over all records."""
+    return [query.total(records) for query in queries]
 
 
 def one_each(values: NDArray[np.int64], records: Any) -> NDArray[np.int64]:

@@ -339,6 +339,7 @@ class _Grouped(ColumnRelease[Grouped]):
     takes = "keys"
     unequal = _UNEQUAL
     group_rows: int = 1
+    repeated = False
     bits = _BITS  # of the grid of values; audits use fewer
     most_records = MOST_RECORDS  # audits use fewer
 

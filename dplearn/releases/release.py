@@ -5,7 +5,7 @@ data, such as `quantiles_plan`. Both make the same recipe, of checked parameters
 Errors of reading show no private value. Warnings are functions of public numbers.
 """
 
-from collections.abc import Sequence
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import log2
@@ -85,6 +85,9 @@ class Release(Recipe, Generic[Result]):
         """Carry out the release on private values and return the result."""
         dice = dice_for(self.random_state, self.name, *self.context)
         done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
+        for text in done.released.warnings:
+            with suppress(UserWarning):  # as an error it would lose a release that is paid for
+                warnings.warn(text, UserWarning, stacklevel=self.stacklevel - 1)
         found: Result = done.released
         return found
 
@@ -97,9 +100,6 @@ class Release(Recipe, Generic[Result]):
         if facts.n_samples is None and self.cost.neighbors == ADDED:
             return None
         return check_count("n_samples", facts.n_samples, low=1)
-
-    def warnings_of(self, released: Released) -> Sequence[str]:
-        return released.warnings
 
 
 class ColumnRelease(Release[Result]):

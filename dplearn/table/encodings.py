@@ -36,11 +36,7 @@ _NARROW = 4  # held codes take at most this part of the memory of the table
 
 
 def encoded(X: Any, domain: Product) -> Columns:
-    """Return the codes of a table after all of its cells have been validated.
-
-    Wide codes of an array of numbers are `EncodedColumns`. Other cells take long to encode: their codes are
-    held.
-    """
+    """Return the codes of a table whose cells are all valid; wide ones of numbers are `EncodedColumns`."""
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb" or _are_narrow(domain, X.itemsize):
         return Columns(domain.encode(X))
     columns = EncodedColumns(X, domain)
@@ -89,11 +85,7 @@ def read_bits(estimator: Any, X: Any, bits: Domain, *, reset: bool) -> Any:
 
 
 def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bool = False) -> BitMatrix:
-    """Return the bits of a table from `read_bits`, with a last column of ones if `intercept`.
-
-    `nearest` replaces values outside the domain with the nearest inside, as predictions do; else they are
-    refused.
-    """
+    """Return the bits of a table, with a last one if `intercept`; `nearest` replaces other values."""
     how = "nearest" if nearest else "encode"
     n, d = X.shape
     step = n if is_frame(X) else max(1, _CELLS // d)
@@ -160,11 +152,7 @@ class DesignMatrix:
         return tuple(place for domain, place in placed if not domain.ordered and not isinstance(domain, Bits))
 
     def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
-        """Return the matrix of a table, of shape (n, len(names)); a value outside its domain is an error.
-
-        `nearest` replaces such values with the nearest inside, as predictions do; unordered ones become
-        zeros.
-        """
+        """Return the matrix of a table; `nearest` replaces values outside the domain, unordered with 0."""
         return self.encoded(X, nearest=nearest).toarray()
 
     def encoded(self, X: Any, *, nearest: bool = False) -> "EncodedMatrix":

@@ -55,7 +55,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
     least the columns of a schema, and the columns of an array are in the order of the fit. The domain None
     means numbers without missing values.
     """
-    X = table_in_memory(X)
+    X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):
         if reset or not isinstance(domain, Schema):
             _check_names(X)
@@ -84,7 +84,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 
     `reset` and lists are as for `read_features`.
     """
-    X = table_in_memory(X)
+    X = X if isinstance(X, np.ndarray) else table_in_memory(X)
     if is_frame(X):
         _check_names(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -98,10 +98,11 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
 
 def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
     """Return X, which is not a data frame, as numbers of its own type or as cells; validates the shape."""
-    if not accept_sparse:
+    if issparse(X) and not accept_sparse:
         refuse_sparse(estimator, X)
     cells: Any = X if issparse(X) else cells_of(X)
-    refuse_complex(getattr(cells, "dtype", None))
+    if cells.dtype.kind == "c":
+        refuse_complex(cells.dtype)
     if issparse(X) and cells.dtype.kind not in "iufb":
         raise CellTypeError("X must hold numbers where it is a sparse matrix, not objects")
     kind = "numeric" if issparse(X) or cells.dtype.kind in "iufbc" else object

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from dplearn._validation import shown
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
 from dplearn.table.passes import PartsChangedError, digest_of
-from dplearn.table.rows import rows_of, sliceable
+from dplearn.table.rows import rows_of
 from dplearn.table.sources import column_in_parts, without
 from dplearn.table.table import Given, Grouping, Table, count_of
 
@@ -38,11 +38,7 @@ _BLOCK = 1 << 12  # groups at once, few enough for the cache
 
 
 def grouping_of(groups: Any, n_rows: int, *, most: int, shifts: Callable[[int], Any]) -> Grouping:
-    """Return which `most` rows of each group take part, from the text or integer of each row's group.
-
-    `shifts` maps the number of groups to as many public integers from 0 to SHIFTS - 1, by which rows are
-    chosen where a group has more.
-    """
+    """Return which `most` rows of each group take part, from a public start where a group has more."""
     if isinstance(groups, str):
         raise TypeError(_NAME_IN_MEMORY.format(groups))
     if is_frame(groups):
@@ -124,7 +120,7 @@ def rows_of_shards(grouping: Grouping, shards: Sequence[NDArray[np.int64]]) -> l
 def selected(table: Any, places: NDArray[np.int64]) -> Any:
     """Return some rows of a table that is not validated yet, or some of its labels."""
     if hasattr(table, "shape"):
-        return rows_of(sliceable(table), places)
+        return rows_of(table, places)
     return [table[place] for place in places.tolist()]
 
 

@@ -35,11 +35,7 @@ def ranks_of(table: Table, sizes: Sequence[int], windows: Sequence[Sequence[Wind
 def parted_ranks(
     records: Table, sizes: Sequence[int], windows: Sequence[Sequence[Window]] = ()
 ) -> "list[PartedRanks]":
-    """Return the ranks of the codes in each column, of which there are `sizes`.
-
-    `windows` are the ranks that will be asked for, to be found in passes for all columns; they are cut to the
-    ranks that there are.
-    """
+    """Return the ranks of the codes in each column, found in passes for all ranks in `windows`."""
     passes, n = _Passes(records, sizes), len(records)
     wanted = [
         (column, (max(0, start), min(n, stop)))

@@ -32,6 +32,7 @@ def sliceable(X: Any) -> Any:
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
     """Return a copy of some rows; it shares no memory with the table, except objects in cells."""
+    X = sliceable(X)
     if hasattr(X, "iloc"):
         rows = X.iloc[places].reset_index(drop=True)
         rows.attrs = {}  # what is said about the whole table
@@ -45,11 +46,7 @@ def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
 
 
 def plain(rows: Any) -> Any:
-    """Return an array of objects with the type that numpy infers from these rows alone.
-
-    Any other table is returned unchanged, as are cells that numpy would convert to another shape, or numbers
-    and missing values that it would convert to texts.
-    """
+    """Return objects with the type that numpy infers from these rows alone; a mixture stays as it is."""
     if is_frame(rows) or rows.dtype != object:
         return rows
     try:
@@ -79,11 +76,7 @@ def own_cells(rows: Any) -> Any:
 
 
 def check_values(rows: Any) -> Any:
-    """Return public rows if their cells are plain values: numbers, texts, times, or missing.
-
-    Other objects are refused: one that counts its uses in a class attribute, which no copy separates, would
-    pass information from one teacher to another.
-    """
+    """Return public rows of plain values; other objects may share state, which would join teachers."""
     if is_frame(rows):
         kinds = list(zip(rows.columns, rows.dtypes, strict=True))
         columns = [name for name, kind in kinds if _holds_objects(kind)]

@@ -80,6 +80,8 @@ def table_in_parts(X: Any, y: Any) -> Table | None:
     """
     if isinstance(X, Table):
         return X
+    if isinstance(X, np.ndarray) and (y is None or isinstance(y, np.ndarray)):
+        return None
     if is_dask(X, "X"):
         return in_parts(DaskParts.of(X, y))
     if of_dask(y):
@@ -144,13 +146,11 @@ def table_in_memory(X: Any) -> Any:
 
 
 def column_in_parts(values: Any, name: str = "values") -> Table | None:
-    """Return one column in parts, or None if the column is in memory. No value is read.
-
-    A list is a column in memory, never a list of parts: a list of arrays may be a list of rows. Tables, and
-    what can be read only once, are refused.
-    """
+    """Return one column in parts, or None if it is in memory, as every list is; no value is read."""
     if isinstance(values, Table):
         return values
+    if isinstance(values, np.ndarray):
+        return None
     if is_dask(values, name):
         if values.ndim != 1:
             raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))
@@ -267,11 +267,7 @@ def _list_of(X: Any) -> str:
 
 
 class _Calls:
-    """The parts that a function returns, which must be new ones at each call.
-
-    After the first pass the function is called for the second one. So an iterator that it returns again and
-    again, and that is read once, is refused before anything is charged.
-    """
+    """The parts that a function returns, called once more before the charge: they must be new ones."""
 
     def __init__(self, function: Callable[[], Any], name: str):
         self._function, self._name = function, name

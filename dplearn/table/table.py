@@ -412,11 +412,7 @@ class LabelledRows(Records):
 
 
 def as_records(name: str, records: Any) -> Any:
-    """Return records if their type supports access by row number, a sparse matrix as CSR.
-
-    Lists are refused, since numpy would choose a type that depends on all records. Other types are refused,
-    since their `__getitem__` may not select rows.
-    """
+    """Return records, sparse ones as CSR; refuse lists, whose type would depend on all, and unknown types."""
     matrix: Any = records
     if issparse(records) and len(matrix.shape) == 2:
         return matrix.tocsr()

@@ -54,11 +54,7 @@ _LISTED = 20  # classes in a message
 
 
 def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return the sorted label set, and the index of each record's label in it.
-
-    `classes` are all labels that can occur; others are refused. None: the labels that occur in y, which makes
-    their set public.
-    """
+    """Return the sorted label set, those in `classes` or in y, and the place of each record's label in it."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     labels = label_cells(y)
@@ -127,7 +123,8 @@ def label_cells(
         if any(map(is_row, listed)):
             raise ValueError(f"y must hold one {what[:-1]} for each record, got a row of several{several}")
         cells = object_array(listed).reshape(cells.shape)
-    refuse_complex(cells.dtype, *set(map(type, listed)))
+    if cells.dtype.kind in "cO":
+        refuse_complex(cells.dtype, *set(map(type, listed)))
     if holds_times(cells.dtype):
         raise ValueError("y must hold labels that are texts or numbers, got times; y.astype(str) are texts")
     labels: NDArray[Any] = column_or_1d(cells, warn=True)
@@ -190,14 +187,16 @@ def _is_label_number(label: Any) -> bool:
 
 def _places(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.intp]:
     """Return the place of each label in the sorted classes, -1 for others."""
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    if labels.dtype.kind not in "iufb":
-        return _looked_up(place, labels)
-    if classes.dtype == labels.dtype:  # compared without a conversion, in little memory
+    if (
+        labels.dtype.kind in "iufb" and classes.dtype == labels.dtype
+    ):  # compared without a conversion, in little memory
         nearest = np.searchsorted(classes, labels)
         np.minimum(nearest, len(classes) - 1, out=nearest)
         nearest[classes[nearest] != labels] = -1
         return nearest
+    place = {label: code for code, label in enumerate(classes.tolist())}
+    if labels.dtype.kind not in "iufb":
+        return _looked_up(place, labels)
     found, inverse = _unique(labels)
     return _looked_up(place, found)[inverse]  # each distinct number is looked up once
 
@@ -449,11 +448,7 @@ class TargetRange:
 
     @ignores_float_errors
     def encode(self, numbers: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the code of each finite number, from -STEPS to STEPS; refuse others outside, unless `clip`.
-
-        A code is a function of its own number, and is compared with the bounds as an integer. Numbers beyond
-        a bound by at most half a step, such as a rounded float32, have the code of the bound.
-        """
+        """Return codes from -STEPS to STEPS; refuse numbers that lie half a step outside, unless `clip`."""
         steps = np.rint((numbers.astype(np.float64) - self.middle) / self.half * STEPS)
         codes = steps.clip(-STEPS - 1, STEPS + 1).astype(np.int64)
         if not self.clip and (np.abs(codes) > STEPS).any():

@@ -86,8 +86,8 @@ def in_parts(frame):
         ({}, X, None, 15, 4, (N_IS_PUBLIC,)),
         ({}, in_parts(FRAME[["x"]]), None, 15, 4, (N_IS_PUBLIC, PARTS)),
         # Two rows of each person: b's row 2 twice, and two of 1, 4 and 8, the positions from a public start.
-        ({"group_rows": 2, "repeated": True}, X, FRAME.person, None, 2, None),
-        ({"group_rows": 2, "repeated": True}, in_parts(FRAME), "person", None, 2, None),
+        ({"group_rows": 2}, X, FRAME.person, None, 2, None),
+        ({"group_rows": 2}, in_parts(FRAME), "person", None, 2, None),
         ({}, X, FRAME.person, None, 2, ("the number of groups is public", GROUPS)),
         ({}, in_parts(FRAME), "person", None, 2, ("the number of groups is public", GROUPS, PARTS_OF_GROUPS)),
         ({"cost": ApproxDP(1, 0, "add_remove", assumes=(N_IS_PUBLIC,))}, X, None, 15, None, (AT_LEAST_ONE,)),

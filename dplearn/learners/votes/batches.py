@@ -668,12 +668,7 @@ def can_be_stacked(queries: Any) -> bool:
 
 
 class _Forms:
-    """The fitted attributes of the teachers of a stack, from which their scores follow.
-
-    Slopes and spreads are coefficients and ones of linear models, means and variances of naive Bayes. Offsets
-    are intercepts, or logarithms of prior probabilities; minus infinity for a label that a teacher does not
-    know.
-    """
+    """The coefficients or means of a stack of teachers, and offsets, minus infinity for unknown labels."""
 
     def __init__(self, k: int, d: int, n_labels: int):
         self.bayes = False  # the teachers of a stack are of one class

@@ -26,12 +26,7 @@ Tried = Callable[[Any, Any, NDArray[Any]], Any]
 
 
 def notes_on_made_up_rows(public: Any, tried: Tried) -> tuple[str, ...]:
-    """Return warnings if a dry run on made-up rows fails; a failure on private rows must not be shown.
-
-    The result is a warning, not an error, since the estimator may be valid for private rows, whose categories
-    and number are different. But an estimator that reads a column of text as numbers is an error. Columns of
-    rarer dtypes are not tried.
-    """
+    """Return a warning if a dry run on made-up rows fails; text that is read as numbers is an error."""
     stream, X = public.apart("made up"), public.like
     if is_frame(X):
         rows = made_up_frame(X, MANY_ROWS, stream)
@@ -58,12 +53,8 @@ def notes_on_made_up_rows(public: Any, tried: Tried) -> tuple[str, ...]:
 
 
 def _notes_on_cells(public: Any, tried: Tried) -> tuple[str, ...]:
-    """Return a warning if dry runs on cells of numbers and on cells of text fail.
-
-    It is not public which columns of an object array contain text, but it is public that some may. There is
-    therefore also a warning if only numbers are accepted; not for lists, which usually contain numbers only.
-    """
-    d = public.n_features
+    """Return a warning if dry runs on cells of text fail, and for lists on numbers too."""
+    d = public.n_features  # which of them hold text is not public, but that some may
 
     def failure(*texts: int) -> str:
         rows = made_up_cells(MANY_ROWS, d, texts, public.apart("made up"))
@@ -87,11 +78,7 @@ def _notes_on_cells(public: Any, tried: Tried) -> tuple[str, ...]:
 
 
 def notes_on_gaps(public: Any, rows: Any, tried: Tried) -> tuple[str, ...]:
-    """Return a warning if a dry run on a data frame fails once floats are missing.
-
-    Any column of floats may have missing values, and a warning must not depend on whether it has. There is no
-    warning for arrays: most have no missing values, and most estimators for arrays reject them.
-    """
+    """Return a warning if a dry run on a data frame fails once floats are missing, as any column may have."""
     gaps = with_gaps(rows.head(MANY_ROWS)) if is_frame(rows) else None
     failure = ""
     if gaps is not None:

@@ -50,7 +50,7 @@ from dplearn.learners.votes.recipe import (
 )
 from dplearn.learners.votes.teachers import answers_of, train_teachers
 from dplearn.privacy import OneTimeState, PrivacyLedger
-from dplearn.table.rows import check_values, rows_of, sliceable
+from dplearn.table.rows import check_values, rows_of
 from dplearn.table.table import LabelledRows, Table
 
 # The standard deviation of the scores of teachers on independent shards of n' records is of order 1 /
@@ -251,7 +251,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         standard = self._asked.standard_teacher
         check_own_code("estimator", standard(read) if self.estimator is None else self.estimator)
         # A copy: an object that grew between the count and the answer would get answers beyond the budget.
-        queries = check_values(rows_of(sliceable(read), np.arange(read.shape[0])))
+        queries = check_values(rows_of(read, np.arange(read.shape[0])))
         n_bins = None if widths is None else bins_of_rows(widths, queries.shape[0])
         # The order of the locks is fixed: a teacher in training may query another ensemble.
         with isolated(), self._one_time_state.use() as ensemble:

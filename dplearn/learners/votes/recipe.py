@@ -43,13 +43,13 @@ from dplearn.estimator.recipe import FitRecipe, Public
 from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, noisy_count, plan_with_count, shares_with_count
 from dplearn.learners.votes.aggregators import PREFERRED, Aggregator, Ballot
 from dplearn.learners.votes.asked import Asked, Labels
-from dplearn.learners.votes.teachers import check_teachable
+from dplearn.learners.votes.teachers import check_copies
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
-from dplearn.table.rows import rows_of, sliceable
+from dplearn.table.rows import rows_of
 from dplearn.table.table import LabelledRows, as_table, count_of
 from dplearn.table.targets import check_classes, labels_assumed, read_labels
 
@@ -163,11 +163,7 @@ class VotesTable(Public):
 
 
 class EnsembleClassifier(TellsProgress, PrivateClassifier):
-    """Base class of classifiers that train teachers on disjoint shards.
-
-    A subclass has the parameters `estimator`, `n_teachers`, `epsilon`, `delta`, `aggregation`, `max_queries`,
-    `max_abstentions`, `classes`, `neighbors`, `n_jobs`, `verbose`, `ledger` and `random_state`.
-    """
+    """Base class of classifiers that train teachers on disjoint shards."""
 
     reads_parts = True
     keeps_types = True
@@ -190,7 +186,8 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         if self.classes is not None:
             check_classes(self.classes)
         check_classifier("estimator", self.estimator)
-        check_own_code("estimator", self.estimator)
+        if self.estimator is not None:
+            check_own_code("estimator", self.estimator)
         return self._fit_class(
             self,
             self._most(reproducible),
@@ -262,8 +259,11 @@ class VotesFit(FitRecipe):
                 f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
                 " that can occur"
             )
-        estimator = self.asked.standard_teacher(X) if self.estimator is None else self.estimator
-        check_teachable(estimator)
+        if self.estimator is None:
+            estimator = self.asked.standard_teacher(X)
+            check_own_code("estimator", estimator)
+        else:
+            check_copies(estimator := self.estimator)
         public = VotesTable(
             X.shape[0],
             X.shape[1],
@@ -271,7 +271,7 @@ class VotesFit(FitRecipe):
             classes=classes,
             stream=stream,
             estimator=estimator,
-            like=rows_of(sliceable(X), np.arange(0)),
+            like=rows_of(X, np.arange(0)),
             listed=listed,
         )
         return public, LabelledRows(X, classes[codes])
@@ -364,11 +364,7 @@ class VotesFit(FitRecipe):
         raise NotImplementedError
 
     def _cut(self, rows: Any, plan: AggregationPlan, dice: Dice) -> tuple[AggregationPlan, dict[str, Any]]:
-        """Return the plan, of an estimated number of records perhaps, and the table, its shards and seeds.
-
-        For neighbors="add_remove" the shards are drawn. Seeds of teachers, and the places in which they are
-        trained together, are functions of public and of released values.
-        """
+        """Return the plan, of an estimated number of records perhaps, and the table, its shards and seeds."""
         table = as_table(rows)
         cut: dict[str, Any] = {"shards": plan.shards, "seeds": plan.seeds}
         if table.grouping is not None:  # all rows of a group are in one shard
@@ -377,7 +373,7 @@ class VotesFit(FitRecipe):
         elif plan.guarantee.neighbors == ADDED:
             n = count_of(rows)
             plan = self._counted(plan, n, dice)
-            k = plan.n_teachers
+            k = plan.n_teachers  # seeds and places are functions of public and of released values
             cut = {"shards": drawn_shards(n, k, dice), "seeds": plan.public.apart("teachers").seeds(k)}
             cut["base"] = _place_length(plan.shard_size)
         whole = table.ungrouped()
@@ -467,11 +463,7 @@ def _place_length(shard_size: int | None) -> int:
 
 
 class _Progress:
-    """A progress bar of one line on standard error, updated as teachers are trained.
-
-    The elapsed time depends on private records and is not covered by the guarantee: show the bar only to
-    people who may see the data.
-    """
+    """A progress bar on standard error; its times are not protected."""
 
     def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):
         self._count, self._shown, self._tell, self._done, self._start = count, shown, tell, 0, monotonic()

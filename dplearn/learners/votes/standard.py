@@ -19,12 +19,7 @@ _MISSING = ("NAType", "NaTType")  # of pandas
 # The parts of scikit-learn that default estimators consist of are imported inside functions: they would be a
 # fifth of the time that `import dplearn` takes beyond scikit-learn's own base.
 def standard_estimator(X: Any, C: float) -> Pipeline:
-    """Return an unfitted logistic regression for tables of the same kind as X, with preprocessing.
-
-    Non-numeric columns of a frame are one-hot encoded; the code of an unknown value is all zeros. An array of
-    objects or strings has no column types: each teacher encodes the columns in which its own shard has a text
-    that is not a number.
-    """
+    """Return a logistic regression for tables like X, before which each teacher encodes text columns."""
     from sklearn.linear_model import LogisticRegression
 
     return _prepared(X, LogisticRegression(C=C, max_iter=200))

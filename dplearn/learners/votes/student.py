@@ -43,7 +43,7 @@ from dplearn._writing import brief
 from dplearn.kernels.votes import scores_per_row
 from dplearn.learners.votes.aggregators import Answers
 from dplearn.learners.votes.standard import standard_estimator
-from dplearn.table.rows import plain, rows_of, sliceable
+from dplearn.table.rows import plain, rows_of
 
 Floats = NDArray[np.float64]
 
@@ -74,7 +74,7 @@ def teach(student: Any, X: Any, answers: Answers, classes: NDArray[Any]) -> Any:
     if len(np.unique(codes)) < 2:
         only = classes[codes[:1]] if codes.size else classes[:1]
         return DummyClassifier(strategy="constant", constant=only).fit(np.zeros((1, 1)), only)
-    return fit_weighted(clone(student), plain(rows_of(sliceable(X), rows)), classes[codes], weights)
+    return fit_weighted(clone(student), plain(rows_of(X, rows)), classes[codes], weights)
 
 
 def takes_weights(student: Any) -> bool:
@@ -121,11 +121,7 @@ class SoftStudent:
 
 
 def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) -> SoftStudent:
-    """Return a student fitted to the first rows of X, those with released scores; a nan is an abstention.
-
-    Scores are those of the second of two labels, or of each label. If a classifier would learn a single
-    label, it predicts the mean of the scores; if no row has scores, equal probabilities.
-    """
+    """Return a student fitted to the first rows of X, those with released scores; a nan is an abstention."""
     _check_student(student)
     _check_scores(scores, X.shape[0], len(classes))
     rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
@@ -133,7 +129,7 @@ def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) ->
     if not rows.size:
         return SoftStudent(classes, _Constant(np.full(len(classes), 1 / len(classes))))
     if is_regressor(student):
-        return SoftStudent(classes, _fit_regressors(student, plain(rows_of(sliceable(X), rows)), answered))
+        return SoftStudent(classes, _fit_regressors(student, plain(rows_of(X, rows)), answered))
     return SoftStudent(classes, _fit_classifier(student, X, rows, answered, classes))
 
 
@@ -204,7 +200,7 @@ def _fit_classifier(
     codes, places = np.nonzero(weights > 0)
     if len(np.unique(codes)) < 2:
         return _Constant(scores.mean(axis=0))
-    X = plain(rows_of(sliceable(X), rows[places]))
+    X = plain(rows_of(X, rows[places]))
     fitted = fit_weighted(clone(student), X, classes[codes], weights[codes, places])
     return _Classifier(fitted, classes, margin)
 

@@ -150,11 +150,7 @@ class LabelShares:
 
 @dataclass(frozen=True)
 class _Teaching:
-    """The function of the worker pool: it trains teachers on a run of shards; returns them, or their answers.
-
-    A run has one shard, except with a `training`: array programs for shards of equal lengths, or for shards
-    whose lengths are private and are filled up to a public one, at least `base`.
-    """
+    """The function of the worker pool: it trains teachers on some shards, and may ask them."""
 
     base_estimators: Seeded
     config: Any  # of scikit-learn: every process uses the caller's
@@ -217,12 +213,13 @@ class _Teaching:
 
 
 def check_teachable(estimator: Any) -> None:
-    """Refuse an estimator that cannot be cloned, that would charge a ledger, or that runs foreign code.
-
-    A private estimator inside an ensemble would charge its own ledger once for each shard on which its fit
-    succeeds. The number of these shards depends on records.
-    """
+    """Refuse an estimator that runs foreign code, or of which teachers would not be copies of their own."""
     check_own_code("estimator", estimator)
+    check_copies(estimator)
+
+
+def check_copies(estimator: Any) -> None:
+    """Refuse an estimator that cannot be cloned, or that holds what teachers would charge or query."""
     if clone(estimator) is clone(estimator) and type(estimator).__name__ != "FrozenEstimator":
         raise ValueError(f"estimator must be one that sklearn.base.clone copies, got {brief(estimator)}")
     held = list(held_by(clone(estimator)))  # as for each teacher
@@ -235,11 +232,6 @@ def check_teachable(estimator: Any) -> None:
             "estimator must have no ledger, and no estimator inside it either, since the number of charges"
             f" would depend on the data: give the ledger to the ensemble; got {brief(estimator)}"
         )
-
-
-def _base_estimators(estimator: Any) -> Seeded:
-    check_teachable(estimator)  # raises before any shard is read
-    return Seeded(quiet(estimator))
 
 
 def _run(
@@ -256,7 +248,8 @@ def _run(
     **asking: Any,
 ) -> list[Any]:
     """Return the teacher of each shard, or its answers."""
-    base_estimators = _base_estimators(estimator)
+    check_teachable(estimator)  # raises before any shard is read
+    base_estimators = Seeded(quiet(estimator))
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
     results: list[Any] = []

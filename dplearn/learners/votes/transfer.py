@@ -35,7 +35,7 @@ from dplearn.learners.votes.recipe import (
 from dplearn.learners.votes.teachers import train_and_ask
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.table.features import read_rows
-from dplearn.table.rows import check_values, plain, rows_of, sliceable
+from dplearn.table.rows import check_values, plain, rows_of
 from dplearn.table.table import Table, count_of
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
@@ -62,8 +62,8 @@ class TransferFit(VotesFit):
         if by_label:  # the rows of the student are those of the records
             check_own_code("student", student)
             student = quiet(student)
-        public = replace(public, queries=queries, student=student)
-        return replace(public, notes=self._dry_run_notes(public))
+        notes = self._dry_run_notes(public, queries, student)
+        return replace(public, queries=queries, student=student, notes=notes)
 
     def _asked_rows(self, rows: Any, chosen: NDArray[np.int64]) -> Any:
         """Return the queried rows of a public table, or of private examples whose rows are public."""
@@ -71,19 +71,19 @@ class TransferFit(VotesFit):
             rows, chosen = rows.take(chosen).X, np.arange(len(chosen))
         if not self.accepts.allow_nan and not is_frame(rows) and rows.dtype.kind == "f":
             check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
-        return rows_of(sliceable(rows), chosen)
+        return rows_of(rows, chosen)
 
-    def _dry_run_notes(self, public: VotesTable) -> tuple[str, ...]:
+    def _dry_run_notes(self, public: VotesTable, queries: Any, student: Any) -> tuple[str, ...]:
         """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""
         asked = self.asked(public.classes)
         for name, learned, fit in (
-            ("student", public.student, asked.student_tried),
+            ("student", student, asked.student_tried),
             ("estimator", public.estimator, asked.tried),
         ):
-            if failure := dry_run(learned, public.queries, public.classes, public.apart(name), fit):
+            if failure := dry_run(learned, queries, public.classes, public.apart(name), fit):
                 raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
         # Private rows may have missing values even if the public rows have none.
-        return () if self.cost.protects == "labels" else notes_on_gaps(public, public.queries, asked.tried)
+        return () if self.cost.protects == "labels" else notes_on_gaps(public, queries, asked.tried)
 
     @property
     def _assumed(self) -> str:
@@ -108,11 +108,7 @@ class TransferFit(VotesFit):
         # One changed record, or label, changes one vote on each query.
         plan, cut = self._cut(summary, plan, dice)
         public, asked = plan.public, self.asked(plan.public.classes)
-        queries = (
-            rows_of(sliceable(public.queries), np.arange(plan.max_queries))
-            if self._estimates
-            else public.queries
-        )
+        queries = rows_of(public.queries, np.arange(plan.max_queries)) if self._estimates else public.queries
         given = self._trained(train_and_ask, cut, plan, queries=queries, asked=asked)
         n_bins = n_bins_of(self.bin_width, plan.shard_size or 1)  # unknown for a private number
         votes = asked.counted(given, np.full(queries.shape[0], n_bins))

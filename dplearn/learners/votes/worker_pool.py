@@ -63,12 +63,7 @@ def run_tasks(
     n_jobs: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
-    """Return the function's result for each task, in order; raise if worker processes die twice.
-
-    The function raises no exception that depends on the task. If it cannot be pickled, the tasks run in this
-    process, in batches: `context` is entered once a batch, and `progress` is called outside of it, once for
-    each finished task. Whether workers die may depend on the tasks; the message does not.
-    """
+    """Return the results of all tasks, in order, from worker processes or in batches within a `context`."""
     workers, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
     threads = None
     if workers > 1 and not getattr(backend, "supports_sharedmem", False):
