@@ -88,6 +88,8 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
         Parameters
         ----------
+        n_samples : int
+            Number of records.
         n_features : int, optional
             Number of columns. None: that of the domain, of the fit, or 1.
         alpha : float, default=0.05
