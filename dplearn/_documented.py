@@ -1,43 +1,147 @@
-"""Parameters that several public functions or classes share are described once, and added to the others."""
+"""What public functions or classes describe in the same words stands once, and is added to the others.
+
+Entries that many estimators share are those of `Shared`; those of a few stand in a base class or in one.
+"""
 
 import re
 from collections.abc import Callable
-from inspect import cleandoc, isclass, signature
+from contextlib import suppress
+from functools import cache
+from inspect import Parameter, cleandoc, isclass, isfunction, signature
+from textwrap import fill, indent
 from typing import Any, TypeVar
 
 _Thing = TypeVar("_Thing", bound=Callable[..., Any])
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
 _FIRST = ("Parameters", "Attributes", "Returns", "Raises")  # headings, in the order of numpydoc
+_STARS: dict[Any, str] = {Parameter.VAR_POSITIONAL: "*", Parameter.VAR_KEYWORD: "**"}
+_WIDTH = 106  # of the text of an entry, as it is in the source of a class
+
+
+class Shared:
+    """Entries of estimators, and of their methods.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
+    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see `Learn` and
+        `dplearn.releases.learned_schema`.
+    classes : sequence, optional
+        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
+        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
+    target_range : pair of numbers or "learn", default="learn"
+        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
+        range first, together with the domain if that is learned, from one share of its budget, by default a
+        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
+        states, and a trusted curator.
+    clip_target : bool, default=False
+        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
+        records is private.
+    max_rows_per_group : int, default=10
+        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
+        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
+        rows.
+    max_cells : int, default=20_000
+        The most cells of a measured table, at least 4.
+    n_jobs : int, optional
+        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
+        trained one after the other, or in batches.
+    verbose : bool, default=False
+        Whether to show the number of trained teachers as training proceeds; the times shown are not
+        protected.
+    ledger : PrivacyLedger, optional
+        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
+    random_state : None, int or numpy random generator, default=None
+        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
+        guarantee states this.
+    n_samples : int
+        Number of records.
+    n_features : int, optional
+        Number of columns; required unless `domain` determines it.
+    n_labels : int, optional
+        Number of labels; required unless `classes` or the schema determines it.
+    n_outputs : int, default=1
+        Number of labels of a record.
+    beta : float, default=0.05
+        Allowed probability of failure, in (0, 1).
+    **fit_parameters : None
+        Not supported: a `sample_weight` other than None is refused.
+
+    Attributes
+    ----------
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, with its assumptions.
+    domain_ : Product
+        Public. The domain of each column.
+    schema_ : Product
+        Released. The learned domain of a record, if `domain` is "learn".
+    classes_ : ndarray of shape (n_classes,)
+        Public. The labels, sorted; declared, or assumed to be public.
+    target_range_ : tuple of float
+        Released. The range of the target: the learned one; or the declared one, which is public.
+    noise_ : str
+        Public. The noise: "laplace" or "gaussian".
+    noisy_count_ : int
+        Released. The estimated number of records; only for neighbors="add_remove".
+    n_features_in_ : int
+        Public. The number of columns.
+    feature_names_in_ : ndarray of str
+        Public. The names of the columns, if `X` had names.
+    """
 
 
 def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
-    """Return a decorator that adds to a docstring the entries of others that it leaves out.
+    """Return a decorator that adds to a docstring the entries of others, and of `Shared`, that it leaves out.
 
-    These are parameters of its own signature, in that order; from a class also attributes, for a class, and
-    errors, for a function that is charged.
+    These are parameters of its own signature, in that order; from others that are classes also attributes,
+    for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
+    or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for
+    their entries. Public methods of a class get parameters in the same way, if all of them are described.
     """
 
     def completed(thing: _Thing) -> _Thing:
-        if thing.__doc__ is None:  # python -OO
+        if Shared.__doc__ is None:  # python -OO, where a dataclass has a docstring, too, but no entries
             return thing
-        intro, own = _sections(thing)
-        takes = signature(thing).parameters
-        heading = "Attributes" if isclass(thing) else "Raises" if "ledger" in takes else None
-        found = {name: _entries(own.get(name, "")) for name in ("Parameters", heading) if name}
-        for other in others:
-            told = _sections(other)[1]
-            for name, entries in found.items():
-                if name == "Parameters" or isclass(other):
-                    found[name] = entries | (_entries(told.get(name, "")) | entries)
-        found["Parameters"] = {name: found["Parameters"][name] for name in takes}
-        own |= {name: _joined(entries) for name, entries in found.items()}
-        ordered = {heading: own[heading] for heading in (*_FIRST, *own) if heading in own}
-        texts = [f"{heading}\n{'-' * len(heading)}\n{text.strip()}" for heading, text in ordered.items()]
-        thing.__doc__ = "\n\n".join([intro.strip(), *texts]) + "\n"
+        _complete(thing, others)
+        for name, member in list(vars(thing).items()) if isclass(thing) else ():
+            method = getattr(member, "fn", member)  # of `available_if`
+            if isfunction(method) and method.__doc__ and not name.startswith("_"):
+                with suppress(KeyError):
+                    _complete(method, ())
         return thing
 
     return completed
+
+
+def _complete(thing: Any, others: tuple[Any, ...]) -> None:
+    """Rewrite a docstring; raise KeyError if one of the parameters is described nowhere."""
+    intro, own = _sections(thing)
+    takes = [_STARS.get(each.kind, "") + each.name for each in signature(thing).parameters.values()]
+    takes = [name for name in takes if name != "self"]
+    heading = "Attributes" if isclass(thing) else "Raises" if "ledger" in takes else None
+    for name in ("Parameters", heading) if heading else ("Parameters",):
+        known: dict[str, str] = _shared(name)
+        told: dict[str, str] = {}
+        for other in others:
+            if name == "Parameters" or isclass(other):
+                told |= _filled(_entries(_sections(other)[1].get(name, "")), known) | told
+        known = known | told
+        mine = _filled(_entries(own.get(name, "")), known if name != "Raises" else {})  # errors have no types
+        found = mine | told | mine
+        if name == "Parameters":
+            found = {each: (known | mine)[each] for each in takes}
+        own[name] = _joined(found)
+    ordered = {heading: own[heading] for heading in (*_FIRST, *own) if own.get(heading)}
+    texts = [f"{heading}\n{'-' * len(heading)}\n{text.strip()}" for heading, text in ordered.items()]
+    thing.__doc__ = "\n\n".join([intro.strip(), *texts]) + "\n"
 
 
 def _sections(thing: Any) -> tuple[str, dict[str, str]]:
@@ -50,6 +154,25 @@ def _entries(text: str) -> dict[str, str]:
     """Return the entry of each name; one entry may be that of several names."""
     found = [each.strip() for each in _ENTRY.split(text) if each.strip()]
     return {name: each for each in found for name in each.partition(" : ")[0].split("\n")[0].split(", ")}
+
+
+def _filled(entries: dict[str, str], known: dict[str, str]) -> dict[str, str]:
+    """Return entries with the type, or the text, or the first words of others where they leave them out."""
+    for name in entries.keys() & known.keys():
+        (first, _, text), (its_first, _, words) = entries[name].partition("\n"), known[name].partition("\n")
+        own = text.strip()
+        if not own:
+            text = words
+        elif own.startswith("..."):
+            both = f"{words} {own.removeprefix('...')}".split()
+            text = indent(fill(" ".join(both), _WIDTH - 4), " " * 4)
+        entries[name] = f"{first if ' : ' in first else its_first}\n{text}".rstrip()
+    return entries
+
+
+@cache
+def _shared(heading: str) -> dict[str, str]:
+    return _entries(_sections(Shared)[1].get(heading, ""))
 
 
 def _joined(entries: dict[str, str]) -> str:

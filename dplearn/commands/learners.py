@@ -95,8 +95,7 @@ def candidates(
     interactions: bool = True,
 ) -> dict[str, Learner]:
     """Return the unfitted learner by its name; for "auto" the default, and another for few records if any.
-
-    Their parameters are checked, except `domain` and `ledger`, which are not set yet.
+    Parameters are checked, except `domain` and `ledger`, which are not set yet.
     """
     if name == AUTO and settings:
         raise Refusal(f"--set needs --learner, one of {', '.join(known)}, whose parameter it sets")
@@ -426,10 +425,7 @@ def _finite(cell: str) -> float:
 
 
 def _most_labels(n: int) -> int:
-    """Return the number of labels from which on labels that are not declared are refused.
-
-    So many labels are probably numbers, or names with a few records each.
-    """
+    """Return the number of undeclared labels from which on they are refused, as numbers or names."""
     return min(_MANY_LABELS, max(_FEW_LABELS, n // _PER_LABEL))
 
 

@@ -389,19 +389,15 @@ _WIDTH = 100  # characters of a line of text
 
 
 def filled_html(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template of HTML with its fields filled.
-
-    `{name}` is a str. `{name:markup}` is a sequence of str or of pairs of str, for each of which the markup
-    has a `%s`. `{name:tables}` is a sequence of `Table`. `{name:verbatim}` is not escaped.
+    """Return a template of HTML with its fields filled: `{name}` with a str, `{name:verbatim}` unescaped,
+    `{name:tables}` with `Table`s, `{name:markup}` with str, or pairs, in a markup that has a `%s`.
     """
     return _Html().filled(template, values)
 
 
 def filled_text(template: str, values: Mapping[str, Any]) -> str:
-    """Return a template of plain text with its fields filled, in lines of 100 characters.
-
-    `{name:underline}` underlines a str. Entries of a list (a markup that begins with "- ") have no empty
-    lines between them. Rows of tables are not wrapped.
+    """Return a template of plain text with its fields filled, in lines of 100 characters. `{name:underline}`
+    underlines a str. Lists, of markup "- ", have no empty lines between them, and tables are not wrapped.
     """
     return _Text().filled(template, values)
 

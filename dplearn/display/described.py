@@ -213,10 +213,7 @@ def greatest_factor(approx: ApproxDP) -> str:
 
 
 def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
-    """Return the largest belief after the release, rounded up, as text.
-
-    With a delta, the bound may fail with probability 2 delta.
-    """
+    """Return the largest belief after the release, rounded up; it may fail with probability 2 delta."""
     if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
         return "no limit"
     # Let E be the outcomes with P > 2 exp(epsilon) P'. There P(E) <= exp(epsilon) P'(E) + delta
@@ -269,10 +266,7 @@ _SET = re.compile(rf"\b({_SEED})=(?!None\b)[^,)]+")  # in the repr of a splitter
 
 
 def settings_of(estimator: Any) -> dict[str, str]:
-    """Return the constructor parameters of an estimator and of the estimators within it, as text.
-
-    Those of an estimator within follow as `name__parameter`; those of a release are its plan's.
-    """
+    """Return as text the parameters of an estimator, and of those within it, or of a release's plan."""
     if hasattr(estimator, "get_params"):
         found = estimator.get_params(deep=True)
     elif isinstance(estimator, Released):

@@ -272,10 +272,7 @@ def _seeds(estimator: Any, param_name: str, random_state: Any, count: int) -> li
 
 
 def require_all(models: Iterable[Any], X: Any, y: Any) -> None:
-    """Raise the error that fitting all of these models would raise in a ledger; nothing is charged.
-
-    Steps with a ledger count, too. A cost that is not known before the fit is left out.
-    """
+    """Raise the error that fitting all of these models, or their steps, would raise in a ledger."""
     accounts: dict[Any, tuple[PrivacyLedger, list[Guarantee]]] = {}
     for part in (part for model in models for part in _charged(model)):
         ledger, cost = part.ledger, cost_of_fit(part, X, y)

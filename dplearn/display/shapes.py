@@ -51,11 +51,7 @@ class ShownCells:
 
     @classmethod
     def of(cls, shape: ColumnShape) -> "ShownCells":
-        """Return the cells of a shape that are shown.
-
-        Numbers are cut where at most 1 % of the records lie beyond each end. Of categories, those with most
-        records are shown. One or two numbers are shown as categories are.
-        """
+        """Return the shown cells of a shape: numbers but 1 % at each end, or the largest categories."""
         values, gap = shape.values, shape.column.gap
         missing = 0 if gap else None
         if values is None or len(values) - gap <= 2:

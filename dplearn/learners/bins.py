@@ -45,9 +45,8 @@ _FINE = 16  # from this n_bins on, each power of two has two bins, from twice th
 
 @dataclass(frozen=True)
 class Bins:
-    """The bins of one column: runs of `width` codes of the domain `kept`, and one for a missing value.
-
-    A width of 0: codes that are equal modulo `size`, the number of bins, share one.
+    """The bins of one column: runs of `width` codes of `kept`, or, for width 0, codes equal modulo `size`;
+    and one for a missing value.
     """
 
     domain: Domain
@@ -111,10 +110,8 @@ class Bins:
 
 
 def binned(domain: Domain, n_bins: int, most: int = MOST_BINS) -> Bins:
-    """Return the bins of a column: at most `n_bins` of a range of numbers, at most `most` of another one.
-
-    A bounded range has bins of equal width, unbounded floats have bins between powers of two, and each
-    unordered value has a bin, which it shares if there are too many.
+    """Return the bins of a column: of equal width, at most `n_bins`; of unbounded floats between powers of
+    two; or one of each value, at most `most`, which are shared if there are too many.
     """
     if isinstance(domain, Floats):
         kept = _coarser(domain, n_bins, most)

@@ -81,36 +81,17 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate tables.
+    delta
+        ... 0: Laplace noise, and pure differential privacy, with less accurate tables.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. None: finite numbers, in bins between powers of two.
-    max_cells : int, default=20_000
-        The most cells of a measured table, at least 4.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
+        ... None: finite numbers, in bins between powers of two.
 
     Attributes
     ----------
     fills_gaps_ : bool
         Public. Whether missing values are filled for the estimator: with a value of the most frequent
         bin, or the most frequent category, of the synthetic records.
-    domain_ : Product
-        Public. The domain of each column.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    domain_, schema_, guarantee_, n_features_in_, feature_names_in_
     """
 
     estimator_: Any
@@ -170,10 +151,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     def _drawn(
         self, tables: TableModel, plan: SyntheticTablePlan, least: int = 0
     ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
-        """Return synthetic rows, the cells and the values of their target, and a seed for the estimator.
-
-        Each cell of the target occurs at least `least` times.
-        """
+        """Return synthetic rows, cells (each `least` times) and values of their target, and a seed."""
         stream = plan.public.stream
         columns = plan.layout.columns
         cells = tables.draw(plan.n_rows, stream)
@@ -217,9 +195,8 @@ class SyntheticFit(FitRecipe):
         return replace(plan, fills_gaps=fills)
 
     def must_fill_gaps(self, plan: Any) -> bool:
-        """Return whether the estimator takes made-up records if their gaps are filled, and not otherwise.
-
-        One that takes neither is refused, before the charge.
+        """Return whether the estimator takes made-up records only if gaps are filled; one that takes neither
+        is refused.
         """
         estimator, (*columns, target) = self.estimator, plan.layout.columns
         if estimator is None or target.size == 1:
@@ -307,9 +284,6 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000. A label with fewer than 5 of these gets more, up to 5.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
-        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
 
     Attributes
     ----------
@@ -319,8 +293,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the labels.
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_
 
     See Also
     --------
@@ -381,17 +354,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     def plan(
         self, n_samples: int, *, n_features: int | None = None, n_labels: int | None = None
     ) -> SyntheticTablePlan:
-        """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
-        n_labels : int, optional
-            Number of labels; required unless `classes` or the schema determines it.
-        """
+        """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data."""
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
         plan: SyntheticTablePlan = fit.planned(public)
@@ -504,13 +467,6 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     n_rows : int or "auto", default="auto"
         Number of synthetic records for training. "auto": the number of records, at least 1,000 and at most
         200,000.
-    target_range : pair of numbers or "learn", default="learn"
-        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
-        range first, together with the domain if that is learned, from one share of its budget, by default a
-        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states, and a trusted curator.
-    clip_target : bool, default=False
-        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
 
     Attributes
     ----------
@@ -520,8 +476,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         Released. Why it could not be fitted, in which case a fit warns, and keeps the synthetic records.
     synthetic_ : SyntheticTable
         Released. The fitted table; its last column, "target", has the targets.
-    target_range_ : tuple of float
-        Released. The range of the target: the learned one; or the declared one, which is public.
+    target_range_
 
     See Also
     --------
@@ -576,15 +531,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     estimator_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan:
-        """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
-        """
+        """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data."""
         fit = self._recipe(self.random_state is not None)
         plan: SyntheticTablePlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
         return plan

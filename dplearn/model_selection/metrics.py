@@ -131,10 +131,8 @@ class Measure:
 def share_bounds(
     hits: tuple[int, int], others: tuple[int, int], n: int, error: Fraction | None
 ) -> tuple[float, float]:
-    """Return bounds on hits / (hits + others), given ends of both.
-
-    Of the records if `error` is None, where 0 / 0 is 0; else of the population: each end is wrong with
-    probability at most `error`, given the number of records that the share is one of.
+    """Return bounds on hits / (hits + others), given ends of both: of records if `error` is None, where 0 / 0
+    is 0, or of the population, where each end is wrong with probability at most `error`.
     """
     worst, best = (hits[0], min(others[1], n - hits[0])), (hits[1], min(others[0], n - hits[1]))
     if error is None:
@@ -359,10 +357,7 @@ def _r2_bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
 
 @dataclass(frozen=True)
 class Band:
-    """Bounds on the points of a curve, all right together; index k is "predicted positive from bin k on".
-
-    Index 0 is 1, the last 0.
-    """
+    """Bounds on a curve's points, all right together; index k: "predicted positive from bin k on"."""
 
     fpr: tuple[Floats64, Floats64]
     tpr: tuple[Floats64, Floats64]
@@ -380,15 +375,12 @@ def binned_counts(table: NoisyTable, which: int = 0) -> Floats64:
 
 
 def curve_band(table: NoisyTable, beta: Fraction, *, population: bool, which: int = 0) -> Band:
-    """Return bounds on all points of the curve of binned scores, right together with probability 1 - beta.
+    """Return bounds on all points of the curve of binned scores, right together with probability 1 - beta: of
+    the population, over noise and records, or of the records, over the noise.
 
-    Of the population, over noise and records; else of the records, over the noise.
-
-    Notes
-    -----
-    Records from a bin on, and records before it, are partial sums of cells. By Levy's inequality all of a
-    row's sums in one direction exceed a reach r with probability at most 2 P[all cells' noise > r], and so
-    downwards: eight such events.
+    **Accuracy.** Records from a bin on, and before it, are partial sums of cells. By Levy's inequality all of
+    a row's sums exceed r in one direction with probability at most 2 P[all cells' noise > r]: eight such
+    events.
     """
     counts = table.matrix[which]
     n_bins = counts.shape[1]
@@ -440,16 +432,10 @@ def _area(table: NoisyTable, which: int) -> float:
 def _area_bounds(table: NoisyTable, beta: Fraction, population: bool, which: int) -> Interval:
     """Return bounds on the area under the curve of the scores themselves, whatever their order in a bin.
 
-    The area is between those where all ties in a bin count 0, and where they count 1.
-
-    Notes
-    -----
-    Let p and q be the true counts of positives and negatives in the bins, k[b, c] what a pair of records in
-    bins b and c counts, z and w the noise, and A the area p'kq / (PQ). So M(A) = p'(k - A)q is 0, and for the
-    noisy counts it is z'(k - A)q + w'(k - A)'(p + z). Given z, the second term is a sum of independent noise
-    with known weights. In the first, the weights are (k - A)q, and those for noisy counts differ from them
-    by (k - A)w: by at most the greatest sum of w over consecutive bins from the first or the last one, which
-    Levy's inequality bounds. An area for which M is farther from 0 than the bounds on both terms is excluded.
+    **Accuracy.** With true counts p and q, pair counts k, noise z and w, and the area A = p'kq / (PQ), M(A) =
+    p'(k - A)q is 0, and for noisy counts z'(k - A)q + w'(k - A)'(p + z). Given z, the second term sums
+    independent noise; weights (k - A)q differ from noisy ones by (k - A)w, at most the greatest sum of w over
+    bins from an end, by Levy's inequality. An area with M beyond these is excluded.
     """
     counts = table.matrix[which].astype(np.float64)
     n_bins, share = counts.shape[1], float(beta / 2 if population else beta)
@@ -471,10 +457,8 @@ def _area_bounds(table: NoisyTable, beta: Fraction, population: bool, which: int
 def _possible_areas(
     table: NoisyTable, counts: Floats64, pairs: Floats64, reach: int, share: float
 ) -> Interval:
-    """Return the least and the greatest area that the noisy counts do not exclude.
-
-    The weights are linear in the area, so that on a cell of a grid of areas they are between those at its
-    ends.
+    """Return the least and the greatest area that noisy counts do not exclude. Weights are linear in the
+    area, and so on a cell of a grid between those at its ends.
     """
     negative, positive = counts
     areas = np.linspace(0, 1, _GRID + 1)
@@ -513,10 +497,7 @@ class Metric:
 
 
 def measure_of(scorer: PrivateScorer, labels: tuple[Any, ...], estimator: Any = None) -> Measure:
-    """Return the measure of a scorer, after a check of its public parameters.
-
-    Scores come from `predict_proba` if `estimator` has it, or is None.
-    """
+    """Return the measure of a scorer, after checks; scores are probabilities if the estimator has them."""
     metric = METRICS[scorer.name]
     method = "predict"
     if metric.method == "scores":

@@ -252,10 +252,7 @@ def private_score(
 
 @dataclass(repr=False, eq=False)
 class _Score(Recipe):
-    """The recipe of `private_score`: noise is added to the table of a metric.
-
-    The estimator predicts once, when rows are read: it may fail on them, and nothing is spent then.
-    """
+    """The recipe of `private_score`: noise for the table of a metric; predictions fail before the charge."""
 
     name = "private_score"
     estimator: Any
@@ -367,10 +364,7 @@ def _check_predicts(estimator: Any, *, regression: bool) -> None:
 
 
 def _each_by_itself(X: Any) -> Any:
-    """Return a list of rows as an array of objects, because a common type would depend on all records.
-
-    Lists of strings, arrays and frames are returned unchanged.
-    """
+    """Return a list of rows as an array of objects, as a common type would depend on all."""
     if hasattr(X, "shape") or all(isinstance(each, str) for each in X):
         return X
     return cells_of(X)

@@ -21,6 +21,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
@@ -82,6 +83,7 @@ def _predicts_likelihoods(search: Any) -> bool:
     return hasattr(search.estimator, "predict_proba")
 
 
+@documented_by()
 @learns_schema(parameter="estimator__domain")
 @dataclass(eq=False, repr=False)
 class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
@@ -177,10 +179,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         Public. The guarantee of the whole search, for all published values, with its assumptions.
     schema_ : Product
         Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -247,8 +246,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
         Parameters
         ----------
-        n_samples : int
-            Number of records.
         n_features, n_labels : int, optional
             Numbers of columns and of labels, as for the `plan` of `estimator`, from which it is known whether
             all candidates are fitted with Gaussian noise. If that is not known, the plan assumes that they
@@ -326,8 +323,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together. One row of each group takes part, which is
             chosen by public chance, and the set of groups is public.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused.
 
         Returns
         -------
@@ -736,10 +731,7 @@ def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
 
 
 def flipped(tables: Sequence[Counts], plan: SearchPlan, dice: Dice) -> int:
-    """Return the place of a table with a small first cell, by permute-and-flip.
-
-    The plan has this method only for metrics that fall with their first cell.
-    """
+    """Return the place of a table with a small first cell by permute-and-flip; the metric falls with it."""
     qualities = -np.array([counts[0] for counts in tables])
     most = plan.public.exposure.tests * _known(plan).statistic.first
     return permute_and_flip(qualities, privacy=_half(plan.scoring), dice=dice, sensitivity=most)
@@ -862,10 +854,7 @@ def _of_labels(scorer: PrivateScorer, learners: Sequence[Any]) -> Mapping[str, A
 
 
 def _of_targets(scorer: PrivateScorer, learners: Sequence[Any]) -> Mapping[str, Any]:
-    """Return the values of a search over regressors: its metric, and the range on which errors are counted.
-
-    The range is the metric's, or that of the candidates.
-    """
+    """Return the values of a search over regressors: its metric, and the range of errors."""
     if scorer.target_range is None:
         ranges = [TargetRange.of(each.target_range) for each in learners]
         if len(set(ranges)) > 1:

@@ -191,12 +191,10 @@ class LossSum(Statistic):
 class TargetSums(Statistic):
     """Sums of functions of targets and predictions, both moved into a range of width R with the middle M.
 
-    Notes
-    -----
-    **Privacy.** The squared error moves by at most s = `steps`. The code c of (y - M) / R is an integer with
-    abs(c) <= s / 2, and its square is q = floor(c^2 / s). If c moves by d to c', then abs(c + c') <= s - d,
-    so c^2 / s moves by at most d (s - d) / s, q by less than 1 more, and both together by less than
-    2 d - d^2 / s + 1 <= s + 1: by at most s, as they are integers.
+    **Privacy.** The squared error moves by at most s = `steps`. The code c of (y - M) / R has abs(c) <= s /
+    2, and its square is q = floor(c^2 / s). If c moves by d to c', then abs(c + c') <= s - d, so c^2 / s
+    moves by at most d (s - d) / s, q by less than 1 more, and both together by less than 2 d - d^2 / s + 1 <=
+    s + 1: by at most s, as they are integers.
     """
 
     low_end: float
@@ -285,10 +283,7 @@ def _refusal(what: str) -> DomainError:
 
 
 def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
-    """Return the number of positions at which predicted and true labels differ; entries may have any types.
-
-    With more than one prediction a record, one record could count several times: a ValueError.
-    """
+    """Return the number of unequal predictions, one a record, as others would count twice."""
     cells = np.asarray(predicted, dtype=object)
     if cells.shape not in (labels.shape, (*labels.shape, 1)):
         raise ValueError(
@@ -309,17 +304,10 @@ def _differ(predicted: Any, label: Any) -> bool:
 
 @dataclass(frozen=True)
 class TableNoise:
-    """Noise that hides one replaced record in a table of integers.
+    """Noise that hides one replaced record in a table of integers, by `laplace_counts` or `gaussian_sums`.
 
-    Notes
-    -----
-    **Privacy.** `privacy`, by `laplace_counts` or `gaussian_sums`.
-
-    **Assumes.** `l1` and `squared_l2` bound the differences between neighbours.
-
-    **Accuracy.** `reach`.
-
-    **Source.** As for these two mechanisms; Chernoff (1952) and Levy's inequality for sums.
+    **Privacy.** `privacy`. **Assumes.** `l1` and `squared_l2` bound the differences between neighbours.
+    **Accuracy.** `reach`. **Source.** As for these two; Chernoff (1952) and Levy's inequality for sums.
     """
 
     privacy: ApproxDP  # delta is 0 unless `gaussian`
@@ -377,12 +365,9 @@ class TableNoise:
         return np.asarray(found, dtype=np.int64)
 
     def reach(self, cells: int, beta: Any, *, n_cells: int, room: int) -> int:
-        """Return a distance that the error of a sum of cells exceeds, upwards, with probability <= beta.
-
-        The noise is symmetric, so the same holds downwards. By Levy's inequality all partial sums of the
-        cells, in any fixed order, exceed it with probability at most 2 beta together. The ends of a noisy
-        cell are at least `room` from any true value. Sums of several cells are bounded only if no cell
-        reached an end; beta includes the probability that one did.
+        """Return a distance that the error of a sum of cells exceeds, upwards, with probability <= beta;
+        downwards, too. By Levy's inequality all partial sums of the cells exceed it with at most 2 beta. Ends
+        of noisy cells are at least `room` from true values, and beta includes that a cell reached one.
         """
         if not cells:
             return 0
@@ -394,10 +379,7 @@ class TableNoise:
         return max(0, math.ceil(self._chernoff(cells, left) * _MARGIN) - 1)
 
     def weighted_reach(self, weights: Floats64, beta: float, *, n_cells: int, room: int) -> Floats64:
-        """Return distances that weighted sums of noise exceed, upwards, with probability <= beta each.
-
-        A smaller weight of a cell, or one of the other sign, has a smaller distance.
-        """
+        """Return distances that weighted sums of noise exceed, upwards, with probability <= beta each."""
         left = beta - 2 * n_cells * self._beyond(room)
         if left <= 0:
             return np.asarray(2.0 * room * weights.sum(axis=1))
@@ -471,10 +453,8 @@ def within(noisy: Any, reach: int, n: int) -> tuple[int, int]:
 
 
 def noisy_table(counts: Counts, n: int, statistic: Statistic, noise: TableNoise, dice: Dice) -> NoisyTable:
-    """Release a table.
-
-    Its cells have public ends. Those of a single cell are the ends of its true value. Several cells are added
-    up, and must not be biased: their ends are farther away.
+    """Release a table. A single cell is clipped to its possible values; ends of several, whose sums must not
+    be biased, are farther away.
     """
     room = n * (statistic.high - statistic.low) if statistic.n_cells > 1 else 0
     low, high = n * statistic.low - room, n * statistic.high + room

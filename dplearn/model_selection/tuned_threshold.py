@@ -17,6 +17,7 @@ from sklearn.model_selection import ShuffleSplit
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -111,6 +112,7 @@ class TunedThresholdPlan(Plan):
         return notes
 
 
+@documented_by()
 @learns_schema(parameter="estimator__domain")
 @dataclass(eq=False, repr=False)
 class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
@@ -146,9 +148,8 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         As for `PrivateSearchCV`.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, once for the whole fit, before any draw.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this. The `random_state` of `estimator` is not used.
+    random_state
+        ... The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
@@ -171,10 +172,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         Public. The guarantee of the whole fit, for all published values, with its assumptions.
     schema_ : Product
         Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -220,13 +218,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     random_state: Any = None
 
     def plan(self, n_samples: int) -> TunedThresholdPlan:
-        """Return the plan of a fit: its guarantee, its budgets and the noise in the counts, without data.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records.
-        """
+        """Return the plan of a fit: its guarantee, its budgets and the noise in the counts, without data."""
         fit = self._recipe(self.random_state is not None)
         plan: TunedThresholdPlan = fit.planned(fit.table(check_count("n_samples", n_samples, low=2)))
         return plan
@@ -403,10 +395,7 @@ def _positive(params: FitRecipe, classes: NDArray[Any]) -> int:
 
 
 def _scores(counts: NDArray[np.int64], score: Score) -> Floats64:
-    """Return the scores at the thresholds, given noisy counts.
-
-    The counts of each label are projected to nonnegative ones with the same sum, which is not biased.
-    """
+    """Return the scores at the thresholds, of noisy counts projected to nonnegative ones of equal sums."""
     fitted = []
     for each in counts:
         total = max(float(each.sum()), 1.0)

@@ -100,15 +100,9 @@ class Box:
 def grid_rows(
     columns: Columns, product: Product, middle: Numbers, unit: Numbers, steps: int, order: int | None
 ) -> NDArray[np.int32]:
-    """Return rows of whole numbers: steps * (x - middle) / unit, rounded; 0 where the unit is 0.
-
-    Longer rows are shortened to the norm `steps` of that order; without one, each number is clipped.
-
-    Notes
-    -----
-    Norms of rounded rows are sums of integers below 2**53, so the comparison with the greatest norm is exact.
-    A row that is too long is multiplied by a factor and rounded towards zero; if float errors leave it too
-    long, it is replaced by zeros.
+    """Return rows of whole numbers, rounded steps * (x - middle) / unit, at most `steps` in norm, or clipped
+    without an order. Their norms are exact sums below 2**53: too long rows are shortened towards zero, or
+    replaced by zeros.
     """
     n, d = len(columns), len(product)
     rows = np.empty((n, d), dtype=np.int32)
@@ -128,10 +122,7 @@ def grid_rows(
 
 
 def shortened(rows: Numbers, reach: int, order: int) -> Numbers:
-    """Return rows of whole numbers whose norm is at most `reach`; longer ones keep their direction.
-
-    The sums of their magnitudes, or squares, are below 2**53.
-    """
+    """Return rows of whole numbers, shortened to a norm, exact below 2**53, of at most `reach`."""
     long = norm_powers(rows, order) > reach**order
     lengths = norm_powers(rows[long], order)[:, None] ** (1 / order)
     rows[long] = np.trunc(rows[long] * (reach / lengths))
@@ -141,26 +132,12 @@ def shortened(rows: Numbers, reach: int, order: int) -> Numbers:
 
 @dataclass(frozen=True)
 class BoxPlan(Plan):
-    """The plan of a fit that releases sums over records of numbers in a box.
+    """The plan of a fit that releases sums over records of numbers in a box."""
 
-    Attributes
-    ----------
-    guarantee : ApproxDP
-        The guarantee of the fit. Its delta is 0 if Laplace noise is smaller.
-    noise : {"laplace", "gaussian"}
-        The noise.
-    deviation : float
-        The standard deviation of the noise in each mean over all records; see the class for the unit.
-    tolerance : float
-        With probability at least 1 - beta, the noise of none of these means is greater.
-    beta : float
-        Probability of failure, as given.
-    """
-
-    guarantee: ApproxDP
-    noise: str
-    deviation: float = field(metadata=noted("of a mean"))
-    tolerance: float
+    guarantee: ApproxDP  # its delta is 0 if Laplace noise is smaller
+    noise: str  # "laplace" or "gaussian"
+    deviation: float = field(metadata=noted("of a mean"))  # of the noise in each; see the class for the unit
+    tolerance: float  # with probability at least 1 - beta, the noise of none of these means is greater
     beta: float
     n_samples: Any = hidden()
     product: Any = hidden()
@@ -226,10 +203,9 @@ class BoxedColumns(NumberColumns):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for several columns. It is not spent where
-        Laplace noise is smaller.
+    delta
+        ... A positive delta allows Gaussian noise, which is smaller for several columns. It is not
+        spent where Laplace noise is smaller.
     domain : "float64", NumberDomain, sequence of them, Product or Schema, default="float64"
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         The noise is proportional to the width of a column's range: declare bounds where they are known, for
@@ -283,17 +259,11 @@ class BoxedColumnsFit(NumberColumnsFit):
     """The fit of `BoxedColumns`."""
 
     def queries(self, n_columns: int, noise: str, steps: int) -> list[Asked]:
-        """Return all queries of different noise with their shares of the budget for sums.
-
-        Their functions are not called. The plan states the noise of the first one, in its unit.
-        """
+        """Return all queries with shares of the sums' budget; the plan states the noise of the first."""
         raise NotImplementedError
 
     def units(self, box: Box, plan: BoxPlan) -> tuple[Numbers, Numbers, int | None]:
-        """Return the `middle`, the `unit` and the `order` of the rows, for `grid_rows`.
-
-        By default rows are measured from the middle of the box, all columns in one unit.
-        """
+        """Return `middle`, `unit` and `order` of rows for `grid_rows`; columns have one unit by default."""
         return box.middle, np.full(len(box.half), reach_of(box, plan)), plan.order
 
     def asked(self, oracle: Oracle, plan: BoxPlan, box: Box) -> Any:
@@ -459,11 +429,8 @@ def released_spread(oracle: Oracle, d: int, steps: int, share: Fraction) -> Spre
 def spread_query(n_columns: int, steps: int) -> VectorQuery:
     """Return the query for the sums of the numbers of a row, times the norm S, and of their squares.
 
-    Notes
-    -----
-    **Privacy.** Rows of Euclidean norm at most S are at most 2 S apart, and the vectors of their squares,
-    nonnegative and of norm at most S^2, at most sqrt(2) S^2: the squared distance is at most 4 S^4 + 2 S^4.
-    In the L1 norm the distances are at most 2 S^2 and 2 S^2.
+    **Privacy.** Rows of norm at most S are at most 2 S apart, nonnegative squares sqrt(2) S^2: the squared
+    distance is at most 4 S^4 + 2 S^4. In the L1 norm both are 2 S^2.
     """
 
     def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:

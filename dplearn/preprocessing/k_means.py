@@ -68,8 +68,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         Released. The noisy numbers of records of each centre in the last round; at least 0.
     n_iter_ : int
         Public. The number of rounds.
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
+    noise_
 
     Notes
     -----
@@ -246,12 +245,8 @@ class ClusterRound:
 def cluster_query(asked: ClusterRound) -> VectorQuery:
     """Return the query for the number of records of each centre, and the sums of their rows.
 
-    Notes
-    -----
-    **Privacy.** The numbers of a record are R at the place of its centre, and its row at those of the centre.
-    If two records have one centre, they differ by their rows, at most 2 R apart. If not, the squared distance
-    is at most 2 R^2 + R^2 + R^2, and the L1 distance 2 R + R + R. So the totals move by at most 4 R^2 or
-    4 R. The counts cost nothing in the Euclidean norm.
+    **Privacy.** Two records of one centre differ by rows, at most 2 R apart; else the squared distance is at
+    most 2 R^2 + R^2 + R^2, and in L1 2 R + R + R. So totals move by at most 4 R^2 or 4 R.
     """
     (k, d), radius = asked.shape, asked.radius
 

@@ -35,22 +35,9 @@ _INSTEAD = "drop missing ones before if their number may be public, or fill in a
 class NumberColumns(PrivateTransformer):
     """Base of transformers of columns of numbers, each of a declared domain.
 
-    Parameters
-    ----------
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
-
     Attributes
     ----------
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    guarantee_, n_features_in_, feature_names_in_
     """
 
     epsilon: Any

@@ -77,8 +77,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         Released. The number of components.
     n_clear_ : int
         Released. The number of leading components, kept or not, whose variance exceeds the noise.
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
+    noise_
     n_samples_ : int
         Public. The number of records.
 
@@ -285,16 +284,11 @@ class Nearby:
 def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = None) -> VectorQuery:
     """Return the query for the sums of products of two numbers of a row, and of the numbers.
 
-    Notes
-    -----
-    **Privacy.** Between neighbours the totals move by at most `squared_l2`, or `l1`. Let v and w be rows of
-    norm at most S, and c = S / 2. For the Euclidean norm the released numbers of v are 5 v_i^2, 7 v_i v_j for
-    i < j, and 7 c v_i. Their squared norm is at most 25 |v|^4 + 49 c^2 |v|^2, since 49 < 2 * 25. The inner
-    product with those of w is at least 49 / 2 t^2 + 49 c^2 t with t = v w, and so at least -49 c^4 / 2. The
-    squared distance is at most 2 (25 S^4 + 49 c^2 S^2) + 49 c^4.
-
-    For the L1 norm the numbers are v_i^2, 2 v_i v_j and 2 c v_i. The L1 norm of the products of v is
-    |v|_1^2 <= S^2, so they move by at most 2 S^2, and the others by at most 2 c * 2 S = 2 S^2.
+    **Privacy.** Totals move by at most `squared_l2`, or `l1`. For rows v, w of norm at most S and c = S / 2,
+    the released numbers are 5 v_i^2, 7 v_i v_j for i < j, and 7 c v_i, of squared norm at most 25 |v|^4 + 49
+    c^2 |v|^2. Inner products are, with t = v w, at least 49 / 2 t^2 + 49 c^2 t >= -49 c^4 / 2: the squared
+    distance is at most 2 (25 S^4 + 49 c^2 S^2) + 49 c^4. In the L1 norm, v_i^2, 2 v_i v_j and 2 c v_i move by
+    2 S^2 and 2 S^2.
     """
     on, off, linear = _weights(noise, steps)
     first, second = np.triu_indices(n_columns)

@@ -75,10 +75,7 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
 
     @abstractmethod
     def _fractions(self) -> list[Fraction]:
-        """Check the parameters, and return the fractions of the learned quantiles, ascending.
-
-        If there are none, a fit costs nothing.
-        """
+        """Check the parameters, and return the ascending fractions of quantiles; none cost nothing."""
 
     @abstractmethod
     def _publish_quantiles(self, released: Numbers) -> None:
@@ -265,10 +262,7 @@ def check_range(name: str, value: Any, high: int | None = None) -> tuple[Fractio
 
 
 def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
-    """Return the position of each number between `low` and `high`: 0 up to `low`, 1 from `high` on.
-
-    All arrays broadcast together. If the ends are equal, a number equal to them has the position 0.
-    """
+    """Return the position of each number: 0 up to `low`, 1 from `high` on, and 0 at ends that are equal."""
     # Differences of quarters do not overflow; quarters of small numbers would lose digits.
     unit = np.where(np.maximum(abs(low), abs(high)) > 1, 0.25, 1.0)
     inside = np.clip(x, low, high)
@@ -433,16 +427,12 @@ def extremes_plan(
     beta: Any = 0.05,
     larger: ReleasePlan | None = None,
 ) -> ReleasePlan:
-    """Return the plan of a search for two ends, without data.
+    """Return the plan of a search for two ends, or `larger`, of quantiles, from its `n_inside` records on.
 
-    `larger`: the plan of quantiles that replace the search from its `n_inside` records on.
-
-    Notes
-    -----
     **Accuracy.** With probability at least 1 - beta, for both ends together: at most q[0] n + error records
     are below the lower end, and at most (1 - q[1]) n + error above the upper one. From `n_inside` records on
-    each end is with that probability at most the first candidate that has no record beyond it: at most a
-    quarter greater in magnitude than the furthest record on its side of 0 (of numbers from 2.3e-308 on).
+    each end is then at most the first candidate with no record beyond it: at most a quarter greater in
+    magnitude than the furthest record on its side of 0 (of numbers from 2.3e-308 on).
     """
     guarantee = ApproxDP(epsilon, assumes=(N_IS_PUBLIC, domain.assumption))
     alpha, beta, tail = float(alpha), float(beta), min(_tails(q))
@@ -503,10 +493,8 @@ def release_extremes(
 ) -> NDArray[np.float64]:
     """Return a private lower and upper end of a column.
 
-    Notes
-    -----
-    A replaced record moves the counts up to some candidates by 1, all in the same direction, and no others:
-    so each search is one of `first_reaching`.
+    **Privacy.** A replaced record moves counts up to some candidates by 1, in one direction: each is a search
+    of `first_reaching`.
     """
     half = ApproxDP(epsilon_of(privacy) / 2)
     ends = candidates(plan.domain)
@@ -530,11 +518,7 @@ def _threshold(tail: Fraction, n: int) -> int:
 
 @lru_cache(maxsize=64)
 def _reaches(epsilon: Fraction, beta: float, m: int) -> tuple[int, int]:
-    """Return how far a count may fall short of the threshold, and exceed it in vain.
-
-    Each of four events, two an end, has a probability of at most beta / 4: one of m counts has a noise above
-    the first number; the threshold has a noise above the second.
-    """
+    """Return how far a count may miss the threshold, and exceed it in vain; four events of beta / 4."""
     of_threshold, of_count = reaching_ratios(epsilon / 2)
     quarter = Fraction(repr(beta)) / 4
     return power_at_most(of_count, quarter / m) - 1, power_at_most(of_threshold, quarter) - 1

@@ -51,8 +51,8 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         without scaling.
     scale_ : ndarray of float64 of shape (n_features,), or None
         Released. The square roots of `var_`, with 1 in place of 0; None without scaling.
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian". Of the last call.
+    noise_
+        ... Of the last call.
     n_samples_seen_ : int
         Public. The number of records, of all calls.
     calls_ : Calls
@@ -122,8 +122,6 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
             As for `fit`.
         groups : array-like of shape (n_samples,), optional
             Private. As for `fit`; each call has groups of its own, and all calls have groups or none.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused.
 
         Returns
         -------

@@ -336,13 +336,9 @@ class ConfidenceBand:
 def distribution_of(levels: list[Level], plan: ReleasePlan) -> CDFRelease:
     """Return the distribution function estimated from a tree of noisy counts.
 
-    Notes
-    -----
-    Isotonic regression (least squares) makes the estimates at the knots monotone. It does not increase the
-    greatest error: each result is a maximum of minima of means of consecutive estimates. This expression is
-    monotone in the estimates and adds a constant if the same constant is added to all of them. So if all
-    estimates have errors between -e and e, the results lie between those of the exact values minus e and plus
-    e, and the exact values are already monotone.
+    **Accuracy.** Isotonic regression does not increase the greatest error e: each result is a maximum of
+    minima of means, monotone in the estimates, and so lies between the results for exact values minus and
+    plus e, which are monotone already.
     """
     n = plan.n_samples
     leaves = prefix_counts(levels)
@@ -354,13 +350,9 @@ def distribution_of(levels: list[Level], plan: ReleasePlan) -> CDFRelease:
 
 
 def distribution_of_points(points: list[int], plan: ReleasePlan) -> CDFRelease:
-    """Return the distribution function estimated from the points of blocks of the sorted records.
-
-    Notes
-    -----
-    A point that equals no other point is a knot at the middle rank of its block, without probability mass. A
-    code that is the point of several blocks has probability mass: its ranks extend from halfway to the middle
-    rank of the block before to halfway to that of the block after.
+    """Return the distribution function estimated from the points of blocks of the sorted records. A single
+    point is a knot at its block's middle rank, and one of several blocks has the mass halfway to its
+    neighbours' ranks.
     """
     n, size, blocks = plan.n_samples, plan.domain.size, plan.mechanism_plan
     assert isinstance(blocks, BlockPlan)
@@ -571,11 +563,9 @@ class _CDF(ColumnRelease[CDFRelease]):
 
 
 def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
-    """Return a warning if the error bound gives no guarantee for the median.
-
-    With `TreePlan.n_inside` records or more, the median lies between the least and the greatest record with
-    probability .95. The error bound of the whole distribution function falls below one half only at several
-    times that number.
+    """Return a warning if the error bound gives no guarantee for the median. It is within the records' range
+    with probability .95 from `TreePlan.n_inside` records on, and the bound falls below one half only at
+    several times that number.
     """
     error, half = plan.error(n, _BETA), 0.5
     if error < half:

@@ -530,10 +530,7 @@ def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | No
 
 
 def _error(epsilon: Fraction, failure: Fraction, moved: int) -> int:
-    """Return the least t such that the noise of a count exceeds t with probability at most `failure`.
-
-    `moved` is the number of counts, and of sums by their greatest value, that differ between neighbours.
-    """
+    """Return the least t that `moved` counts' and sums' noise exceeds with at most `failure`."""
     return laplace_quantile(decay_ratio(epsilon / moved), failure / 2) - 1
 
 

@@ -260,10 +260,8 @@ def _tight_sizes(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) 
 
 
 def _at_depth(chain: Sequence[int], epsilon: Fraction, delta: Fraction, beta: Fraction) -> RecursiveSizes:
-    """Return the best sizes found for one number of levels, with an optimised division of epsilon.
-
-    A share epsilon_i of epsilon needs about c_i / epsilon_i records. The sum is least if each epsilon_i is
-    proportional to the square root of c_i. The proof of the sizes holds for every division.
+    """Return the best sizes found for a number of levels. Shares epsilon_i of epsilon need about c_i /
+    epsilon_i records, least in sum for epsilon_i proportional to sqrt(c_i); the proof holds for all.
     """
     depth = len(chain) - 1
     weights = [1.0] * (2 * depth + 1)
@@ -286,10 +284,8 @@ def _shares(weights: Sequence[float], epsilon: Fraction) -> list[Fraction]:
 def _sizes_for_shares(
     base_size: int, shares: Sequence[Fraction], delta: Fraction, failure: Fraction
 ) -> tuple[RecursiveSizes, list[int]]:
-    """Return the sizes for a given division of epsilon, and the number of records that each share needs.
-
-    `shares` holds the epsilons of the choice and the comparison of each level, then that of the base. `delta`
-    is that of one choice, `failure` the f in the proof of `recursive_sizes`.
+    """Return sizes, and the records needed, for epsilons of choice and comparison of each level, then of the
+    base. `delta` is that of one choice, `failure` the f in the proof of `recursive_sizes`.
     """
     wanted, levels, costs = 1, list[PrefixLevel](), list[int]()
     for i, (choice, comparison) in enumerate(zip(shares[:-1:2], shares[1::2], strict=True)):

@@ -627,10 +627,8 @@ def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, di
 
 
 def _outward(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the ends of the range of numbers whose released quantiles at `tail` from either end are given.
-
-    The ends move outward: first by as much as those of evenly distributed numbers, then to multiples of a
-    power of two, at least 1 for integers.
+    """Return the ends of a range, given released quantiles at `tail` from either: they move outward as far as
+    those of evenly distributed numbers, and then to multiples of a power of two, at least 1 for integers.
     """
     beyond = (high - low) * tail / (1 - 2 * tail)
     exponent = math.floor(math.log2((high - low) / _STEPS))
@@ -639,10 +637,8 @@ def _outward(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> tuple[
 
 
 def _slightly_outward(kind: str, ends: Sequence[Fraction], tail: Fraction) -> tuple[Any, Any]:
-    """Return the ends of a range that numbers are drawn from, which lies between two numbers before it grows.
-
-    The ends move outward by as much as those of evenly distributed numbers. `ends` are the numbers of the
-    released codes, between those of the codes before and after them.
+    """Return the ends of a range that numbers are drawn from, given numbers of released codes and their
+    neighbours; they move outward as far as those of evenly distributed numbers.
     """
     below, lowest, highest, above = ends
     whole = kind == "integers"

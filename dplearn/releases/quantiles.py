@@ -524,12 +524,9 @@ def windows_for(
     fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
 ) -> WindowTerms | None:
     """Return the terms of `codes_in_windows` if these bound the greatest error by at most half of halving's.
-
-    Notes
-    -----
-    Not below a half, because on columns without ties both methods have about the same error for up to 31
-    quantiles, though the bounds differ by more (`benchmarks/bench_many_quantiles.py`). Halving is bounded for
-    a power of two of records, at most n: with exact fractions of n, the choice would change to and fro.
+    On columns without ties both methods have about equal errors for up to 31 quantiles
+    (`benchmarks/bench_many_quantiles.py`). Halving is bounded for a power of two of at most n records, so
+    that the choice does not change to and fro.
     """
     terms = window_terms(fractions, size, n, epsilon=epsilon) if len(fractions) >= _FEWEST else None
     if terms is None:
@@ -656,13 +653,9 @@ def _from(suffices: Callable[[int], bool]) -> int:
 def window_terms(
     fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
 ) -> WindowTerms | None:
-    """Return the terms of least predicted error with a given privacy cost, or None if gaps are too small.
-
-    Notes
-    -----
-    The predicted error is the root mean square over quantiles for data whose neighbours are all equally far
-    apart. All windows have full strength with high probability, and no code outside them is drawn. With more
-    records, neither the predicted error nor the bound on the errors is greater.
+    """Return the terms of least predicted error with a given privacy cost, or None if gaps are too small. It
+    is the root mean square for records equally far apart, and falls with their number. Windows then have full
+    strength with high probability.
     """
     k, targets = len(fractions), tuple(int(fraction * n) for fraction in fractions)
     # Gaps between targets are at least this, which never falls when n grows.
@@ -724,12 +717,7 @@ def _mean_variance(k: int, ratio: float) -> float:
 
 @lru_cache(maxsize=64)
 def noise_bounds(k: int, ratio: float, beta: float) -> tuple[int, ...]:
-    """Return what the noise of the k ranks exceeds with probability at most beta.
-
-    Notes
-    -----
-    Chernoff's bound; see `dplearn.releases.quantiles.quantile_errors`.
-    """
+    """Return what noise of k ranks exceeds with probability at most beta, as in `quantile_errors`."""
     totals = np.arange(int(40 * (k + 1) / (1 - ratio)) + 100)
     log_weights = 2 * (gammaln(totals + k + 1) - gammaln(totals + 1) - gammaln(k + 1) + totals * log(ratio))
     log_zero = logsumexp(log_weights) + 2 * (k + 1) * log1p(-ratio)  # of N(k + 1, 0)

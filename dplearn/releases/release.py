@@ -212,10 +212,7 @@ def is_pair(domain: Any) -> bool:
 
 
 def read_column(values: Any) -> Any:
-    """Return a list, array or series of shape (n,) as an array, without reading its values.
-
-    A list becomes an array of objects: a common type would depend on all records.
-    """
+    """Return a list, as objects, an array or series of shape (n,) as an array; values are not read."""
     if is_frame(values):
         name = next(iter(values.columns)) if values.shape[1] else "..."
         raise ValueError(

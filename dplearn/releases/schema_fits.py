@@ -202,10 +202,7 @@ def _gaussian_epsilon(budget: Fraction, delta: Fraction) -> Fraction:
 
 
 def _beside(schema: LearnedSchemaPlan, cost: ApproxDP) -> Fraction:
-    """Return an epsilon of Gaussian sums that cost at most `cost` together with a schema, or 0.
-
-    The failure of the schema is not counted.
-    """
+    """Return an epsilon of Gaussian sums that cost at most `cost` together with a schema, or 0."""
     if len(schema.columns) * schema.n_samples > MOST_NUMBERS or cost.delta <= FAILURE:
         return Fraction(0)
     event: Event = schema.parts.event

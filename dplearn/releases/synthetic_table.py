@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_constructed, check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
@@ -75,6 +76,7 @@ _NO_TYPES = TableTypes()
 _POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     """Synthetic records from noisy tables of columns: any number of rows for the privacy cost of one fit.
@@ -86,9 +88,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     ----------
     epsilon : float, default=1.0
         Privacy budget of one fit, from 1e-9 to 1e9. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate tables.
+    delta
+        ... 0: Laplace noise, and pure differential privacy, with less accurate tables.
     domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
         Public. "learn": a fit releases a schema first, from a tenth of its budget, and accepts every cell, as
         `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. Or the possible
@@ -107,13 +108,6 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
         powers of two, whatever it is. The bin of missing numbers is one more.
         Synthetic numbers are uniform within their bin.
-    max_cells : int, default=20_000
-        The most cells of a measured table, at least 4.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -125,8 +119,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         Released. The domain of each column; public if it is declared.
     marginals_ : dict of str to ndarray of float64 of shape (size,)
         Released. The share of records in each bin of each column.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+    guarantee_
     plan_ : SyntheticTablePlan
         Released. The plan of the tables, given the domain, with the guarantee of the fit; public if the
         domain is declared.
@@ -271,9 +264,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         ----------
         n_samples : int
             Number of records, at least 1.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it. Columns of undeclared kinds are planned
-            as numbers.
+        n_features
+            ... Columns of undeclared kinds are planned as numbers.
 
         Returns
         -------
@@ -643,12 +635,9 @@ class TableRelease(Release[ReleasedTable]):
 class LearnedTableRelease(Release[ReleasedTable]):
     """The recipe of a synthetic table whose schema is released first, from a share of its budget.
 
-    Notes
-    -----
-    **Privacy.** The guarantee of `privacy`, for one replaced record. Proof: the schema is released by
-    `SchemaRelease`, and `released_tables` is run with a domain that is a public function of it, each within
-    its part of the budget; `dplearn.releases.schema_fits` composes them. The cell of a record is a function
-    of the record and the released schema.
+    **Privacy.** `SchemaRelease`, then `released_tables` with a domain that is a function of the released
+    schema, each within its part; `dplearn.releases.schema_fits` composes them. A cell is a function of its
+    record and the released schema.
 
     **Assumes.** A row is one record. Types of columns are public. No cell is refused.
     """
@@ -769,10 +758,8 @@ def _selected(frame: Any, domain: Product) -> Any:
 
 
 def _drawable(schema: Product, types: TableTypes) -> Product:
-    """Return the domains that values are drawn from, a public function of a learned schema.
-
-    Columns whose type has no missing values have none. Categories that are not listed share a cell, also
-    where no list is released.
+    """Return the domains that values are drawn from, given a learned schema: without missing values for types
+    without, and with one cell for all categories that are not listed.
     """
     found = [
         _without_gaps(each, types.types[place]) if types.gapless(place) else _listed(each)

@@ -158,12 +158,9 @@ def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
-    """Return the cells of a column, at most `n_bins` of numbers between ends besides that of missing ones.
-
-    Categories and bits have a cell each, and so have at most `n_bins` numbers. More have cells of equal
-    width, or, in a wide range, 0 has a cell, and the others grow by a factor of sqrt(2) up to the end. Floats
-    have cells between powers of two. Missing numbers have the first cell. Hashed values have a cell for each
-    bucket, whose number takes their place.
+    """Return the cells of a column, at most `n_bins` of numbers: of a value each, of equal width, growing by
+    a factor of sqrt(2) from 0, or of floats between powers of two. Missing numbers have the first, hashed
+    values one of each bucket.
     """
     if not isinstance(domain, NumberDomain):
         return TableColumn(name, domain, np.arange(domain.size, dtype=np.uint64))
@@ -259,10 +256,7 @@ def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], typ
 
 
 def _typed(column: TableColumn, values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return numbers in a type of numpy, rounded and clipped to it; other values as they are.
-
-    Numbers with missing values stay floats, and are whole where the type is of integers.
-    """
+    """Return numbers in a type of numpy, rounded and clipped to it; floats, if some are missing."""
     if isinstance(column.domain, Categories):
         listed = column.domain.values
         whole = name == "bool" and not column.domain.other and all(type(value) is bool for value in listed)
@@ -282,10 +276,7 @@ def _typed(column: TableColumn, values: NDArray[Any], name: str) -> NDArray[Any]
 
 
 def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name: str) -> Any:
-    """Return a series of pandas, in a nullable type or one of texts if `name` is that of one.
-
-    The type is given, also of objects: pandas would infer it from the values.
-    """
+    """Return a series of pandas of a given type, which pandas would else infer from the values."""
     if not isinstance(column.domain, Categories):
         series = pandas.Series(values, dtype=values.dtype)
         nullable = name[:1] in "IUF" and (_WHOLE.fullmatch(name) or _REAL.fullmatch(name))

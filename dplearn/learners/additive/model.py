@@ -149,15 +149,9 @@ class JointFeatures:
 
 @dataclass(frozen=True, eq=False)
 class JointBasis:
-    """Released joint features before rounding.
-
-    1. Each cell has a normal score. The scores of a record are multiplied by the weights of their columns and
-       decorrelated by the released correlations; these are the coordinates of the record.
-    2. Some synthetic records are landmarks. The kernel between a record and a landmark is a mean of two
-       Gaussian functions of their distance. Linear functions of the kernels to all landmarks approximate the
-       smooth functions (Williams and Seeger 2001).
-    3. The joint features are those linear functions that vary most over synthetic records: principal
-       components.
+    """Released joint features before rounding: principal components, over synthetic records, of linear
+    functions of kernels between a record and some of these, its landmarks (Williams and Seeger 2001), in
+    decorrelated weighted normal scores.
     """
 
     kernels: _Kernels
@@ -326,14 +320,12 @@ def _energies(base: Base, tables: Sequence[Floats64], masses: Sequence[Floats64]
 
 
 def _scales(plan: AdditivePlan, base: Base, energies: Floats64, first: NDArray[np.bool_]) -> Floats64:
-    """Return the scale of each feature; 0 for one that noise would hide.
+    """Return the scale of each feature; 0 for one that noise would hide; the first ones have at least that of
+    the largest.
 
-    Let v be the mean square of a feature on the scale 1, where its weight has the prior variance 1, and let
-    its share x of the mean square of a row be measured with noise of variance u / x. The posterior variance
-    is v u / (v x + u). The sum over all features is least for shares that are the positive part of a level
-    minus u / v. These are the projection of -u / v onto the simplex.
-
-    The first features have at least the scale of the largest one: without them there would be no shape.
+    A feature of mean square v on the scale 1, with a share x of a row and noise of variance u / x, has the
+    posterior variance v u / (v x + u). Their sum is least for shares that are the projection of -u / v onto
+    the simplex.
     """
     if plan.order == 1:
         return np.ones(len(energies))
@@ -405,35 +397,18 @@ class AdditiveModel:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Interactions:
-    """A smooth function of all columns, beyond the best sum of effects of single columns.
+    """A smooth function of all columns, beyond the best sum of effects of single ones; all is released."""
 
-    Attributes
-    ----------
-    features : JointFeatures
-        Released. The function is a linear function of these features, minus an effect for each column.
-    effects : list of ndarray of shape (cells, k)
-        Released. What is subtracted for a cell of each column.
-    constant : ndarray of shape (k,)
-        Released. What is subtracted for all records.
-    weights : ndarray of shape (size, k)
-        Released. Of the features, for each margin.
-    roots : ndarray of shape (k, size, size)
-        Released. Matrices whose squares are the posterior covariances of the weights of each margin.
-    usual_deviation : ndarray of shape (k,)
-        Released. The root mean square over synthetic records of the deviations of this function.
-    strengths : ndarray of shape (d, d)
-        Released. For each pair of columns, how much the residuals of the first shapes were correlated with
-        the product of their normal scores, in standard deviations of the noise; 0 if it was not asked for.
-        Without any effect of both columns it is seldom above 3. Strong effects on a label, or correlated
-        columns with bends, can exceed this without an interaction.
-    """
-
-    features: RecordFeatures
-    effects: list[Floats64]
-    constant: Floats64
-    weights: Floats64
-    roots: Floats64
-    usual_deviation: Floats64
+    features: RecordFeatures  # the function is linear in these, less the effects and the constant
+    effects: list[Floats64]  # of each column, of shape (cells, k)
+    constant: Floats64  # of shape (k,)
+    weights: Floats64  # of the features, for each margin, of shape (size, k)
+    roots: Floats64  # their squares are the posterior covariances of the weights, of shape (k, size, size)
+    usual_deviation: Floats64  # root mean square over synthetic records, of shape (k,)
+    # Of shape (d, d): how much residuals of the first shapes were correlated with the product of the normal
+    # scores of two columns, in deviations of the noise; 0 if it was not asked for. Without any effect
+    # of both columns it is seldom above 3. Strong effects on a label, or correlated columns with bends, can
+    # exceed this without an interaction.
     strengths: Floats64
 
     def __repr__(self) -> str:
@@ -452,13 +427,7 @@ class Interactions:
         )
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
-        """Return the part of the margins of records, of shape (n, k).
-
-        Parameters
-        ----------
-        cells : ndarray of int of shape (n, d)
-            A cell of each column; the number of cells for an unknown category.
-        """
+        """Return the part of the margins of records, of shape (n, k), given their cells, of shape (n, d)."""
         linear = self._of_parts(cells, lambda features: features @ self.weights)
         return linear - summed(self.constant, self.effects, cells)
 
@@ -496,9 +465,8 @@ def model_of(
     synthetic: Floats64,
 ) -> AdditiveModel:
     """Return the effects of all cells and the interactions, given the weights; what is omitted has no effect.
-
-    Joint features are split into the sum of effects of columns that is nearest over synthetic records, and
-    the rest; so that effects are those of a column alone, and interactions have none.
+    Effects are the sum of functions of single columns nearest to the joint features over synthetic records,
+    and interactions the rest.
     """
     joint = rows.joint_slice
     weights = np.stack([mean for mean, _ in posterior], axis=1)

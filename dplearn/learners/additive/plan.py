@@ -287,10 +287,7 @@ def additive_plan(
     *,
     beta: Fraction = Fraction(1, 20),
 ) -> AdditivePlan:
-    """Return the plan of a fit; its guarantee is the cost, without assumptions yet.
-
-    `loss_of` makes the loss of a plan of which `order`, `clear` and `bits` are determined.
-    """
+    """Return the plan of a fit; `loss_of` takes one with `order`, `clear` and `bits`."""
     plan = _without_noise(params, public, domain, beta)
     fewer_bits = range(2 * params.finest + 1)
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
@@ -314,12 +311,9 @@ def additive_plan(
 def linear_plan(
     cost: ApproxDP, share: Fraction, n_samples: int, n_numbers: int, n_labels: int
 ) -> LogisticPlan | None:
-    """Return the plan of logistic regression within a share of a budget; None if no noise can be drawn.
-
-    Where noise allows no more than a straight line for each column, and there are three labels or more, two
-    statistics stand out from the noise: the mean row, and the difference of each label's mean row from it.
-    After the masses of the cells, a fit asks for these two, of rows of one length, and for the scale of the
-    margins; shapes, correlations and gradient steps would share the same budget.
+    """Return the plan of logistic regression within a share of a budget; None if no noise can be drawn. It
+    asks for mean rows, of all and of each label, and the scale of margins: with little data and many labels
+    nothing else stands out.
     """
     public = Public(n_samples, n_numbers, n_labels)
     for bits in range(FINEST_LOGISTIC, -1, -1):
@@ -386,11 +380,9 @@ def _resolution(plan: AdditivePlan, n_columns: int) -> float:
 
 
 def _is_linear(plan: AdditivePlan, params: FitRecipe) -> bool:
-    """Return whether logistic regression is better, from public numbers.
-
-    On eleven tables of 178 to 1,907 records and 3 to 32 labels, at epsilons 1 and 3, it had the better mean
-    accuracy and area under the ROC curve below this limit, which grows with the number of labels, and the
-    worse ones above it. Of two labels shapes were the more accurate. Several outputs were not compared.
+    """Return whether logistic regression is better, from public numbers: below this limit it was more
+    accurate on eleven tables of 178 to 1,907 records and 3 to 32 labels, at epsilons 1 and 3; several outputs
+    were not compared.
     """
     limit = min(_LINEAR_BELOW * plan.loss.n_outputs, _MOST_LINEAR)
     few = plan.noise == "gaussian" and plan.resolution < limit and params.steps is None
@@ -417,11 +409,7 @@ def _linear(plan: AdditivePlan, tried: Sequence[Bits]) -> AdditivePlan | None:
 
 
 def _mass_move(plan: AdditivePlan, bits: Bits) -> int:
-    """Return a bound on the squared move of the sums for the masses; rounding makes distances longer.
-
-    It also holds for an added record. A number is rounded to at most twice its magnitude, so that a row of
-    norm at most 2**masses has a squared norm of at most 4 times that squared.
-    """
+    """Return a bound on the squared move of the sums for the masses; rounding at most doubles a number."""
     return 8 * len(plan.columns) << (2 * bits.masses)
 
 
@@ -453,10 +441,7 @@ def _planned(plan: AdditivePlan, query: VectorQuery, share: Fraction) -> float:
 
 
 def _can_be_drawn(plan: AdditivePlan) -> bool:
-    """Return whether the Gaussian sampler supports the noise of all queries, and floats its variance.
-
-    Added records move sums by less than replaced ones, whose bounds these are.
-    """
+    """Return whether the noise of all queries, for replaced records, which need most, can be drawn."""
     if plan.noise != "gaussian":
         return plan.guarantee.epsilon >= _LEAST_EPSILON
     budget, bits = gaussian_budget(plan.guarantee), plan.bits

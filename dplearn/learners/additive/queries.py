@@ -73,12 +73,7 @@ class RecordFeatures(Protocol):
 
 @dataclass(frozen=True)
 class ColumnBundles:
-    """Bundles of adjacent columns with few cells, which are looked up together.
-
-    The code of a record in a bundle is its cells as the digits of a number, whose bases are the numbers of
-    cells. One lookup finds the sum of the entries of all these cells, and the sums by cell follow from the
-    sums by code.
-    """
+    """Bundles of adjacent columns with few cells, the digits of a code, whose entries one lookup sums."""
 
     bundles: tuple[tuple[int, ...], ...]  # the numbers of cells of the columns of each bundle
 
@@ -325,13 +320,8 @@ def margins_of(effects: Sequence[Floats64], intercept: Floats64, joint: Floats64
 def mass_query(rows: Rows) -> StatisticalQuery:
     """Return the query for the sum of all rows, not shortened; the constant is left out.
 
-    Notes
-    -----
-    A replaced record moves the part of each column from one row of the table to another. The bounds are sums
-    over columns of the greatest distance of two rows.
-
-    An added record adds a row of each table. Its L1 norm is at most the sum of the greatest ones of the
-    tables, and its squared Euclidean norm likewise, of which `norm` is the root, rounded up.
+    **Privacy.** A replaced record moves each column's part by at most the greatest distance of two rows of
+    its table, and an added one by at most the greatest norm of a row, `norm`, rounded up.
     """
     norm = math.isqrt(max(0, sum(int(norm_powers(table, 2).max()) for table in rows.tables) - 1)) + 1
 
@@ -362,13 +352,9 @@ def residual_query(
 ) -> StatisticalQuery:
     """Return the query for the sum of residual times shortened row; their product has so many `bits`.
 
-    Notes
-    -----
-    With r the residual and f <= 1 the shortening factor, |r| <= reach and f |row| <= rows.reach, in norms of
-    order `rows.order`. The integers nearest to f r may be longer than f r; where they are longer than f
-    reach, f r is rounded towards 0 instead. So the norm of the product of rounded numbers and row is at most
-    reach * rows.reach, which is what an added record moves, and two such products are at most twice that
-    apart.
+    **Privacy.** With the residual |r| <= reach and the factor f |row| <= rows.reach, f r is rounded towards 0
+    where the nearest integers are longer than f reach. So a product has norm at most reach * rows.reach, and
+    two are at most twice that apart.
     """
     shift = RESIDUAL_BITS + WEIGHT_BITS - bits
 
@@ -406,12 +392,9 @@ def outputs_query(
 ) -> StatisticalQuery:
     """Return the query for the sums of residual times shortened row, of labels with rows of their own.
 
-    Notes
-    -----
-    Let r_j be the residuals of label j, a_j its row and f_j <= 1 the shortening factor, so that f_j |a_j| is
-    at most the norm R of shortened rows. The numbers p_j nearest to f_j r_j towards 0 are no longer than it:
-    |p_j| |a_j| <= |r_j| R. The squares of these over all labels sum to at most R^2 sum_j |r_j|^2 <= (reach
-    R)^2, and in norms of order 1 the numbers themselves to at most reach R.
+    **Privacy.** With residuals r_j, rows a_j and factors f_j |a_j| <= R, the numbers p_j next to f_j r_j
+    towards 0 have |p_j| |a_j| <= |r_j| R. Their squares sum to at most R^2 sum_j |r_j|^2 <= (reach R)^2; in
+    norms of order 1 they sum to at most reach R.
     """
     first = rows[0]
     assert all((each.reach, each.order) == (first.reach, first.order) for each in rows)
@@ -447,13 +430,10 @@ def outputs_query(
 def moment_query(rows: Rows) -> StatisticalQuery:
     """Return the query for second moments: the products of numbers i <= j of a shortened row.
 
-    Notes
-    -----
-    For rows v, w of norm at most R, |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v w)^2 <= 2 R^4, in the Frobenius
-    norm. With the weights 5 and 7 of `moment_weights`, the norm of the weighted upper triangle is at most 5
-    times that of the matrix, and the inner product for two rows is still nonnegative: the terms 25 v_i^2
-    w_i^2 and 49 v_i v_j w_i w_j sum to (49 (v w)^2 + sum v_i^2 w_i^2) / 2. An added record moves the sums by
-    the weighted triangle of one row, of norm at most 5 |v|^2 <= 5 R^2.
+    **Privacy.** For rows v, w of norm at most R, |vv' - ww'|^2 = |v|^4 + |w|^4 - 2 (v w)^2 <= 2 R^4. With the
+    weights 5 and 7 of `moment_weights` the triangle's norm is at most 5 times that of the matrix, and the
+    inner product, half of 49 (v w)^2 + sum v_i^2 w_i^2, is still nonnegative. An added record moves the sums
+    by at most 5 R^2.
     """
     d = rows.size - 1
     upper = np.triu_indices(d)
@@ -492,12 +472,9 @@ def pair_query(
 ) -> StatisticalQuery:
     """Return the query for residual times the products of numbers i < j of a shortened row.
 
-    Notes
-    -----
-    The squares of v_i v_j for i < j sum to (|v|^4 - sum v_i^4) / 2 <= R^4 (1 - 1 / d) / 2, for a row v of d
-    numbers and of norm at most R, since sum v_i^4 >= |v|^4 / d. The norm of residual times products is at
-    most reach times the root of that: rounding towards 0 makes no residual longer. An added record moves the
-    sums by so much.
+    **Privacy.** The squares of v_i v_j for i < j sum to (|v|^4 - sum v_i^4) / 2 <= R^4 (1 - 1 / d) / 2, for a
+    row v of d numbers and norm at most R, since sum v_i^4 >= |v|^4 / d. Residuals are rounded towards 0, and
+    not longer than reach.
     """
     d, shift = rows.size - 1, RESIDUAL_BITS - bits
     upper = np.triu_indices(d, 1)
@@ -536,10 +513,7 @@ def ask_gradients(
     bits: int,
     share: Fraction,
 ) -> list[tuple[Floats64, float]]:
-    """Return the noisy mean gradient of each output, of shape (size, k), and the variance of its noise.
-
-    A point is the rows of an output and the weights of their numbers, of shape (size, k).
-    """
+    """Return the noisy mean gradient of each output at (rows, weights), and the variance of its noise."""
     margins = []
     for rows, weights in points:
         tables = zip(rows.tables, rows.slices, strict=True)
@@ -566,10 +540,7 @@ def ask_gradients(
 
 
 class _Sums:
-    """Sums over records of row times factor, of one block of records after the other.
-
-    Factors are of magnitude below 2**20, so that sums over the records of a block are exact in floats.
-    """
+    """Sums over blocks of records of row times factor, below 2**20: those of a block are exact in floats."""
 
     def __init__(self, rows: Rows, n_outputs: int):
         self._rows, self._n_outputs = rows, n_outputs
@@ -636,11 +607,7 @@ def _widest(table: Integers, order: int) -> int:
 
 
 def _rounded(products: Integers, shift: int, longest: Integers | int, order: int) -> Integers:
-    """Return products / 2**shift, each rounded to the nearest integer, or towards 0 in some rows.
-
-    Rounding to the nearest integers may make a row longer, rounding towards 0 never does. The latter is for
-    rows that would be longer than `longest`, which is an integer or one for each row.
-    """
+    """Return products / 2**shift, rounded to nearest, or towards 0 in rows else longer than `longest`."""
     near = (products + (1 << (shift - 1))) >> shift
     if near.shape[1] == 1:
         longer = np.abs(near[:, 0]) > longest

@@ -84,11 +84,7 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Copula:
-    """The released distribution of cells: masses, correlations, and the order that these refer to.
-
-    Correlations are those of normal scores; columns with larger effects or interactions have larger weights.
-    Strengths are those of the interactions of pairs of columns, in standard deviations of noise.
-    """
+    """The released distribution of cells: masses, correlations of normal scores, and their order."""
 
     masses: list[Floats64]
     orders: list[NDArray[np.intp]]
@@ -150,13 +146,9 @@ def narrowed(
 ) -> tuple[Base, list[Shape]]:
     """Return base and shapes in the unit that suits the residuals of the shapes, with their shares.
 
-    The variance that one shape explains is its mean square. Of uncorrelated columns these sum to at most the
-    variance of the target. Of d equal columns each explains all, and the sum of shapes is d times too large.
-    So their weights have a share with which the sum is the variance at most, times the one that they have.
-    Margins of labels have no such bound: there, smaller shapes were less accurate on most tables.
-
-    Privacy: all of this is post-processing. Masses, shapes and the variance of the target are released, and
-    the spread is by its own query.
+    Post-processing of masses, shapes, the variance of the target and the spread, which has its own query. The
+    mean squares of uncorrelated shapes sum to at most the variance of the target, but d equal columns each
+    explain all of it. So weights of numbers have a share with which the sum is at most that variance.
     """
     explained = sum(
         float((mass @ shape.effects**2).sum()) for shape, mass in zip(shapes, masses, strict=True)
@@ -203,10 +195,9 @@ def ask_spread(
 def ask_correlations(
     oracle: Oracle, plan: AdditivePlan, masses: list[Floats64], shapes: Sequence[Shape]
 ) -> Copula:
-    """Query the correlations of normal scores, for labels of columns weighted by the energy of their shapes.
-
-    For numbers all columns have one weight: one with a small effect alone may have a large one among others,
-    and wrong correlations make joint features of records longer than those of synthetic ones.
+    """Query the correlations of normal scores, for labels of columns weighted by the energy of their shapes;
+    a number's column of small effect alone may have a large one among others, and so all have one weight
+    there.
     """
     orders = [
         np.arange(column.size)
@@ -248,11 +239,7 @@ def ask_correlations(
 def ask_pairs(
     oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Sequence[Shape]], copula: Copula
 ) -> list[Copula]:
-    """Query residuals times products of normal scores, and give interacting columns larger weights.
-
-    Without interactions, residuals are not correlated with products of scores. Each output has weights of its
-    own.
-    """
+    """Query residuals times products of normal scores; interacting columns get larger weights."""
     d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
     tables = [score[:, None] for score in copula.scores]
     rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
@@ -457,11 +444,8 @@ class _Spectrum:
 
 
 def _without_noise(found: Floats64, units: Floats64) -> Floats64:
-    """Return correlations off the diagonal without noise of standard deviation units[i] * units[j].
-
-    Noise can hide each correlation of many columns that share a factor, but not the factor. The eigenvalues
-    of d x d noise of variance 1 are within 2 sqrt(d) of 0. Those within become 0, and the others what has the
-    least expected squared error.
+    """Return correlations off the diagonal without noise of deviation units[i] * units[j]: eigenvalues within
+    2 sqrt(d) of 0, as those of noise, become 0, and the others what has the least expected squared error.
     """
     scaled = found / np.outer(units, units)
     np.fill_diagonal(scaled, 0.0)

@@ -311,10 +311,8 @@ def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats
 def _along_start(
     plan: AdditivePlan, base: Base, curvatures: list[Floats64], weights: Floats64
 ) -> list[Floats64]:
-    """Return the curvatures, made larger along the start if residuals have shown that they are.
-
-    Noise hides correlations of many columns, and then synthetic records show too little curvature along a sum
-    of correlated effects, which is the direction in which steps would diverge.
+    """Return the curvatures, made larger along the start if residuals have shown that they are: noise hides
+    correlations of many columns, and steps would diverge along a sum of correlated effects.
     """
     if base.started <= 0:
         return curvatures
@@ -376,11 +374,9 @@ def secant(
     bias: float,
     variance: float,
 ) -> Secant:
-    """Return the correction of curvatures along a step, given how the step changed the gradient.
-
-    A step of the given `rate` of Newton's has passed the minimum if the ratio of the true curvature to the
-    estimated one is above 1 / rate. `bias` is the expectation of the inner product of step and change if
-    there were no curvature: it is not 0, because the step follows the noise of the gradient before it.
+    """Return the correction of curvatures along a step of a `rate` of Newton's, given how it changed the
+    gradient; `bias` is the expected product of step and change without curvature, as the step follows the
+    noise of the gradient before it.
     """
     images = [curvature @ each for curvature, each in zip(curvatures, step.T, strict=True)]
     squares = [float(each @ image) for each, image in zip(step.T, images, strict=True)]
@@ -407,10 +403,10 @@ def posterior_weights(
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
-    `measured` is curvature times weights, plus noise of the given variance, plus the sampling error, whose
-    covariance is near `sampling` times the curvature. The prior variances are the usual ones times one factor
-    for joint features, at most `most_joint`, and another for all others, at least `least`; both are those of
-    greatest marginal likelihood. The weights have in common a multiple of `common`, of prior variance 1.
+    `measured` is curvature times weights, plus noise of the given variance and a sampling error of covariance
+    near `sampling` times curvature. Prior variances are the usual ones times two factors of greatest marginal
+    likelihood: of joint features, at most `most_joint`, and of others, at least `least`. Weights have in
+    common a multiple of `common`, of prior variance 1.
     """
     beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
     of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]

@@ -55,12 +55,9 @@ def sparse_rows(X: Any) -> Any:
 def mass_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for the mass of each column.
 
-    Notes
-    -----
-    **Privacy.** The vector of a record has no negative number, and its numbers sum to at most S, the square
-    of `plan.reach`: that is how far an added record moves the totals, in both norms. If one record is
-    replaced, the totals change by at most 2 S in the L1 norm. Two such vectors have a nonnegative inner
-    product and Euclidean norms of at most S, so their squared Euclidean distance is at most 2 S**2.
+    **Privacy.** A record's numbers are nonnegative and sum to at most S, the square of `plan.reach`. A
+    replaced record moves totals by at most 2 S in the L1 norm, and 2 S**2 in the squared Euclidean norm, as
+    inner products are nonnegative; an added one by S.
     """
     most, d = plan.reach**2, int(plan.n_numbers)
 
@@ -94,10 +91,8 @@ def mass_threshold(plan: LogisticPlan, deviation: float) -> float:
 
 
 def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) -> NDArray[np.intp]:
-    """Return the columns whose masses are above a threshold, in ascending order; at least one.
-
-    If more than `most` columns are above it, those with the greatest masses are returned; if none is, the one
-    with the greatest mass.
+    """Return the columns whose masses are above a threshold, ascending: at least the greatest, and at most
+    the `most` greatest.
     """
     greatest = np.argsort(-masses, kind="stable")[:most]
     n_above = int((masses[greatest] > threshold).sum())
@@ -105,10 +100,8 @@ def kept_columns(masses: NDArray[np.float64], *, threshold: float, most: int) ->
 
 
 def reduction(columns: NDArray[np.intp], n_numbers: int, n_buckets: int) -> Any:
-    """Return the matrix that maps a row to its kept columns and the buckets of all others.
-
-    Any other column j is added to bucket j modulo `n_buckets`, with the sign (-1)**(j // n_buckets), so that
-    the columns of a bucket do not all have the same sign; without buckets it is dropped.
+    """Return the matrix that maps a row to its kept columns and the buckets of all others: column j, with the
+    sign (-1)**(j // n_buckets), is added to bucket j modulo `n_buckets`, or dropped without buckets.
     """
     places = np.zeros(n_numbers, dtype=np.intp)
     signs = np.zeros(n_numbers)
@@ -131,11 +124,8 @@ def reduced_rows(plan: LogisticPlan, matrix: Any, records: LabelledRows) -> Labe
 
 @ignores_float_errors
 def _masses(rows: Any, most: int) -> NDArray[np.int64]:
-    """Return the share of each stored number in the squared length of its row, times `most`, rounded down.
-
-    The share is that of the square of the number. The sum over a row is at most `most`. An exact check
-    guarantees it: a row whose sum is greater because of float errors is replaced by zeros. Numbers that are
-    not finite are replaced by 0, although there should be none.
+    """Return the share of each stored number in the squared length of its row, times `most`, rounded down. An
+    exact check replaces rows of greater sums, by float errors, by zeros; numbers that are not finite count 0.
     """
     lengths = np.diff(rows.indptr)
     filled = np.flatnonzero(lengths)

@@ -14,6 +14,7 @@ from scipy.special import log_softmax, softmax
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
@@ -76,6 +77,7 @@ MOST_COLUMNS = (1 << 12) - 1
 _FEWEST_KEPT, _MOST_KEPT = 1 << 6, 1 << 10
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class StatisticalQueryLogisticRegression(PrivateClassifier):
@@ -86,16 +88,12 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for many columns and steps. 0: Laplace noise,
-        and pure differential privacy.
-    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. Unordered values are
-        one-hot encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds where they are known: the
+    delta
+        ... A positive delta allows Gaussian noise, which is smaller for many columns and steps. 0:
+        Laplace noise, and pure differential privacy.
+    domain
+        ... Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]. Declare bounds
+        where they are known: the
         values of the unbounded `Floats()` are transformed to arsinh(x) / 12, so that 40 becomes 0.37 and has
         less weight than a bounded column. A domain with `missing=True` adds a column that is 1 where a number
         is missing. See `DesignMatrix`. None: finite numbers, untransformed, also in a sparse matrix; the
@@ -113,22 +111,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         noise is that of a fit without weights, but for a twentieth of the budget, by which the classes are
         counted. With two classes, the steps use the weights as far as the noise allows, and the calibration
         uses them as given. With more, the weights shift the margins and change nothing else.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
-        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; a tenth of the budget estimates it, and all else is planned by the estimate. For
-        tables in memory and no groups.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
+    neighbors
+        ... A tenth of the budget estimates it, and all else is planned by the estimate. For tables in memory
+        and no groups.
 
     Attributes
     ----------
@@ -154,22 +139,10 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     n_steps_ : int
         Public. The number of steps; of a wide table, a function of the released number of kept columns, and
         for neighbors="add_remove" of the released number of records.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove".
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
+    noisy_count_, noise_
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    classes_, guarantee_, schema_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -251,12 +224,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ----------
         n_samples : int
             Number of records; for neighbors="add_remove" a guess.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
-        n_labels : int, optional
-            Number of labels; required unless `classes` or the schema determines it.
-        beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)

@@ -276,10 +276,8 @@ class Mapped:
 
 
 def moment_weights(order: int) -> tuple[int, int]:
-    """Return the weights of entries on and off the diagonal in `moments_query`.
-
-    With 5 and 7, the norm of the vector of entries is at most 5 times the Frobenius norm of the matrix, since
-    49 < 2 * 25. With 1 and 2, its L1 norm is the square of the L1 norm of the row.
+    """Return the weights of entries on and off the diagonal in `moments_query`: 5 and 7, with a norm at most
+    5 times Frobenius's, since 49 < 2 * 25, or 1 and 2, with an L1 norm that is the square of the row's.
     """
     return (1, 2) if order == 1 else (5, 7)
 
@@ -350,11 +348,8 @@ def label_parts(plan: LogisticPlan) -> Parts:
 
 
 def weighted_parts(parts: Parts, weights: NDArray[np.float64]) -> Parts:
-    """Return the map from rows and labels to parts times the weight of the label, in units of 1/8.
-
-    Parts are integers and weights are at most 1. The nearest integer to a weighted part, in units of 1/8, is
-    therefore at most 8 times the part in magnitude, and the norm of a record's vector at most 8 times that
-    without weights.
+    """Return the map from rows and labels to parts times the weight of the label, at most 1, in units of 1/8:
+    rounded integers of at most 8 times the part.
     """
     units = WEIGHT_UNITS * weights
 
@@ -366,10 +361,8 @@ def weighted_parts(parts: Parts, weights: NDArray[np.float64]) -> Parts:
 
 def predicted_parts(plan: LogisticPlan, weights: NDArray[np.float64]) -> Parts:
     """Return the map from rescaled rows to the centred parts of predictions, probabilities rounded down.
-
-    Margins are exact integers, likelihoods are from a table, and no quotient of such numbers is so near to
-    the next integer that it is rounded up to it in floats. The result therefore does not depend on the order
-    of float additions.
+    Whole margins and likelihoods of a table have no quotient that floats round up to an integer, so that
+    the order of float additions does not matter.
     """
     steps = _whole_weights(plan, weights)
     places = 2.0 ** (_MARGIN_BITS - _WEIGHT_BITS) / plan.reach  # a power of 2: products are exact
@@ -413,11 +406,7 @@ def _parts_by_margin(plan: LogisticPlan) -> NDArray[np.float64]:
 
 
 def score_edges(levels: int) -> NDArray[np.float64]:
-    """Return the inner edges of the bins of scores in [-1, 1].
-
-    The widths of the bins halve towards 0. The scale of the scores is unknown beforehand, and such bins have
-    a constant relative precision on every scale.
-    """
+    """Return the inner edges of the bins of scores in [-1, 1]; widths halve towards 0, for any scale."""
     if not levels:
         return np.zeros(0)
     ends = 2.0 ** -np.arange(levels - 1, 0, -1)
@@ -429,9 +418,9 @@ def score_queries(
 ) -> list[HistogramQuery]:
     """Return the histogram queries of scores, which are asked together.
 
-    With two classes, a score is the margin of the second minus that of the first, and the category is 2 *
-    bin, plus 1 if the label is the second. With more, a score is the margin of the label minus that of the
-    next class in one query, and minus that of the previous class in the other; the category is the bin.
+    Of two classes, the categories are 2 * bin, plus 1 for the second label, of the margin's difference. Of
+    more, they are bins of the label's margin minus that of the next class in one query, of the previous one
+    in the other.
     """
     steps = _whole_weights(plan, weights)
     # Margins are exact integers: the bin of a score does not depend on the order of float additions.
@@ -477,10 +466,7 @@ def kinds_of_queries(plan: LogisticPlan) -> list[tuple[StatisticalQuery, Fractio
 def _sums(
     plan: LogisticPlan, each: Any, total: Any, size: int, norm: int, whole: int, squared_l2: int | None = None
 ) -> VectorQuery:
-    """Return the query for sums of vectors with norms, of the plan's order, of at most `norm`.
-
-    Answers are in units of 1 / `whole`.
-    """
+    """Return the query for sums of vectors of norms at most `norm`, in units of 1 / `whole`."""
     l1, added = (2 * norm, norm) if plan.order == 1 else (None, None)
     unit = Fraction(1, whole)
     return VectorQuery(

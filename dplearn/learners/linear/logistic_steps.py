@@ -91,18 +91,13 @@ class LogisticModel:
 def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
     """Return a logistic model learned by statistical queries.
 
-    Notes
-    -----
-    **Accuracy.** The ridge of the weights is optimal, given the noise, for their prior variance: 2 / k for k
-    classes, or the variance of the label gradients beyond the noise, if that is greater. The average of all
-    steps is released, which reduces the noise. With two classes, a histogram of scores and labels calibrates
-    the scale of the margins and their offset, so that the more frequent label is predicted if the weights are
-    noise-dominated. With more classes, two histograms of score differences calibrate the scale alone, and no
-    offset is added.
+    **Accuracy.** The ridge is optimal, given the noise, for the weights' prior variance: 2 / k for k classes,
+    or the variance of label gradients beyond the noise. The released average of steps has less noise.
+    Histograms of scores calibrate the scale, and of two classes the offset.
 
-    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5, for learning by
-    statistical queries; Nesterov (1983) for accelerated steps; Platt (1999) for the calibration. The rows of
-    one norm in a released metric, the split of the gradient, and the histograms are ours.
+    **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 5; Nesterov (1983) for
+    accelerated steps; Platt (1999) for the calibration. The rows of one norm in a released metric, the split
+    of the gradient, and the histograms are ours.
     """
     weights = None
     if plan.class_weight is not None:
@@ -125,15 +120,7 @@ def learn_logistic(oracle: Oracle, plan: LogisticPlan) -> LogisticModel:
 
 @dataclass(frozen=True)
 class ClassWeights:
-    """The weights of the classes, in the order of the labels.
-
-    The greatest weight of a fit is 1. A weighted record then moves no sum by more than an unweighted one, and
-    the noise is that of a fit without weights. The sums of a weighted fit are smaller, though: with weights
-    inverse to the shares of two classes, of which one has a share of .02, the weights sum to .04 for each
-    record. Where the noise does not allow this, the steps use weights that are nearer to 1. The calibration
-    that follows them uses the weights as given, because the noisy counts that it is fitted to can be weighted
-    after their release.
-    """
+    """The weights of the classes, in the order of the labels; the greatest is 1, as without weights."""
 
     loss: NDArray[np.float64]  # in the calibration, positive; the greatest is 1
     steps: NDArray[np.float64]  # of records in the queries of the steps, from 0 to 1
@@ -141,11 +128,8 @@ class ClassWeights:
     shares: NDArray[np.float64]  # of the classes, noisy, positive, with sum 1
 
     def counts(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return noisy shares of bins and classes with the sums of `shares`.
-
-        The shares of each class are projected: a constant is subtracted from them, and none becomes negative.
-        Many empty bins with noise that was clipped at 0 would otherwise count as many records of a rare
-        class.
+        """Return noisy shares of bins and classes with the sums of `shares`; a constant is subtracted from
+        those of a class, as the noise of many empty bins, clipped at 0, would count as records.
         """
         return np.column_stack(
             [share * nearest_shares(each / share) for each, share in zip(counts.T, self.shares, strict=True)]
@@ -157,11 +141,8 @@ def released_weights(
 ) -> ClassWeights:
     """Query the shares of the classes, and return the weights.
 
-    Notes
-    -----
-    **Accuracy.** A share counts as at least two standard deviations of its noise, so that the noise gives no
-    class a weight out of all proportion. With two classes, the steps use the greatest power of the weights
-    for which the noise is at most a twentieth of the signal; with more, they use no weights.
+    **Accuracy.** A share counts as at least two deviations of its noise. With two classes, steps use the
+    greatest power of the weights for which noise is at most a twentieth of the signal; with more, none.
     """
     answer = oracle.ask(count_query(len(classes)), share)[0]
     least = max(_SEEN_CLASS * math.sqrt(answer.noise_variance), np.finfo(float).eps)
@@ -419,10 +400,7 @@ def _class_variance(plan: LogisticPlan, answer: Answer) -> float:
 
 
 def _at_most_one(X: Any) -> tuple[Any, NDArray[np.float64]]:
-    """Return rows divided by their greatest magnitude, and separately the added column of ones so scaled.
-
-    Margins do not depend on the norm of a row, and after the division no product overflows.
-    """
+    """Return rows divided by their greatest magnitude, as margins allow, and the ones so scaled."""
     rows: Any = X  # issparse narrows to a type without its methods
     greatest = abs(rows).max(axis=1)
     greatest = greatest.toarray() if issparse(X) else greatest
@@ -531,11 +509,7 @@ def calibrate(
 
 @dataclass(frozen=True)
 class Effects:
-    """The effects of numeric columns on the margins of a row of typical length.
-
-    If exactly one of several one-hot columns is 1 in each row, adding a constant to their weights and
-    subtracting it from the intercept changes no margin; the weights of each such block are shifted to sum 0.
-    """
+    """The effects of numeric columns on margins of a typical row; those of a one-hot block sum to 0."""
 
     coef: NDArray[np.float64]  # of shape (n_classes, n_numbers), or with two classes that of the second
     deviation: NDArray[np.float64]  # of the noise in `coef`
@@ -543,12 +517,8 @@ class Effects:
 
     @classmethod
     def of(cls, model: LogisticModel, blocks: Sequence[slice]) -> "Effects":
-        """Return the effects of the columns in a model.
-
-        Notes
-        -----
-        **Accuracy.** The standard deviations include, to first order, the noise in the label query, in the
-        steps and in the scale of the margins; they ignore the noise in the metric.
+        """Return the effects of the columns in a model; deviations include the noise in labels, steps and
+        scale, not that in the metric.
         """
         taken = identified(len(model.weights), blocks)
         weights = taken @ model.weights

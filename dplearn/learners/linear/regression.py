@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_columns
@@ -209,10 +210,9 @@ class LinearModel:
     def of(
         cls, moments: NDArray[np.float64], variance: float, basis: NDArray[np.float64], unit: float = 1.0
     ) -> "LinearModel":
-        """Return the model, given the mean second moments of the rows, of which each has this noise variance.
-
-        The constant is the last number of a row but one, the target the last; the target's bound is `unit`
-        times that of a column; the columns of the basis span all possible rows without targets.
+        """Return the model, given mean second moments of rows (columns, constant, target), each with this
+        noise variance. The target's bound is `unit` times that of a column, and `basis` spans the columns of
+        possible rows.
         """
         inner = basis.T @ moments[:-1, :-1] @ basis
         found, vectors = np.linalg.eigh(inner)
@@ -231,6 +231,7 @@ class LinearModel:
         )
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class LinearRegressor(PrivateRegressor):
@@ -241,39 +242,19 @@ class LinearRegressor(PrivateRegressor):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace noise, and pure
-        differential privacy.
-    domain : Domain, sequence of Domain, Product, Schema, "learn" or Learn, optional
-        The possible values, known without looking at the data: one domain for all columns, or one for each.
-        "learn": a fit releases a schema from a tenth of its budget first, and needs no declaration; see
-        `Learn`. Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]: declare
-        bounds where they are known, for example `Grid(0, 500, outside="clip")`. The values of the unbounded
+    delta
+        ... A positive delta allows Gaussian noise, which is smaller for many columns. 0: Laplace
+        noise, and pure differential privacy.
+    domain
+        ... Unordered values are one-hot encoded, and bounded numbers are scaled to [-1, 1]: declare bounds
+        where they are known, for example `Grid(0, 500, outside="clip")`. The values of the unbounded
         `Floats()` are transformed to arsinh(x) / 12. A domain with `missing=True` adds a column that is 1
         where a number is missing. See `DesignMatrix`. None: finite numbers, untransformed; their magnitudes
         should be about 1, since longer rows have less weight, and shorter columns more noise.
-    target_range : pair of numbers or "learn", default="learn"
-        Public bounds (low, high) on the target, known without looking at the data. "learn": a fit releases a
-        range first, together with the domain if that is learned, from one share of its budget, by default a
-        tenth; targets beyond it are moved to its ends. It needs the records that `plan(n).schema.n_needed`
-        states. The noise is proportional to the width of the range.
-    clip_target : bool, default=False
-        Whether a target outside the declared range is moved to the nearest bound. False: it is refused.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; for tables in memory and no groups.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
+    target_range
+        ... The noise is proportional to the width of the range.
+    neighbors
+        ... Only for tables in memory and no groups.
 
     Attributes
     ----------
@@ -292,20 +273,10 @@ class LinearRegressor(PrivateRegressor):
     noisy_count_ : int
         Released. The noisy sum of squares of the constant, in place of the number of records; shortened rows
         count less, so it is too low, by some percent. Only for neighbors="add_remove".
-    noise_ : str
-        Public. The noise: "laplace" or "gaussian".
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
+    noise_, schema_
     design_ : DesignMatrix or None
         Public. The encoding of columns as numeric columns; its `names` are in the order of `coef_`.
-    target_range_ : tuple of float
-        Released. The range of the target: the learned one; or the declared one, which is public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    target_range_, guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -373,10 +344,6 @@ class LinearRegressor(PrivateRegressor):
         ----------
         n_samples : int
             Number of records; for neighbors="add_remove" any guess, which only scales the errors.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
-        beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_columns(fit, n_samples, n_features=n_features)
@@ -584,13 +551,8 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
 
 @ignores_float_errors
 def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) -> NDArray[np.float64]:
-    """Return rows of whole numbers: the columns and the constant, of norm at most `reach`, and the target.
-
-    Notes
-    -----
-    Rows are rounded to the nearest step. If a rounded row is longer than `reach`, which is checked with exact
-    whole numbers, it is shortened and rounded towards zero. A row that is still too long, because of float
-    errors, is replaced by zeros.
+    """Return rows of whole numbers: the columns and the constant, of norm at most `reach`, and the target. An
+    exact check shortens longer ones towards zero, and replaces those still too long by zeros.
     """
     n, d = X.shape
     rows = np.empty((n, d + 2), dtype=np.int32)
@@ -606,10 +568,7 @@ def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) ->
 def _shortened(
     columns: NDArray[np.float64], targets: NDArray[np.float64], plan: LinearPlan
 ) -> NDArray[np.float64]:
-    """Return a block of rows; see `bounded_rows`.
-
-    Norms of rounded rows are exact: of fewer than 2**12 numbers none exceeds 2 * reach, and reach**2 < 2**30.
-    """
+    """Return a block of `bounded_rows`; of fewer than 2**12 numbers all norms are exact in floats."""
     # Scaled to magnitudes of at most 1, so that no square overflows.
     largest = np.abs(columns).max(axis=1, keepdims=True)  # at least 1, the constant
     unit = columns / largest
@@ -627,21 +586,12 @@ def _shortened(
 def target_moments_query(plan: LinearPlan) -> VectorQuery:
     """Return the query for second moments: the products of numbers i <= j of a row, weighted.
 
-    Notes
-    -----
-    **Privacy.** Between neighbours the totals move by at most `squared_l2`, or `l1`. Let v and w be two rows
-    of norm at most sqrt(E), where E is `LinearPlan.energy`. With weights 5 and 7, the squared norm of the
-    released numbers of v is 25 sum v_i^4 + 49 sum_{i<j} v_i^2 v_j^2 <= 25 |v|^4, since 49 < 2 * 25. The inner
-    product of those of v and w is (49 (v w)^2 + sum v_i^2 w_i^2) / 2 >= 0, so their squared distance is at
-    most 2 * (5 E)^2.
-
-    With weights 1 and 2, let the columns with the constant have the L1 norm r at most, and the targets be y
-    and z, at most t <= 2 r in magnitude. The products of columns move by at most 2 r^2, those with the target
-    by 2 r (|y| + |z|), and that of the target with itself by |y^2 - z^2|. The sum is convex in |y| and |z|,
-    and greatest at |y| = |z| = t, where it is 2 r^2 + 4 r t.
-
-    An added record moves the totals by its own released numbers: by at most 5 E in the Euclidean norm, and
-    with weights 1 and 2 by |v|_1^2 <= E in the L1 norm.
+    **Privacy.** Totals move by at most `squared_l2`, or `l1`. For rows v, w of norm at most sqrt(E), with E
+    as in `LinearPlan.energy`, and weights 5 and 7, the squared norm is 25 sum v_i^4 + 49 sum_{i<j} v_i^2
+    v_j^2 <= 25 |v|^4, since 49 < 2 * 25. The inner product (49 (v w)^2 + sum v_i^2 w_i^2) / 2 is >= 0, so the
+    squared distance is at most 2 * (5 E)^2. With weights 1 and 2, columns of L1 norm at most r and targets
+    |y|, |z| <= t <= 2 r, products move by 2 r^2, 2 r (|y| + |z|) and |y^2 - z^2|: convex, at most 2 r^2 + 4 r
+    t, at |y| = |z| = t. An added record moves totals by at most 5 E, or |v|_1^2 <= E.
     """
     weights = _weights(plan)
     first, second = np.triu_indices(plan.n_numbers)
@@ -689,10 +639,11 @@ def _weights(plan: LinearPlan) -> NDArray[np.int64]:
 
 
 def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.float64]:
-    """Return estimates of the eigenvalues of a matrix, given those of its sum with symmetric noise.
+    """Return estimates of the eigenvalues of a matrix, given those of its sum with symmetric noise of
+    variance v.
 
-    The eigenvalues of r x r noise of variance v are within 2 sqrt(r v) of 0. An eigenvalue a > sqrt(r v) of
-    the matrix becomes about a + r v / a. The others are replaced by twice the mean that the trace leaves.
+    Noise has eigenvalues within 2 sqrt(r v) of 0, and moves one of a > sqrt(r v) to about a + r v / a. The
+    others are replaced by twice the mean that the trace leaves.
     """
     edge = 2 * math.sqrt(len(found) * variance)
     seen = found > edge
@@ -705,10 +656,9 @@ def _without_noise(found: NDArray[np.float64], variance: float) -> NDArray[np.fl
 def _posterior(
     energies: NDArray[np.float64], products: NDArray[np.float64], variance: float, priors: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the posterior mean and variance of the weight in each direction.
-
-    With weights w of prior variance t, a product is energy * w plus noise of variance (1 + r t) variance:
-    that of the product itself, and that of the moments times the weights.
+    """Return the posterior mean and variance of the weight in each direction; a product is energy * weight
+    plus noise of variance (1 + r t) variance, for a prior variance t: its own, and that of moments times
+    weights.
     """
     noise = variance * (1 + len(energies) * priors)[:, None]
     total = priors[:, None] * energies**2 + noise
