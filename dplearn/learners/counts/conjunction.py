@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.concepts.base import ChosenConcept, Concept, Labels
@@ -49,6 +50,7 @@ _READ_AS_BITS = (
 _MOST = 1 << 62
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConjunctionClassifier(RuleClassifier):
@@ -60,12 +62,9 @@ class ConjunctionClassifier(RuleClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta reduces the noise for many columns in the central model; where it would not, no delta
-        is spent.
+        ... A positive delta reduces the noise for many columns in the central model; where it would
+        not, no delta is spent.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports by randomised
         response the value of one column, or that it is not positive.
@@ -83,20 +82,9 @@ class ConjunctionClassifier(RuleClassifier):
         Target error, in (0, 1). A condition is kept if the noisy share of positive records that violate it is
         at most a threshold: the maximum of the noise bound and of alpha / (2 k), but at most 1 / (2 k), where
         k is the greatest number of conditions.
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
     classes : sequence, optional
         The two labels that can occur, known without looking at the data. None: the labels of the schema, or
         else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -105,17 +93,10 @@ class ConjunctionClassifier(RuleClassifier):
     noise_ : str
         Public. The noise: "laplace" or "gaussian"; "local" for randomised response.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
+    guarantee_, schema_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -176,13 +157,6 @@ class ConjunctionClassifier(RuleClassifier):
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
 
         Returns
         -------

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
 from dplearn._writing import brief
 from dplearn.domains import Floats
@@ -62,6 +63,7 @@ def _has_public_count(learner: Any) -> bool:
     return True
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
@@ -72,12 +74,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. A
-        positive delta reduces the noise for many columns in the central model; where it would not, no delta
-        is spent. 0: pure differential privacy.
+    delta
+        ... A positive delta reduces the noise for many columns in the central model; where it would
+        not, no delta is spent. 0: pure differential privacy.
     trust_model : {"central", "local"}, default="central"
         "central": noise is added to counts over all records. "local": each record reports the value of one
         column and its label by randomised response, so that no trusted curator is needed.
@@ -97,22 +96,10 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         Public. The shares of the classes for predictions, in the order of `classes_`; nonnegative, with sum
         1, as of scikit-learn's GaussianNB. For a rare class: the share in the population, where records were
         selected by label, or equal shares. None: the noisy shares among the records.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
-        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; for `trust_model="central"`, tables in memory and no groups, and without
         `partial_fit`.
-    max_rows_per_group : int, default=10
-        The number of rows of a group that take part, if `fit` has `groups`; from 1 to 1,000; of a group with
-        fewer rows, each is repeated. A group counts as one record, whose values are the means over these
-        rows.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -125,26 +112,20 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         Public. The bins of each column.
     n_bins_ : int
         Public. The number of bins of a bounded numeric column.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove".
+    noisy_count_
     noise_ : str
         Public. The noise: "laplace" or "gaussian"; "local" for randomised response. Of the last call.
     calls_ : Calls
         Released. The noisy shares of class and bin among the records of all calls so far, which
         `partial_fit` continues.
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, with its assumptions; of all calls together, if each has records of
         its own.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
+    schema_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -220,12 +201,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         ----------
         n_samples : int
             Number of records; for neighbors="add_remove" any guess, which only scales the errors.
-        n_features : int, optional
-            Number of columns; required unless `domain` determines it.
-        n_labels : int, optional
-            Number of labels; required unless `classes` or the schema determines it.
-        beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
@@ -253,8 +228,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             declares them; may be left out in later calls.
         groups : array-like of shape (n_samples,), optional
             Private. As for `fit`; each call has groups of its own, and all calls have groups or none.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused.
 
         Returns
         -------

@@ -19,6 +19,7 @@ from scipy.linalg import hadamard
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
@@ -45,6 +46,7 @@ _WAYS = ("cells", "hadamard")
 Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # the cell and the sign of each record
 
 
+@documented_by()
 @dataclass(eq=False, repr=False, kw_only=True)
 class MaskedParityClassifier(RuleClassifier):
     """Learn a masked parity by one or two rounds of statistical queries.
@@ -57,8 +59,6 @@ class MaskedParityClassifier(RuleClassifier):
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     trust_model : {"central", "local"}, default="central"
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.
@@ -73,11 +73,6 @@ class MaskedParityClassifier(RuleClassifier):
     classes : sequence, optional
         The two labels that can occur, known without looking at the data. None: the labels that occur in `y`;
         the guarantee then assumes that the set of labels is public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -91,15 +86,10 @@ class MaskedParityClassifier(RuleClassifier):
     rounds_ : int
         Public. The number of rounds of queries.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+    guarantee_
     domain_ : Product
         Public. The domain of a record, which determines the numbers that become 1.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import (
     AUTO,
     check_bool,
@@ -52,6 +53,7 @@ from dplearn.table.table import Records, shape_of
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 
+@documented_by()
 @dataclass(eq=False, repr=False, kw_only=True)
 class ParityClassifier(SeveralOutputsClassifier):
     """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
@@ -64,8 +66,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit; at least 1e-9. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
-        `method="stable"` requires a positive delta; the other methods spend none.
+        ... `method="stable"` requires a positive delta; the other methods spend none.
     method : {"auto", "agnostic", "elimination", "stable"}, default="auto"
         "agnostic": the exponential mechanism over all parities, scored by training errors; for any labels and
         up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without
@@ -75,8 +76,6 @@ class ParityClassifier(SeveralOutputsClassifier):
         records, or else the first that is applicable.
     alpha : float, default=0.1
         Target error, from 1e-9 and below 1.
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False
         Whether to learn also complements of parities.
     binarize : float or None, default=0.0
@@ -90,11 +89,6 @@ class ParityClassifier(SeveralOutputsClassifier):
         The two labels that can occur, known without looking at the data; with several outputs, a sequence of
         two for each. None: the labels that occur in `y`; the guarantee then assumes that the set of labels is
         public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -107,17 +101,13 @@ class ParityClassifier(SeveralOutputsClassifier):
     concept_ : ChosenConcept or list of ChosenConcept
         Released. The parity; its `repr` is the rule. With several outputs, one for each.
     classes_ : ndarray of shape (2,), or list of such
-        Public. The labels, sorted; declared, or assumed to be public. An odd sum gives the second.
+        ... An odd sum gives the second.
     method_ : str
         Public. The method: "agnostic", "elimination" or "stable".
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+    guarantee_
     domain_ : Product
         Public. The domain of a record, which determines the numbers that become 1.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------

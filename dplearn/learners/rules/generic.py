@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
@@ -55,6 +56,7 @@ _AHEAD = 1e-9  # by what share the predicted label's is at least the greatest
 _OF_SEED = "the members of the drawn class are a function of its public seed alone"
 
 
+@documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False)
 class ExponentialMechanismClassifier(RuleClassifier):
@@ -68,8 +70,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
         labels), "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits
         modulo 2, at most 26 columns, two labels), or an instance of a concept class, which then includes the
         domain. A drawn class (see `ConceptClass.draw`) is drawn before the data are read.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     protects : {"examples", "labels"}, default="examples"
         The unit of protection. "examples": one whole record. "labels": one label; all features are public,
         and the concepts are those that differ on the rows of `X`, each behaviour once.
@@ -86,14 +86,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
         with 32 bits of precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for
         bits, a number above 0 is a 1. Corners over it take at most 4,095 records, and more over coarser
         domains: 2**24 pairs of cuts between records. "learn" needs `protects="examples"`.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels of the schema, or else
-        the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -105,18 +97,13 @@ class ExponentialMechanismClassifier(RuleClassifier):
         `probability`.
     seed_ : int or None
         Public. The seed that determines the members of a drawn class; None for any other class.
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
-    schema_ : Product
-        Released. The learned domain of a record, if `domain` is "learn".
+    schema_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -228,8 +215,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
         Parameters
         ----------
-        n_samples : int
-            Number of records.
         n_features : int, optional
             Number of columns; required unless `domain` or the concept class determines it.
         n_labels : int, optional
@@ -238,8 +223,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
             Number of rows in `X_public`; None: a fit without public rows.
         alpha : float, default=0.1
             Target excess error over the best concept, in (0, 1).
-        beta : float, default=0.05
-            Allowed probability of failure, in (0, 1).
 
         Returns
         -------

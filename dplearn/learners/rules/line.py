@@ -21,6 +21,7 @@ from scipy.stats import binom
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept, Concept
@@ -55,6 +56,7 @@ _METHODS = ("stability", "pure")
 _Leader = tuple[tuple[int, int] | None, int]  # a line or a point, and its distance to instability
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class LineClassifier(RuleClassifier):
     """Learn a line modulo a prime p: the points (x, y) with y = a x + b modulo p have the second label.
@@ -67,19 +69,14 @@ class LineClassifier(RuleClassifier):
     p : int
         A prime of at most 8192 bits. A record has two columns of integers from 0 to p - 1; in lists, object
         arrays and data frames they may have any size. Text is refused, and so are floats if p > 2**53.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
-        "stability" requires a positive delta, "pure" spends none.
+        ... "stability" requires a positive delta, "pure" spends none.
     method : {"auto", "stability", "pure"}, default="auto"
         "stability": releases the leading line if it is stable under a change of few records, else the leading
         point if that is stable, else abstains. "pure": the exponential mechanism over all p**2 lines, scored
         by training errors; for any labels. "auto": the one that needs fewer records for `alpha` and `beta`.
     alpha : float, default=0.1
         Target error, in (0, 1).
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
     proper : bool, default=False
         Whether "stability" always publishes a line: in place of a point, a uniform line through it; in place
         of nothing, a uniform line. The mean error increases by at most 1/p.
@@ -87,11 +84,6 @@ class LineClassifier(RuleClassifier):
         The two labels that can occur, known without looking at the data. None: the labels that occur in `y`;
         the guarantee then assumes that the set of labels is public. The line has the second of the sorted
         labels.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -104,15 +96,10 @@ class LineClassifier(RuleClassifier):
     method_ : str
         Public. The method: "stability" or "pure".
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+    guarantee_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -168,11 +155,6 @@ class LineClassifier(RuleClassifier):
 
     def plan(self, n_samples: int) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records.
 
         Returns
         -------

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import (
     AUTO,
     check_bool,
@@ -70,6 +71,7 @@ _NEGLIGIBLE = 64  # sets that are not told apart by errors have together a weigh
 Where = tuple[Any, ...] | None  # a key, a bucket, a length and a bucket, or buckets; None: an abstention
 
 
+@documented_by()
 @dataclass(eq=False, repr=False, kw_only=True)
 class PointClassifier(SeveralOutputsClassifier):
     """Learn a point function: one key has the second label, all other keys have the first.
@@ -86,8 +88,7 @@ class PointClassifier(SeveralOutputsClassifier):
         Privacy budget of one fit; at least 1e-9, and for "stability" about 3e-5, or more for a delta below
         1e-6. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples.
-        "stability" requires a positive delta, "hashing" spends none.
+        ... "stability" requires a positive delta, "hashing" spends none.
     method : {"auto", "stability", "hashing"}, default="auto"
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
         with several outputs, it releases the keys of a stable histogram of keys with their labels.
@@ -114,11 +115,6 @@ class PointClassifier(SeveralOutputsClassifier):
         The two labels that can occur, known without looking at the data; with several outputs, a sequence of
         two for each, or two for all. None: the labels that occur in `y`; the guarantee then assumes that the
         set of labels is public. The key has the second of the sorted labels.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -136,13 +132,7 @@ class PointClassifier(SeveralOutputsClassifier):
     method_ : str
         Public. The method: "stability" or "hashing".
     classes_ : ndarray of shape (2,), or list of such
-        Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -218,10 +208,6 @@ class PointClassifier(SeveralOutputsClassifier):
 
         Parameters
         ----------
-        n_samples : int
-            Number of records.
-        n_outputs : int, default=1
-            Number of labels of a record.
         n_features : int, optional
             Number of columns; required with `prefixes`, and of no effect without.
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 from sklearn.utils import Tags
 
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -49,14 +50,13 @@ _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
+@documented_by()
 @dataclass(eq=False, repr=False, kw_only=True)
 class ThresholdClassifier(RuleClassifier):
     """Learn a threshold on one column, with the column and the direction chosen privately.
 
     Parameters
     ----------
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential": the exponential mechanism over all cuts of all columns, scored by training errors; for
         any labels, and fewer than 2**64 cuts a column. "interior_point": selects column and direction with a
@@ -71,16 +71,9 @@ class ThresholdClassifier(RuleClassifier):
         The column, by position or name. None: a private selection among all columns with an ordered domain.
     alpha : float, default=0.1
         Target error, in (0, 1).
-    beta : float, default=0.05
-        Allowed probability of failure, in (0, 1).
     classes : sequence, optional
         The two labels that can occur, known without looking at the data. None: the labels of the schema, or
         else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -94,17 +87,12 @@ class ThresholdClassifier(RuleClassifier):
     concept_ : ChosenConcept
         Released. The threshold; its `repr` is the rule.
     classes_ : ndarray of shape (2,)
-        Public. The labels, sorted; declared, or assumed to be public.
     method_ : str
         Public. The method: "exponential" or "interior_point".
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
+    guarantee_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -155,8 +143,6 @@ class ThresholdClassifier(RuleClassifier):
 
         Parameters
         ----------
-        n_samples : int
-            Number of records.
         n_features : int, optional
             Number of columns. None: the number in the last fit, or 1. Ignored if `domain` determines it.
 

@@ -13,6 +13,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
@@ -47,6 +48,7 @@ def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
     return hasattr(model.estimator, "predict_proba")
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, SeveralOutputsClassifier):
     """FitRecipe one private classifier for each of several labels of a record, within one privacy budget.
@@ -75,9 +77,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, once for all outputs, fits of clones, searches and worker
         processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
@@ -91,10 +90,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         Public. The number of labels of a record.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for all outputs together, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -154,10 +150,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
         Parameters
         ----------
-        n_samples : int
-            Number of records.
-        n_outputs : int, default=1
-            Number of labels of a record.
         **parameters
             Further parameters of the `plan` of `estimator`, such as n_features.
 

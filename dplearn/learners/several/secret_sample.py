@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
@@ -31,6 +32,7 @@ from dplearn.table.features import read_rows
 from dplearn.table.table import InMemory, Table, shape_of, taken
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class SecretSampleClassifier(PrivateClassifier):
     """FitRecipe a private classifier on a secret sample of the records, drawn with replacement.
@@ -43,11 +45,8 @@ class SecretSampleClassifier(PrivateClassifier):
     sample_size : int
         Number of rows drawn, at least 1. With an epsilon of at most 1, half the number of records is never
         too large. The greatest size is `largest_sample_size` of the plan.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this. The `random_state` of `estimator` is not used.
+    random_state
+        ... The `random_state` of `estimator` is not used.
 
     Attributes
     ----------
@@ -55,12 +54,7 @@ class SecretSampleClassifier(PrivateClassifier):
         Released. The fitted classifier; its `guarantee_` is the guarantee of this fit.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared by `estimator`, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, with its assumptions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -112,8 +106,6 @@ class SecretSampleClassifier(PrivateClassifier):
 
         Parameters
         ----------
-        n_samples : int
-            Number of records.
         **parameters
             Further parameters of the `plan` of `estimator`, such as n_features.
 

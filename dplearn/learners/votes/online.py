@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream, dice_for
@@ -300,6 +301,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         return tags
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their votes.
@@ -320,9 +322,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     epsilon : float, default=1.0
         Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
         decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
-        "lnmax" works without, and spends none.
+    delta
+        ... Only "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
         "gnmax" and "lnmax" answer every query with the maximum of noisy vote counts, with Gaussian or Laplace
         noise. "confident_gnmax" first compares the greatest count with a noisy threshold, and abstains below
@@ -348,22 +349,10 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
         budget estimates the number of records, and all else is planned by the estimate; with a given number
         of teachers, nothing is estimated. For tables in memory and no groups.
-    n_jobs : int, optional
-        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
-        trained one after the other, or in batches.
-    verbose : bool, default=False
-        Whether to show the number of trained teachers as training proceeds; the times shown are not
-        protected.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_
     guarantee_ : ApproxDP
         Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
@@ -377,10 +366,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the teachers' seeds,
         and the labels returned for abstentions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
     remaining_queries_ : int
         Released. The number of further rows that can be queried in one call; with "sparse_vector" and
         "confident_gnmax" it depends on the abstentions so far.
@@ -516,6 +502,7 @@ def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:
     return np.result_type(classes, more) if kinds in ({"text"}, {True}) else np.dtype(object)
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their probabilities.
@@ -571,22 +558,10 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
         budget estimates the number of records, and all else is planned by the estimate; with a given number
         of teachers, nothing is estimated. For tables in memory and no groups.
-    n_jobs : int, optional
-        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
-        trained one after the other, or in batches.
-    verbose : bool, default=False
-        Whether to show the number of trained teachers as training proceeds; the times shown are not
-        protected.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_
     guarantee_ : ApproxDP
         Public. The guarantee of all answers together, with its assumptions.
     n_teachers_ : int
@@ -603,10 +578,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the teachers' seeds,
         and the labels returned for abstentions.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
     remaining_queries_ : int
         Released. The number of further rows that can be queried in one call; with "sparse_vector" it depends
         on the abstentions so far.

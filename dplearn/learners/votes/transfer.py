@@ -12,6 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
@@ -128,6 +129,7 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
     return hasattr(getattr(model, "student_", student), "predict_proba") or student is None
 
 
+@documented_by()
 @dataclass(eq=False, repr=False)
 class KnowledgeTransferClassifier(EnsembleClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated votes.
@@ -150,11 +152,8 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
         of the budget.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=1e-6
-        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Only
-        "lnmax" works without, and spends none.
+    delta
+        ... Only "lnmax" works without, and spends none.
     aggregation : {"gnmax", "sparse_vector", "confident_gnmax", "lnmax"}, default="gnmax"
         As for `SubsampleAggregateClassifier`. With noisy maxima, the weight of an answer in the student's fit
         depends on its lead.
@@ -173,24 +172,12 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         budget estimates the number of records, and all else is planned by the estimate; with a given number
         of teachers, nothing is estimated. For tables in memory and no groups,
         with protects="examples".
-    n_jobs : int, optional
-        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
-        trained one after the other, or in batches.
-    verbose : bool, default=False
-        Whether to show the number of trained teachers as training proceeds; the times shown are not
-        protected.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
 
     Attributes
     ----------
     student_ : classifier
         Released. The fitted student.
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
+    classes_
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
     n_teachers_ : int
@@ -206,10 +193,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
         teachers and of the student, and the rows that are queried.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
+    n_features_in_, feature_names_in_
 
     See Also
     --------
