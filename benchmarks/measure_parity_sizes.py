@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.estimator.recipe import PublicOutputs
+from dplearn.estimator.recipe import OutputsFacts
 from dplearn.kernels.gf2 import pack
 from dplearn.learners.parity.parity import PARITY_METHODS, Equations, plan_of_method
 from dplearn.theory import parity_sample_size, stable_parity_sizes
@@ -52,7 +52,7 @@ def succeeds(method: str, n: int, d: int, epsilon: float, share: float) -> bool:
         test_size=None,
     )
     generator = public_generator()
-    plan = plan_of_method(method, params, PublicOutputs(n, d))
+    plan = plan_of_method(method, params, OutputsFacts(n, d))
     failed = 0
     for seed in range(RUNS):
         right = generator.integers(0, 2, d, dtype=np.uint8)

@@ -112,7 +112,7 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
             else:
                 learner = _twin(of)
                 learner.ledger = None
-                recipe = learner._recipe(reproducible=False).given(public=public)
+                recipe = learner._recipe(reproducible=False).given(fit_arguments=public)
                 found = begin(recipe, X, y, groups=groups)
                 run = partial(_fitted, learner, found)
             for text in found.plan.warnings:

@@ -1,8 +1,9 @@
 """The base classes of private estimators: parameters, fitted attributes, and what scikit-learn needs.
 
-`fit` chooses the dice and calls `_fit(X, y, dice)`. That carries out the recipe of the fit, which `_recipe`
-makes of the checked parameters, and `_publish` sets the fitted attributes; see `dplearn.fit.execute` and
-`dplearn.estimator.recipe`. An audit carries out the same recipe with enumerating dice.
+`fit` chooses the dice (`_fit_privately`) and calls `_fit(X, y, dice)`. That carries out the recipe of the
+fit, which `_recipe` makes of the checked parameters, and `_publish` sets the fitted attributes; see
+`dplearn.fit.execute` and `dplearn.estimator.recipe`. An audit carries out the same recipe with enumerating
+dice.
 """
 
 import inspect
@@ -67,8 +68,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the methods `_recipe` and
-    `_publish`. Only `_recipe` reads the constructor's parameters, because code that runs while the data are
-    read could change them.
+    `_publish` (of an ensemble the recipe's `run` returns the fitted attributes instead). Only `_recipe` reads
+    the constructor's parameters, because code that runs while the data are read could change them.
     """
 
     _read_private_rows = frozenset(
@@ -210,7 +211,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Fit with the given dice; a fit that fails leaves the model as it was."""
         recipe = self._recipe(reproducible) if recipe is None else recipe
         if public := {name: value for name, value in public.items() if value is not None}:
-            recipe = recipe.given(public=public)
+            recipe = recipe.given(fit_arguments=public)
         kept = vars(self).copy()
         try:
             for name in kept if recipe.earlier is None else ():
@@ -237,7 +238,11 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
                 delattr(self, name)
 
     def _recipe(self, reproducible: bool) -> FitRecipe:
-        """Check the constructor's parameters, and return the recipe of a fit."""
+        """Check the constructor's parameters, and return the recipe of a fit.
+
+        The decorator `learns_schema` puts a method in its place that for domain="learn" returns a
+        `LearnedFit`, a recipe around this one.
+        """
         raise NotImplementedError
 
     def _publish(self, outcome: Any, plan: Any) -> None:

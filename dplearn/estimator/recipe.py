@@ -40,8 +40,8 @@ from dplearn.table.targets import (
 
 
 @dataclass(frozen=True)
-class Public:
-    """The public values of a table.
+class FitFacts:
+    """The public facts of a table that a fit is planned by.
 
     In a fit for neighbors="add_remove" `n_samples` is None, with which no method can calculate.
     """
@@ -63,7 +63,7 @@ class Public:
 
 
 @dataclass(frozen=True)
-class PublicOutputs(Public):
+class OutputsFacts(FitFacts):
     """The public values of a table with one or several labels a record."""
 
     n_outputs: int = 1
@@ -74,7 +74,11 @@ class PublicOutputs(Public):
 
 
 class FitRecipe(Recipe):
-    """The recipe of a fit, immutable: `values` and what the class of the learner says become attributes."""
+    """The recipe of a fit: the checked parameters `values` and what the learner's class says are attributes.
+
+    The estimator's `_recipe` shows which values there are. They do not change; `given` returns a recipe with
+    others.
+    """
 
     cost: ApproxDP
     #: The class of the estimator.
@@ -84,8 +88,8 @@ class FitRecipe(Recipe):
     #: The attributes of columns that earlier calls have set.
     columns: Mapping[str, Any] = MappingProxyType({})
     #: The further arguments of `fit`, such as public rows.
-    public: Mapping[str, Any] = MappingProxyType({})
-    #: The plan of the fit with another schema that has been tried out, where this one has a learned schema.
+    fit_arguments: Mapping[str, Any] = MappingProxyType({})
+    #: The plan that was made before the schema was known, for `domain="learn"`.
     tried: Any = None
     #: The accounting of releases that are concentrated, where a schema is learned first.
     accounting: Accounting = GAUSSIAN
@@ -121,7 +125,7 @@ class FitRecipe(Recipe):
         """Return the recipe with some values changed."""
         changed = self.like(self)
         vars(changed).update(values)
-        if "public" in values:
+        if "fit_arguments" in values:
             refuse_unsupported(changed)
         return changed
 
@@ -136,18 +140,18 @@ class FitRecipe(Recipe):
         """Validate and encode rows as `Recipe.read` does; scikit-learn's functions set names on `reader`."""
         raise NotImplementedError
 
-    def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[Public, Columns]:
+    def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[FitFacts, Columns]:
         """Return the public facts of a table, and the codes of its columns in the domain `declared`."""
         stream = self.stream()
         X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
-        return Public(len(X), X.shape[1], names=names, stream=stream), encoded(X, domain)
+        return FitFacts(len(X), X.shape[1], names=names, stream=stream), encoded(X, domain)
 
     def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what is released from, of rows in memory or those of a part; nothing is drawn.
 
-        The summary of consecutive parts of a table consists of the same parts of its summary.
+        Applied to the rows of a part alone, it returns what it would return of them among all rows.
         """
         return rows
 
@@ -209,7 +213,7 @@ class FitRecipe(Recipe):
         vars(reader).update(self.columns)
         return reader
 
-    def from_parts(self, table: Table) -> tuple[Public, Table]:
+    def from_parts(self, table: Table) -> tuple[FitFacts, Table]:
         labels = {}
         if issubclass(self.kind, ClassifierMixin) and self.classes is None:
             labels = {"classes": labels_in_parts(table.values(self._labels_of))}
@@ -289,22 +293,22 @@ class QueryFit(FitRecipe):
         return warnings_with_count(plan, learner.noisy_count_) if getattr(plan, "for_count", None) else ()
 
 
-def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> Public:
+def planned_columns(fit: Any, n_samples: Any, *, n_features: Any) -> FitFacts:
     """Return the sizes of a planned table without labels; the size of a declared domain counts."""
     features = len(fit.declared) if isinstance(fit.declared, Product) else n_features
-    return Public(
+    return FitFacts(
         check_count("n_samples", n_samples, low=1), check_given("n_features", features, source="domain")
     )
 
 
-def planned_table(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any) -> Public:
+def planned_table(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any) -> FitFacts:
     """Return the sizes of a planned table of labelled records; the number of declared classes counts."""
     columns = planned_columns(fit, n_samples, n_features=n_features)
     labels = n_labels if fit.classes is None else len(fit.classes)
     return replace(columns, n_labels=check_given("n_labels", labels, source="classes"))
 
 
-def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any) -> Public:
+def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any, n_outputs: Any) -> FitFacts:
     """Return the sizes of a planned table with one or several labels a record; declared ones count."""
     count = check_count("n_outputs", n_outputs, low=1)
     sets = None if fit.classes is None else sets_of_outputs(fit.classes, count)
@@ -313,7 +317,7 @@ def planned_outputs(fit: Any, n_samples: Any, *, n_features: Any, n_labels: Any,
         return planned_table(known, n_samples, n_features=n_features, n_labels=n_labels)
     columns = planned_columns(fit, n_samples, n_features=n_features)
     labels = check_given("n_labels", n_labels if sets is None else max(map(len, sets)), source="classes")
-    return PublicOutputs(
+    return OutputsFacts(
         columns.n_samples, columns.n_features, labels, classes=sets, n_outputs=count, many=True
     )
 

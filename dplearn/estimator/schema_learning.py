@@ -24,7 +24,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.execute import Facts, begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_unsupported
@@ -121,7 +121,7 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
 
 
 @dataclass(frozen=True)
-class _SchemaPublic(Public):
+class _SchemaFacts(FitFacts):
     """The public values of a table whose schema is learned."""
 
     kinds: Any = None
@@ -204,7 +204,7 @@ class LearnedFit(FitRecipe):
             self.released_kinds(kinds), guarantee, concentrated=part, numbers=self.numbers, curated=curated
         )
 
-    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaPublic, LabelledRows]:
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaFacts, LabelledRows]:
         dtype = getattr(X, "dtype", None)
         of_list = dtype is None and not is_frame(X)
         X = read_features(reader, X, domain=_ANY, reset=True)
@@ -217,7 +217,7 @@ class LearnedFit(FitRecipe):
         schema = self.release(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
         inner, rows = self.inner(schema, classes=classes), LabelledRows(X, targets)
         found, _ = inner.read(X, _given_targets(rows, classes))
-        public = _SchemaPublic(
+        public = _SchemaFacts(
             X.shape[0],
             X.shape[1],
             names=getattr(reader, "feature_names_in_", None),

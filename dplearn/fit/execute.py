@@ -9,6 +9,11 @@ A recipe is a value of checked parameters. In this order
 4. the ledger is charged with the guarantee of the plan;
 5. `run` makes all secret draws, and returns what is released.
 
+Methods of a recipe, in the order of their calls: `cost_of`, `chosen`, `read` (of a fit: `encoded`),
+`prepared` (`plan`; of a fit `known` before it and `try_out` after it), the charge, `summarized` (of a fit:
+`summarize` of the rows of each part), `run` (of a fit that only asks queries: `learn`). After a fit the
+estimator calls `publish` (its own `_publish`) and `late_warnings`.
+
 Nothing is spent before step 4, and no private value is read before step 2. An audit calls the same functions
 with enumerating dice, so the code that users run is the code that is verified.
 """
@@ -53,8 +58,10 @@ class Recipe(ABC):
     unequal = "X and y must have equal numbers of samples, got {} and {}"
     reads_parts = True
     named = True  # whether parts have columns with names, one of which may hold the groups
-    group_rows: int | None = None  # how many of a group take part; None: one, chosen before the table is read
-    repeated = True  # whether each group then has that many, the fewer ones several times, chosen afterwards
+    # How many rows of a group take part; None: one, chosen before the table is read. Votes put all rows of a
+    # group into one shard, and have 1 here.
+    group_rows: int | None = None
+    repeated = True  # whether a group with fewer rows repeats them, so that each group has `group_rows`
     keeps_types = False  # whether rows keep their types, so that all parts have the same categories
 
     @abstractmethod
@@ -119,7 +126,7 @@ class Recipe(ABC):
         return Relation(uncounted=True).planned(plan) if self.cost.neighbors == ADDED else plan
 
     def prepared(self, facts: Any, table: Table) -> tuple[Any, Any]:  # noqa: ARG002 - of use to subclasses
-        """Return the facts, and the plan of what can be carried out; no value of the table is shown."""
+        """Return the facts with those that need the whole table or public rows, and the plan of them."""
         return facts, self.planned(facts)
 
 

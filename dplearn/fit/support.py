@@ -90,7 +90,7 @@ def refuse_unsupported(recipe: Any, *more: str, **values: Any) -> None:
     used += ["learn"] * getattr(recipe, "learns_domain", False)
     used += ["learned target"] * getattr(recipe, "ranged", False)
     used += ["class_weight"] * (getattr(recipe, "class_weight", None) is not None)
-    for name, value in getattr(recipe, "public", {}).items():
+    for name, value in getattr(recipe, "fit_arguments", {}).items():
         used += [name] * (value is not None)
     refuse(used, recipe=recipe, **values)
 

@@ -26,7 +26,7 @@ from dplearn.domains.cells import frame_column, is_frame
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.base_models import Seeded, dry_run
-from dplearn.estimator.recipe import FitRecipe, Public, planned_columns, planned_table
+from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
@@ -216,17 +216,17 @@ class SyntheticFit(FitRecipe):
         )
 
     def plan_with(
-        self, public: Public, target: Callable[[str], TableColumn], assumed: str
+        self, facts: FitFacts, target: Callable[[str], TableColumn], assumed: str
     ) -> SyntheticTablePlan:
         """Return the plan, given the function from a name to the column of the target."""
-        domain = as_product(self.declared, public.n_features, public.names)
+        domain = as_product(self.declared, facts.n_features, facts.names)
         choices = self.choices
         columns = (*table_columns(domain, choices.n_bins), target(_free_name(domain.names)))
         layout = checked_layout(columns, len(domain), choices.degree, choices.max_cells)
         guarantee = replace(self.cost, assumes=(*TABLE, *domain.assumes, assumed))
-        table = synthetic_table_plan(guarantee, public.n_samples, layout, reach=self.reach)
-        rows = self.n_rows or min(max(public.n_samples, _FEWEST), _MOST)
-        return replace(table, title="SyntheticDataPlan", domain=domain, public=public, n_rows=rows)
+        table = synthetic_table_plan(guarantee, facts.n_samples, layout, reach=self.reach)
+        rows = self.n_rows or min(max(facts.n_samples, _FEWEST), _MOST)
+        return replace(table, title="SyntheticDataPlan", domain=domain, public=facts, n_rows=rows)
 
     def summarize(self, rows: Any, plan: SyntheticTablePlan) -> NDArray[np.int16]:
         # One replaced record replaces one row of cells.
@@ -435,11 +435,11 @@ class SyntheticClassifierFit(SyntheticFit):
         classes, codes = read_labels(y, len(columns), self.classes)
         return replace(facts, classes=classes), LabelledRows(columns, codes)
 
-    def plan(self, public: Public) -> SyntheticTablePlan:
-        labels = range(public.n_labels) if public.classes is None else public.classes.tolist()
+    def plan(self, facts: FitFacts) -> SyntheticTablePlan:
+        labels = range(facts.n_labels) if facts.classes is None else facts.classes.tolist()
         domain = Categories(list(labels))
         return self.plan_with(
-            public,
+            facts,
             lambda name: table_column(name, domain, MOST_BINS),
             labels_assumed(self.classes),
         )
@@ -576,11 +576,11 @@ class SyntheticRegressorFit(SyntheticFit):
         codes = read_target(y, len(columns), self.target) + STEPS
         return facts, LabelledRows(columns, codes)
 
-    def plan(self, public: Public) -> SyntheticTablePlan:
+    def plan(self, facts: FitFacts) -> SyntheticTablePlan:
         target = self.target
         domain = Grid(target.low, target.high, 2 * STEPS + 1)
         return self.plan_with(
-            public, partial(_even_column, domain=domain, n_bins=self.choices.n_bins), target.assumption
+            facts, partial(_even_column, domain=domain, n_bins=self.choices.n_bins), target.assumption
         )
 
 

@@ -26,7 +26,7 @@ from dplearn.domains import DomainError
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.base_models import check_own_code, quiet
 from dplearn.estimator.isolation import alone, reraised
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.fit.execute import begin
 from dplearn.fit.support import refuse_wrapped
 from dplearn.learners.votes import OnlineEnsembleClassifier
@@ -236,7 +236,7 @@ class Exposure:
 
 
 @dataclass(frozen=True)
-class SearchTable(Public):
+class SearchFacts(FitFacts):
     """The public values of a table on which candidates are compared."""
 
     splits: Sequence[Split] = ()
@@ -247,7 +247,7 @@ class SearchTable(Public):
     seed: int | None = None  # of the candidates' public choices
 
     @classmethod
-    def of(cls, cv: Any, n: int) -> "SearchTable":
+    def of(cls, cv: Any, n: int) -> "SearchFacts":
         """Return the public values of a table of n records."""
         splits = splits_by_position(cv, n)
         return cls(n, splits=splits, exposure=Exposure.of(splits, n))
@@ -285,11 +285,11 @@ def is_gaussian(event: Event, budget: ApproxDP) -> bool:
 
 @dataclass(frozen=True)
 class Trial:
-    """An oracle of fits within budgets, and of counts on test records: candidates and private records."""
+    """Candidates and private records of a search: fits one within a budget, and counts its test errors."""
 
     records: LabelledRows
     candidates: Sequence[Any]
-    table: SearchTable
+    table: SearchFacts
     reproducible: bool
 
     def _at(self, places: Places) -> tuple[Any, NDArray[Any]]:

@@ -27,7 +27,7 @@ from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
@@ -35,7 +35,7 @@ from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.candidates import (
     Exposure,
-    SearchTable,
+    SearchFacts,
     Trial,
     check_candidate,
     cost_of,
@@ -508,7 +508,7 @@ class SearchPlan(Plan):
 
     @classmethod
     def of(
-        cls, params: FitRecipe, public: SearchTable, *, assumes: Sequence[str] = (), beta: Any = 0.05
+        cls, params: FitRecipe, facts: SearchFacts, *, assumes: Sequence[str] = (), beta: Any = 0.05
     ) -> "SearchPlan":
         """Return the plan of a search.
 
@@ -525,8 +525,8 @@ class SearchPlan(Plan):
             Probability that the noise exceeds `score_error`, in (0, 1).
         """
         beta = check_number("beta", beta, above=0, below=1)
-        n_candidates, exposure = len(params.candidates), public.exposure
-        gaussian = public.gaussian and exposure.apart and _search_part(params).delta >= _LEAST_DELTA
+        n_candidates, exposure = len(params.candidates), facts.exposure
+        gaussian = facts.gaussian and exposure.apart and _search_part(params).delta >= _LEAST_DELTA
         division = _division(params, exposure, gaussian=False)
         if gaussian:
             other = _division(params, exposure, gaussian=True)
@@ -537,26 +537,26 @@ class SearchPlan(Plan):
         runs = Fraction(n_candidates) if stopping is None else stopping.mean
         own = [*assumes, *([_UNOBSERVED] if stopping else [])]
         plan = cls(
-            guarantee=with_assumptions(params.cost, public.guarantees, own),
+            guarantee=with_assumptions(params.cost, facts.guarantees, own),
             **division._asdict(),
             n_candidates=n_candidates,
-            n_samples=public.n_samples,
+            n_samples=facts.n_samples,
             gaussian=gaussian,
-            mean_fits=float(runs * len(public.splits) + (division.refit is not None)),
+            mean_fits=float(runs * len(facts.splits) + (division.refit is not None)),
             missed=float(stopping.missed(Fraction(1, n_candidates))) if stopping else 0.0,
             score_error=math.nan,
             beta=float(beta),
             params=params,
-            public=public,
-            measure=_measure(params, public),
+            public=facts,
+            measure=_measure(params, facts),
         )
         return replace(plan, score_error=_score_error(plan, beta))
 
 
-def _measure(params: FitRecipe, public: SearchTable) -> Measure | None:
+def _measure(params: FitRecipe, facts: SearchFacts) -> Measure | None:
     """Return the metric, or None if it needs the labels and they are not known."""
     scorer: PrivateScorer = params.scorer
-    known = public.classes if public.classes is not None else getattr(params, "classes", None)
+    known = facts.classes if facts.classes is not None else getattr(params, "classes", None)
     if known is None and not scorer.any_labels:
         return None
     labels = () if known is None else tuple(check_classes(list(known)).tolist())
@@ -664,19 +664,19 @@ class SearchFit(FitRecipe):
         public = replace(table, n_features=rows.shape[1], classes=classes, seed=seed)
         return self.read_by_candidates(public, records), records
 
-    def table(self, n: int) -> SearchTable:
+    def table(self, n: int) -> SearchFacts:
         """Return the public values of a table of n records."""
-        return SearchTable.of(self.cv, n)
+        return SearchFacts.of(self.cv, n)
 
-    def read_by_candidates(self, public: SearchTable, records: LabelledRows) -> SearchTable:
+    def read_by_candidates(self, facts: SearchFacts, records: LabelledRows) -> SearchFacts:
         """Validate the records for each candidate: all as Gaussian, if their fits are, else as any."""
         for gaussian in (True, False):
-            public = replace(public, gaussian=gaussian)
-            plan = self.plan(public)
+            facts = replace(facts, gaussian=gaussian)
+            plan = self.plan(facts)
             if plan.gaussian == gaussian:
                 found = self.summarize(records, plan).read(plan.fit, plan.refit, gaussian=gaussian)
                 if found is not None:
-                    return replace(public, guarantees=found[0], notes=found[1])
+                    return replace(facts, guarantees=found[0], notes=found[1])
         raise AssertionError  # nothing is found with gaussian=True only
 
     def read_targets(self, y: Any, n: int) -> tuple[Any, NDArray[Any]]:
@@ -688,14 +688,14 @@ class SearchFit(FitRecipe):
             last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
         return classes, classes[codes]
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> SearchPlan:
-        assert isinstance(public, SearchTable)
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> SearchPlan:
+        assert isinstance(facts, SearchFacts)
         if self.scorer.regression:
             (targets,) = measure_of(self.scorer, ()).statistic.assumes
         else:
             targets = labels_assumed(self.classes)
         own = [*TABLE, targets, _SPLITS, _ALONE, *steps_assumed(self.candidates, self.stateless)]
-        return SearchPlan.of(self, public, assumes=own, beta=beta)
+        return SearchPlan.of(self, facts, assumes=own, beta=beta)
 
     def summarize(self, rows: Any, plan: Any) -> Trial:
         # A replaced record moves a table by at most `exposure.tests` times the sensitivity of its statistic.

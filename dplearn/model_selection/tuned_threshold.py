@@ -22,14 +22,14 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.kernels.simplex import nearest_shares
 from dplearn.model_selection.candidates import (
-    SearchTable,
+    SearchFacts,
     Trial,
     check_candidate,
     cost_of,
@@ -308,9 +308,9 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
 class TunedThresholdFit(SearchFit):
     """The fit of `PrivateTunedThresholdClassifier`."""
 
-    def table(self, n: int) -> SearchTable:
+    def table(self, n: int) -> SearchFacts:
         cv = ShuffleSplit(1, test_size=self.cv, random_state=0) if isinstance(self.cv, float) else self.cv
-        table = SearchTable.of(cv, n)
+        table = SearchFacts.of(cv, n)
         if len(table.splits) != 1 or not table.exposure.apart:
             raise ValueError(f"cv must give one split, got {len(table.splits)} of {brief(self.cv)}")
         return table
@@ -320,14 +320,14 @@ class TunedThresholdFit(SearchFit):
         _positive(self, classes)
         return classes, labels
 
-    def read_by_candidates(self, public: SearchTable, records: LabelledRows) -> SearchTable:
-        plan = self.plan(public)
+    def read_by_candidates(self, facts: SearchFacts, records: LabelledRows) -> SearchFacts:
+        plan = self.plan(facts)
         found = self.summarize(records, plan).read(plan.fit, None)
         assert found is not None  # only a search over Gaussian fits finds nothing
-        return replace(public, guarantees=found[0], notes=found[1])
+        return replace(facts, guarantees=found[0], notes=found[1])
 
-    def plan(self, public: Public) -> TunedThresholdPlan:  # type: ignore[override]
-        assert isinstance(public, SearchTable)
+    def plan(self, facts: FitFacts) -> TunedThresholdPlan:  # type: ignore[override]
+        assert isinstance(facts, SearchFacts)
         own = [*TABLE, labels_assumed(self.classes), _SPLIT, _ALONE]
         counting = replace(self.cost, delta=Fraction(0))
         if float(decay_ratio(counting.epsilon / 2)) == 1:
@@ -336,17 +336,17 @@ class TunedThresholdFit(SearchFit):
             )
         return TunedThresholdPlan(
             with_assumptions(
-                self.cost, public.guarantees, [*own, *steps_assumed(self.candidates, self.stateless)]
+                self.cost, facts.guarantees, [*own, *steps_assumed(self.candidates, self.stateless)]
             ),
-            n_samples=public.n_samples,
-            n_held_out=public.tested,
+            n_samples=facts.n_samples,
+            n_held_out=facts.tested,
             n_thresholds=len(self.thresholds),
             fit=self.cost,
             counting=counting,
             deviation=TableNoise.of(counting, l1=2, squared_l2=2).deviation,
             thresholds=self.thresholds,
             params=self,
-            public=public,
+            public=facts,
         )
 
     def run(self, summary: Trial, plan: TunedThresholdPlan, dice: Dice) -> tuple[Any, NoisyTable]:  # type: ignore[override]

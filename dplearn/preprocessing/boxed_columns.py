@@ -31,7 +31,7 @@ from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.kernels.rows import norm_powers, row_blocks, sums_and_squares
@@ -270,9 +270,9 @@ class BoxedColumnsFit(NumberColumnsFit):
         """Return the outcome of a fit from answers to queries about the rows."""
         raise NotImplementedError
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> BoxPlan:
         failure = check_number("beta", beta, above=0, below=1)
-        product = as_product(self.declared, public.n_features, public.names)
+        product = as_product(self.declared, facts.n_features, facts.names)
         earlier = self.earlier  # its box is used again
         unbounded = tuple(
             i for i, domain in enumerate(product.domains) if earlier is None and isinstance(domain, Floats)
@@ -281,7 +281,7 @@ class BoxedColumnsFit(NumberColumnsFit):
         ranges = ApproxDP(share * self.cost.epsilon / len(unbounded)) if unbounded else None
         left = replace(self.cost, epsilon=(1 - share) * self.cost.epsilon)
         queries_of = partial(self.queries, len(product))
-        found = [_noise(kind, left, public.n_samples, self.grids, queries_of) for kind in _kinds(left)]
+        found = [_noise(kind, left, facts.n_samples, self.grids, queries_of) for kind in _kinds(left)]
         drawn = [each for each in found if each is not None]
         if not drawn:
             raise ValueError(
@@ -292,7 +292,7 @@ class BoxedColumnsFit(NumberColumnsFit):
         delta = left.delta if noise == "gaussian" else Fraction(0)
         log = math.log(2 * size / failure)
         if earlier is not None and earlier.deviations:
-            deviation = joined_deviations(earlier, [deviation] * len(earlier.deviations), public.n_samples)[0]
+            deviation = joined_deviations(earlier, [deviation] * len(earlier.deviations), facts.n_samples)[0]
         # Laplace noise of scale s has standard deviation s sqrt(2).
         return BoxPlan(
             replace(self.cost, delta=delta, assumes=(*TABLE, *product.assumes)),
@@ -300,13 +300,13 @@ class BoxedColumnsFit(NumberColumnsFit):
             deviation,
             deviation * (log / math.sqrt(2) if noise == "laplace" else math.sqrt(2 * log)),
             float(failure),
-            n_samples=public.n_samples + (0 if earlier is None else earlier.n_samples),
+            n_samples=facts.n_samples + (0 if earlier is None else earlier.n_samples),
             product=product,
             unbounded=unbounded,
             ranges=ranges,
             rest=ApproxDP(left.epsilon, delta),
             bits=bits,
-            public=public,
+            public=facts,
             earlier=earlier,
         )
 

@@ -13,7 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._documented import documented_by
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.rows import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
@@ -218,9 +218,9 @@ class KMeansFit(BoxedColumnsFit):
         facts, rows = super().encoded(X, y, reader)
         return replace(facts, stream=self.stream()), rows
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
-        plan = super().plan(public, beta=beta)
-        return replace(plan, public=replace(public, n_labels=self.n_clusters))
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> BoxPlan:
+        plan = super().plan(facts, beta=beta)
+        return replace(plan, public=replace(facts, n_labels=self.n_clusters))
 
 
 class ClusterRound:

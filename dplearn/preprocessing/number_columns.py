@@ -18,7 +18,7 @@ from dplearn._writing import brief
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import as_numbers, frame_column, is_frame
 from dplearn.estimator import PrivateTransformer
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.release import as_number_domain, is_pair
 from dplearn.table.features import as_product, read_features
@@ -48,14 +48,14 @@ class NumberColumns(PrivateTransformer):
     guarantee_: ApproxDP
     n_features_in_: int
 
-    def _planned(self, fit: FitRecipe, n_samples: Any, n_features: Any) -> Public:
+    def _planned(self, fit: FitRecipe, n_samples: Any, n_features: Any) -> FitFacts:
         """Return the public sizes for `plan`: of the domain, as given, of the fit, or 1 column."""
         n_samples = check_count("n_samples", n_samples, low=1)
         if isinstance(fit.declared, Product):
             n_features = len(fit.declared)
         elif n_features is None:
             n_features = getattr(self, "n_features_in_", 1)
-        return Public(n_samples, check_count("n_features", n_features, low=1))
+        return FitFacts(n_samples, check_count("n_features", n_features, low=1))
 
     def _context(self) -> tuple[object, ...]:
         others = self.get_params(deep=False)
@@ -92,7 +92,7 @@ class NumberColumnsFit(FitRecipe):
         X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
         names = getattr(reader, "feature_names_in_", None)
         product = as_product(self.declared, X.shape[1], names)
-        return Public(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False))
+        return FitFacts(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False))
 
 
 class NamesOfColumns(OneToOneFeatureMixin):

@@ -11,7 +11,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.rows import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
@@ -199,13 +199,13 @@ class PCAFit(BoxedColumnsFit):
         found: _Spectrum = _Spectrum.of(answer, plan, middle, radius, step * radius)
         return replace(found, mean=found.mean.clip(box.low, box.high))
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
-        d = public.n_features if not hasattr(self.declared, "domains") else len(self.declared)
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> BoxPlan:
+        d = facts.n_features if not hasattr(self.declared, "domains") else len(self.declared)
         if d > _MOST_COLUMNS:
             raise ValueError(f"X must have at most {_MOST_COLUMNS} columns, got {d}")
         if isinstance(self.wanted, int) and self.wanted > d:
             raise ValueError(f"n_components must be at most the number of columns, {d}, got {self.wanted}")
-        return super().plan(public, beta=beta)
+        return super().plan(facts, beta=beta)
 
     def late_warnings(self, learner: Any, plan: BoxPlan) -> tuple[str, ...]:
         if learner.n_clear_ >= min(learner.n_components_, 1) or plan.warnings:

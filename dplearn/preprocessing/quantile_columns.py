@@ -22,7 +22,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.fit.relation import N_IS_PUBLIC, TABLE
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.ranks import Ranks, SortedCodes
@@ -137,16 +137,16 @@ class QuantilesOfColumnsFit(NumberColumnsFit):
         """Return the plan of one column, with the parameters of `quantiles_plan`."""
         return quantiles_plan(n_samples, self.fractions, domain=domain, **given)
 
-    def plan(self, public: Public, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        product = as_product(self.declared, public.n_features, public.names)
+    def plan(self, facts: FitFacts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
+        product = as_product(self.declared, facts.n_features, facts.names)
         share = ApproxDP(self.cost.epsilon / len(product))
         given = {"epsilon": share.epsilon, "alpha": alpha, "beta": beta}
-        of = cache(lambda domain: self.column_plan(public.n_samples, domain=domain, **given))
+        of = cache(lambda domain: self.column_plan(facts.n_samples, domain=domain, **given))
         named = zip(product.names, product.domains, strict=True) if self.fractions else ()
         columns = {name: of(domain) for name, domain in named}
         return ReleasePlan(
             replace(self.cost, assumes=(*TABLE, *product.assumes)),
-            public.n_samples,
+            facts.n_samples,
             title="ColumnsPlan",
             states={"columns": columns},
             keeps={
@@ -157,7 +157,7 @@ class QuantilesOfColumnsFit(NumberColumnsFit):
                 "n_inside": partial(_greatest, columns, "n_inside", 1),
                 "n_needed": partial(_greatest, columns, "n_needed", 1),
             },
-            warns=_warnings(public.n_samples, self.fractions, columns, share.epsilon),
+            warns=_warnings(facts.n_samples, self.fractions, columns, share.epsilon),
         )
 
     def summarize(self, rows: Any, plan: ReleasePlan) -> "_SortedColumns":  # noqa: ARG002

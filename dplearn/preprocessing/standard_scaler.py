@@ -12,7 +12,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_bool
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.incremental import Incremental, joined_deviations, joined_means, next_calls
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.rows import sums_and_squares
 from dplearn.preprocessing.boxed_columns import Asked, Box, BoxedColumns, BoxedColumnsFit, BoxPlan
 from dplearn.preprocessing.number_columns import (
@@ -227,11 +227,11 @@ class ScalerFit(BoxedColumnsFit):
     def shared(self) -> dict[str, Any]:
         return {"domain": self.declared, "with_mean": self.with_mean, "with_std": self.squares}
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> BoxPlan:
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> BoxPlan:
         if self.asks:
-            plan = super().plan(public, beta=beta)
+            plan = super().plan(facts, beta=beta)
             return replace(plan, public=(self.squares, self.shared()))
-        free = super(ScalerFit, self.given(cost=ApproxDP(1))).plan(public, beta=beta)
+        free = super(ScalerFit, self.given(cost=ApproxDP(1))).plan(facts, beta=beta)
         guarantee = replace(self.cost, assumes=free.guarantee.assumes)
         free = replace(free, guarantee=guarantee, deviation=0.0, tolerance=0.0, unbounded=(), rest=None)
         return replace(free, public=(self.squares, self.shared()))

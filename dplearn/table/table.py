@@ -84,7 +84,7 @@ class Table:
         return isinstance(self.blocks, InParts)
 
     def map(self, function: Callable[[Any], Any]) -> "Table":
-        """Return the table of as many rows that a function makes, each from its own row alone."""
+        """Return the table of what a function makes of the rows: as many, each of its own row alone."""
         return replace(self, blocks=self.blocks.map(function))
 
     def sums(self, function: Sums) -> list[Any]:
@@ -96,7 +96,7 @@ class Table:
         return self.blocks.take(places if self.order is None else self.order[places])
 
     def at_once(self, function: Callable[[Any], Any]) -> Any:
-        """Return a function of all rows if they are in memory and each counts once; else None."""
+        """Apply a function to all rows if they are in memory and each counts once; else return None."""
         return self.blocks.at_once(function)
 
     def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Table":

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
-from dplearn.estimator.recipe import Public, cost_of_fit, planned_columns, planned_table
+from dplearn.estimator.recipe import FitFacts, cost_of_fit, planned_columns, planned_table
 from dplearn.fit import execute
 from dplearn.kernels.gf2 import pack
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
@@ -71,18 +71,18 @@ def test_no_parameter_hides_a_method_and_no_estimator_or_ledger_is_held(each):
 
 
 def test_the_number_of_labels_is_that_of_the_classes():
-    assert Public(5, 2, classes=np.array(["a", "b", "c"])).n_labels == 3
-    assert Public(5, 2, n_labels=4).n_labels == 4
+    assert FitFacts(5, 2, classes=np.array(["a", "b", "c"])).n_labels == 3
+    assert FitFacts(5, 2, n_labels=4).n_labels == 4
 
 
 def test_declared_sizes_take_precedence_in_a_planned_table():
     pair = Product([IntegerRange(0, 9), Categories(["a", "b"])])
     declared = SimpleNamespace(declared=pair, classes=["a", "b", "c"])
-    assert planned_columns(declared, 7, n_features=None) == Public(7, 2)
-    assert planned_table(declared, 7, n_features=5, n_labels=9) == Public(7, 2, 3)
+    assert planned_columns(declared, 7, n_features=None) == FitFacts(7, 2)
+    assert planned_table(declared, 7, n_features=5, n_labels=9) == FitFacts(7, 2, 3)
     free = SimpleNamespace(declared=None, classes=None)
-    assert planned_columns(free, 7, n_features=5) == Public(7, 5)
-    assert planned_table(free, 7, n_features=5, n_labels=9) == Public(7, 5, 9)
+    assert planned_columns(free, 7, n_features=5) == FitFacts(7, 5)
+    assert planned_table(free, 7, n_features=5, n_labels=9) == FitFacts(7, 5, 9)
     with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
         planned_columns(free, 7, n_features=None)
     with pytest.raises(ValueError, match="n_labels must be given, since classes does not determine it"):

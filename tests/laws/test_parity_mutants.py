@@ -13,7 +13,7 @@ from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.chance import PublicStream
-from dplearn.estimator.recipe import PublicOutputs
+from dplearn.estimator.recipe import OutputsFacts
 from dplearn.kernels.exact import at_most_exp
 from dplearn.kernels.gf2 import pack, solve
 from dplearn.learners.parity import parity as parity_methods
@@ -233,7 +233,7 @@ def releasing(release, method="elimination", *, epsilon=1, delta=Fraction(0), n_
     params = SimpleNamespace(cost=ApproxDP(epsilon, delta), **wanted)
 
     def released(rows, dice):
-        plan = plan_of_method(method, params, PublicOutputs(len(rows), 1, stream=PublicStream(0)))
+        plan = plan_of_method(method, params, OutputsFacts(len(rows), 1, stream=PublicStream(0)))
         X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
         found = release(Equations(pack(X), y), plan, dice)
         return None if found is None else found.tolist()

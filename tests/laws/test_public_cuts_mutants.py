@@ -70,10 +70,10 @@ def with_rows(rows_of):
         def changed(self, facts, table):
             mine, public = (
                 np.array([*zip(*table.blocks.rows.X.columns, strict=True)]),
-                self.public["X_public"],
+                self.fit_arguments["X_public"],
             )
             X_public = type(public)(rows_of(mine, public.X))
-            return own(self.given(public={"X_public": X_public}), facts, table)
+            return own(self.given(fit_arguments={"X_public": X_public}), facts, table)
 
         return changed
 

@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import BudgetExceededError, LinearRegressor, PrivacyLedger
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels import rows as row_blocks
 from dplearn.learners.linear.regression import (
     LinearModel,
@@ -33,7 +33,7 @@ from dplearn.table.targets import STEPS
 
 def plan_of(n_features, order=2, bits=4, design=None):
     noise = {1: "laplace", 2: "gaussian"}[order]
-    return LinearPlan(ApproxDP(1), noise, public=Public(10, n_features), bits=bits, design=design)
+    return LinearPlan(ApproxDP(1), noise, public=FitFacts(10, n_features), bits=bits, design=design)
 
 
 def tables(rng, n, d):

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn import LinearRegressor, PrivacyLedger, StatisticalQueryLogisticRegression
 from dplearn.domains import Categories, DomainError, Schema
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.learners.linear.columns import (
     kept_columns,
     mass_query,
@@ -25,7 +25,7 @@ from dplearn.queries import LabelledRows
 
 
 def plan_of(d, n=50, n_kept=2, **grid):
-    public = Public(n, d, 2)
+    public = FitFacts(n, d, 2)
     return LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=False, n_kept=n_kept, public=public, **grid)
 
 

@@ -18,7 +18,7 @@ from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
 from dplearn.estimator import recipe
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.learners.linear.logistic import (
     MOST_COLUMNS,
     STEPS,
@@ -262,7 +262,7 @@ def planned(n, d, k, *, epsilon=1, delta=0, n_steps=None, beta="1/20"):
         "most_columns": MOST_COLUMNS,
     }
     return logistic_plan(
-        SimpleNamespace(cost=ApproxDP(epsilon, delta), **settings), Public(n, d, k), beta=Fraction(beta)
+        SimpleNamespace(cost=ApproxDP(epsilon, delta), **settings), FitFacts(n, d, k), beta=Fraction(beta)
     )
 
 

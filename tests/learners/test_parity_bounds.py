@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.estimator.recipe import PublicOutputs
+from dplearn.estimator.recipe import OutputsFacts
 from dplearn.kernels.confidence_bounds import success_bounds
 from dplearn.kernels.gf2 import pack
 from dplearn.learners.parity.parity import PARITY_METHODS, Equations, plan_of_method
@@ -61,7 +61,7 @@ def learner(name, n, d, **parameters):
     """What `ParityClassifier` does between taking in its data and publishing."""
     budget = ApproxDP(parameters.pop("epsilon"), parameters.pop("delta", 0))
     wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": None, "test_size": None}
-    plan = plan_of_method(name, SimpleNamespace(cost=budget, **wanted | parameters), PublicOutputs(n, d))
+    plan = plan_of_method(name, SimpleNamespace(cost=budget, **wanted | parameters), OutputsFacts(n, d))
 
     def release(X, y, seed):
         equations = Equations(pack(X.astype(np.uint8)), y[:, None].astype(np.uint8))

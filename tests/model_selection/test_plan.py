@@ -17,7 +17,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 
-from dplearn.model_selection.candidates import Exposure, SearchTable, splits_by_position
+from dplearn.model_selection.candidates import Exposure, SearchFacts, splits_by_position
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.search import SearchPlan
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
@@ -30,7 +30,7 @@ exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.boolean
 
 
 def planned(exposure, *, candidates, n_iter=None, concentration=1, **wanted):
-    table = SearchTable(10, splits=[(np.arange(8), np.arange(8, 10))], exposure=exposure)
+    table = SearchFacts(10, splits=[(np.arange(8), np.arange(8, 10))], exposure=exposure)
     wanted |= {"candidates": range(candidates), "n_iter": n_iter, "concentration": concentration}
     wanted.setdefault("scorer", PrivateScorer("accuracy"))
     return SearchPlan.of(SimpleNamespace(cost=BUDGET, **wanted), table)
@@ -81,7 +81,7 @@ def test_auto_leaves_more_for_each_fit_than_the_other_method(candidates):
 
 
 def gaussian_plan(*, candidates=10, trains=1, cost=BUDGET, gaussian=True, apart=True, **wanted):
-    table = SearchTable(
+    table = SearchFacts(
         10,
         splits=[(np.arange(8), np.arange(8, 10))],
         exposure=Exposure(trains, 1, apart),

@@ -26,7 +26,7 @@ from dplearn.learners import (
 )
 from dplearn.learners.votes.aggregators import Ballot
 from dplearn.learners.votes.online import Ensemble, OnlineFit, bins_of_rows
-from dplearn.learners.votes.recipe import AggregationPlan, VotesFit, VotesTable
+from dplearn.learners.votes.recipe import AggregationPlan, VotesFacts, VotesFit
 from dplearn.learners.votes.transfer import TransferFit
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.unknown_count import ADDED
@@ -73,8 +73,8 @@ class _Online(_OncePerCut, OnlineFit):
 class _Counted(_Online):
     """The fit of as many teachers as there are records, by their noisy number."""
 
-    def _sizes(self, public: VotesTable) -> Ballot:
-        return Ballot(self.cost, public.n_labels, min(public.n_samples, 2), self.max_queries)
+    def _sizes(self, facts: VotesFacts) -> Ballot:
+        return Ballot(self.cost, facts.n_labels, min(facts.n_samples, 2), self.max_queries)
 
 
 class _Transferred(_OncePerCut, TransferFit):

@@ -13,7 +13,7 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.learners.linear import (
     MOST_COLUMNS,
     WEIGHT_UNITS,
@@ -48,7 +48,7 @@ _FAR = 1e17  # so far that nothing of a row's intercept is left
 #: One column's value and a label.
 UNIVERSE = ((-_FAR, 0), (-_FAR, 1), (0.0, 0), (0.0, 1), (_FAR, 0), (_FAR, 1))
 #: One record of one column and one of two labels: all that the size of an answer depends on.
-_SHAPE = Public(1, 1, 2)
+_SHAPE = FitFacts(1, 1, 2)
 #: Plans of which all outcomes can be enumerated: with a step, and with second moments.
 STEP = LogisticPlan(ApproxDP(1), "laplace", 2, second_moments=False, public=_SHAPE, bits=0, levels=0)
 MOMENTS = LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=True, public=_SHAPE, bits=0, levels=0)
@@ -118,7 +118,7 @@ def logistic_plan_case(
 
 def _kept(rows: Rows, dice: Dice) -> tuple[str, Any]:
     """Ask for the masses of two columns, and keep columns."""
-    shape = Public(len(rows), 2, 2)
+    shape = FitFacts(len(rows), 2, 2)
     plan = LogisticPlan(
         ApproxDP(1), "laplace", 1, second_moments=False, n_kept=1, public=shape, bits=0, levels=0
     )

@@ -16,7 +16,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier, PrivateRegressor
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.mechanisms import randomized_response
 from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.metrics import PrivateScorer, measure_of
@@ -97,9 +97,9 @@ class OneAnswerFit(FitRecipe):
     """The fit of `OneAnswer`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        return Public(len(X), 1, classes=self.classes), np.asarray(y)
+        return FitFacts(len(X), 1, classes=self.classes), np.asarray(y)
 
-    def plan(self, public: Public) -> AnswerPlan:  # noqa: ARG002 - any table has this plan
+    def plan(self, facts: FitFacts) -> AnswerPlan:  # noqa: ARG002 - any table has this plan
         return AnswerPlan(self.cost)
 
     def run(self, summary: Any, plan: AnswerPlan, dice: Dice) -> tuple[int, Any]:
@@ -128,7 +128,7 @@ class GaussianAnswer(OneAnswer):
 class GaussianAnswerFit(OneAnswerFit):
     """The fit of `GaussianAnswer`."""
 
-    def plan(self, public: Public) -> AnswerPlan:  # noqa: ARG002
+    def plan(self, facts: FitFacts) -> AnswerPlan:  # noqa: ARG002
         return AnswerPlan(self.cost, "gaussian")
 
     def run(self, summary: Any, plan: AnswerPlan, dice: Dice) -> tuple[int, Any]:
@@ -167,7 +167,7 @@ class OneNumberFit(OneAnswerFit):
     """The fit of `OneNumber`, whose answers are the ends of the range."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
-        return Public(len(X), 1), (read_target(y, len(X), self.target) > 0).astype(np.int64)
+        return FitFacts(len(X), 1), (read_target(y, len(X), self.target) > 0).astype(np.int64)
 
 
 def search_case(

@@ -21,8 +21,8 @@ from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
 from dplearn.estimator.isolation import native_threads
 from dplearn.estimator.recipe import (
-    Public,
-    PublicOutputs,
+    FitFacts,
+    OutputsFacts,
     QueryFit,
     planned_columns,
     planned_outputs,
@@ -216,13 +216,13 @@ class AdditiveFit(QueryFit):
     counts_records = True
 
     def plan_with(
-        self, public: Public, loss_of: Callable[[AdditivePlan], Loss], assumed: str, beta: Any
+        self, facts: FitFacts, loss_of: Callable[[AdditivePlan], Loss], assumed: str, beta: Any
     ) -> AdditivePlan:
         """Return the plan with the loss of a plan of its sizes, and an assumption about the targets."""
         failure = check_number("beta", beta, above=0, below=1)
-        domain = as_product(self.declared, public.n_features, public.names)
+        domain = as_product(self.declared, facts.n_features, facts.names)
         assumes = (*TABLE, *domain.assumes, assumed)
-        plan = additive_plan(self, public, loss_of, domain, beta=failure)
+        plan = additive_plan(self, facts, loss_of, domain, beta=failure)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
     def summarize(self, rows: Any, plan: AdditivePlan) -> LabelledRows:
@@ -529,19 +529,19 @@ class AdditiveClassifierFit(AdditiveFit):
         if not outputs.many:
             return replace(facts, classes=outputs.classes[0]), LabelledRows(columns, outputs.codes[:, 0])
         known = vars(facts) | {"classes": outputs.classes, "n_outputs": len(outputs.classes)}
-        public = PublicOutputs(**known, many=True)
+        public = OutputsFacts(**known, many=True)
         return public, LabelledRows(columns, outputs.codes)
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
-        counts = _label_counts(public)
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> AdditivePlan:
+        counts = _label_counts(facts)
         if min(counts) < 2:
             raise ValueError(
                 f"y must have at least 2 classes, got {min(counts)} class; classes=[...] declares all"
             )
         if len(counts) == 1:
-            check_weighted_classes(self.class_weight, public.classes)
+            check_weighted_classes(self.class_weight, facts.classes)
         return self.plan_with(
-            public,
+            facts,
             lambda plan: _loss_of_labels(counts, plan.order, plan.clear),
             labels_assumed(self.classes),
             beta,
@@ -762,9 +762,9 @@ class AdditiveRegressorFit(AdditiveFit):
         codes = read_target(y, len(columns), self.target)
         return facts, LabelledRows(columns, codes)
 
-    def plan(self, public: Public, *, beta: Any = 0.05) -> AdditivePlan:
+    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(
-            public,
+            facts,
             lambda plan: self.loss.of(self.target, plan.bits.targets),
             self.target.assumption,
             beta,
@@ -812,13 +812,13 @@ def _loss_of_labels(counts: Sequence[int], order: int, clear: bool) -> Loss:
     return OutputsLoss(losses, order) if len(losses) > 1 else losses[0]
 
 
-def _label_counts(public: Public) -> list[int]:
+def _label_counts(facts: FitFacts) -> list[int]:
     """Return the number of labels of each output."""
-    if not isinstance(public, PublicOutputs):
-        return [public.n_labels]
-    if public.classes is None:
-        return [public.n_labels] * public.n_outputs
-    return [len(labels) for labels in public.classes]
+    if not isinstance(facts, OutputsFacts):
+        return [facts.n_labels]
+    if facts.classes is None:
+        return [facts.n_labels] * facts.n_outputs
+    return [len(labels) for labels in facts.classes]
 
 
 def _checked_loss(loss: Any) -> type[NumberLoss]:

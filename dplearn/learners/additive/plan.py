@@ -3,11 +3,11 @@
 >>> from dplearn.learners.additive.losses import LogisticLoss
 >>> from dplearn.domains import Categories, IntegerRange, Product
 >>> from types import SimpleNamespace
->>> from dplearn.estimator.recipe import Public
+>>> from dplearn.estimator.recipe import FitFacts
 >>> domain = Product([IntegerRange(0, 99), Categories(["north", "south"])])
 >>> params = SimpleNamespace(cost=ApproxDP(1, "1e-6"), finest=9, steps=None, bins=BINS,
 ...                          bits=None, interactions="auto")
->>> plan = additive_plan(params, Public(10_000, 2, 2), lambda plan: LogisticLoss(Fraction(1, 2)), domain)
+>>> plan = additive_plan(params, FitFacts(10_000, 2, 2), lambda plan: LogisticLoss(Fraction(1, 2)), domain)
 >>> plan.noise, plan.n_steps, plan.level, plan.resolution, plan.n_joint
 ('gaussian', 16, 5, 1025.1, 48)
 >>> [float(share) for share in plan.shares]
@@ -22,7 +22,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.learners.additive.cells import Column, column_of, line_rows
 from dplearn.learners.additive.losses import RESIDUAL_BITS, Loss
 from dplearn.learners.additive.queries import pair_norm, residual_norm
@@ -281,14 +281,14 @@ class AdditivePlan(Plan):
 
 def additive_plan(
     params: FitRecipe,
-    public: Public,
+    facts: FitFacts,
     loss_of: Callable[[AdditivePlan], Loss],
     domain: Any,
     *,
     beta: Fraction = Fraction(1, 20),
 ) -> AdditivePlan:
     """Return the plan of a fit; `loss_of` takes one with `order`, `clear` and `bits`."""
-    plan = _without_noise(params, public, domain, beta)
+    plan = _without_noise(params, facts, domain, beta)
     fewer_bits = range(2 * params.finest + 1)
     tried = [params.bits] if params.bits else [Bits.of(params.finest, fewer) for fewer in fewer_bits]
     plan = replace(plan, bits=tried[0])
@@ -315,7 +315,7 @@ def linear_plan(
     asks for mean rows, of all and of each label, and the scale of margins: with little data and many labels
     nothing else stands out.
     """
-    public = Public(n_samples, n_numbers, n_labels)
+    public = FitFacts(n_samples, n_numbers, n_labels)
     for bits in range(FINEST_LOGISTIC, -1, -1):
         params: Any = SimpleNamespace(
             cost=cost,
@@ -334,12 +334,12 @@ def linear_plan(
     return None
 
 
-def _without_noise(params: FitRecipe, public: Public, domain: Any, beta: Fraction) -> AdditivePlan:
+def _without_noise(params: FitRecipe, facts: FitFacts, domain: Any, beta: Fraction) -> AdditivePlan:
     """Return the plan with its columns, its level and its steps."""
     noise = "gaussian" if params.cost.delta else "laplace"
-    n_outputs = getattr(public, "n_outputs", 1)
+    n_outputs = getattr(facts, "n_outputs", 1)
     bare = AdditivePlan(
-        params.cost, noise, 0, 0, 0.0, 0, False, 0, 0.0, 0.0, public=public, n_outputs=n_outputs
+        params.cost, noise, 0, 0, 0.0, 0, False, 0, 0.0, 0.0, public=facts, n_outputs=n_outputs
     )
     bare = replace(bare, resolution=_resolution(bare, len(domain.domains)))
     distinct = {id(each): each for each in domain.domains}  # most columns of a plan have the same domain

@@ -21,7 +21,7 @@ from dplearn._writing import brief
 from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.recipe import Public, QueryFit, planned_table
+from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.search import first
@@ -223,10 +223,10 @@ class ConjunctionFit(QueryFit):
         _positive_code(self.positive, classes)
         return replace(facts, classes=classes), LabelledRows(columns, codes)
 
-    def plan(self, public: Public) -> StatedPlan:
-        domain = as_product(self.declared, public.n_features, public.names)
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        domain = as_product(self.declared, facts.n_features, facts.names)
         bins = tuple(binned(each, self.n_bins) for each in domain.domains)
-        check_reports(self.trust_model, public.n_samples, len(bins), "columns")
+        check_reports(self.trust_model, facts.n_samples, len(bins), "columns")
         noise = "local"
         if self.trust_model == "central":
             noise = central_noise(len(bins), epsilon=self.cost.epsilon, delta=self.cost.delta)
@@ -234,12 +234,12 @@ class ConjunctionFit(QueryFit):
         sizes = [each.size for each in bins]
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         asked = {"epsilon": self.cost.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
-        n, needed = public.n_samples, conjunction_query_sample_size(sizes, noise=noise, **asked)
+        n, needed = facts.n_samples, conjunction_query_sample_size(sizes, noise=noise, **asked)
         few = (
             f"n_samples is {n}: alpha={self.alpha} and beta={self.beta} require {needed} records in the worst"
             " case; plan(n_samples, n_features=...) reports `error` without data"
         )
-        positive = None if public.classes is None else _positive_code(self.positive, public.classes)
+        positive = None if facts.classes is None else _positive_code(self.positive, facts.classes)
         return StatedPlan(
             replace(self.cost, delta=delta, assumes=assumes),
             title="ConjunctionPlan",
@@ -253,7 +253,7 @@ class ConjunctionFit(QueryFit):
             },
             keeps={"bins": bins, "domain": domain, "positive": positive},
             warns=(_READ_AS_BITS,) * self.undeclared + (few,) * (n < needed),
-            public=public,
+            public=facts,
         )
 
     def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:

@@ -21,7 +21,7 @@ from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.incremental import Calls, Incremental, joined_deviations, joined_means, next_calls
-from dplearn.estimator.recipe import Public, QueryFit, planned_table
+from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
@@ -346,13 +346,13 @@ class NaiveBayesFit(QueryFit):
         classes, codes = read_labels(y, len(X), self.classes)
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
-        public = Public(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, stream=stream)
         return public, LabelledRows(encoded(X, domain), codes)
 
-    def plan(self, public: Public, *, beta: float = 0.05) -> "NaiveBayesPlan":
+    def plan(self, facts: FitFacts, *, beta: float = 0.05) -> "NaiveBayesPlan":
         failure = check_number("beta", beta, above=0, below=1)
-        domain = as_product(self.declared, public.n_features, public.names)
-        n, k, d = public.n_samples, public.n_labels, len(domain)
+        domain = as_product(self.declared, facts.n_features, facts.names)
+        n, k, d = facts.n_samples, facts.n_labels, len(domain)
         neighbors, unknown = self.cost.neighbors, self.cost.neighbors == ADDED
         _check_number_of_priors(self.priors, k)
         check_reports(self.trust_model, n, d, "queries")
@@ -387,7 +387,7 @@ class NaiveBayesFit(QueryFit):
             / records,
             beta=float(failure),
             domain=domain,
-            public=public if earlier is None else replace(public, n_samples=earlier.n_samples + n),
+            public=facts if earlier is None else replace(facts, n_samples=earlier.n_samples + n),
             bins=bins,
             deviations=tuple(deviations),
             class_deviation=class_deviation,

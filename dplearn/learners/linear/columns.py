@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from scipy.special import ndtri
 
 from dplearn.domains import Domain, Floats, Product
-from dplearn.estimator.recipe import Public
+from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.kernels.rows import dense, row_blocks
 from dplearn.learners.bins import declared_columns
@@ -38,9 +38,9 @@ def declared_domain(domain: Any) -> Any:
     return None if domain is None else declared_columns(domain, Floats())
 
 
-def design_of(declared: Domain | Product | None, public: Public) -> DesignMatrix | None:
+def design_of(declared: Domain | Product | None, facts: FitFacts) -> DesignMatrix | None:
     """Return the encoding of a table as a matrix of numbers; None if no domain is declared."""
-    return None if declared is None else DesignMatrix(as_product(declared, public.n_features, public.names))
+    return None if declared is None else DesignMatrix(as_product(declared, facts.n_features, facts.names))
 
 
 def sparse_rows(X: Any) -> Any:

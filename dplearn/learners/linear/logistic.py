@@ -18,7 +18,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_count_or_auto, check_number
 from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_table
+from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.rows import dense
@@ -416,17 +416,17 @@ class LogisticFit(QueryFit):
         classes, codes = read_labels(y, X.shape[0], self.classes)
         names = getattr(reader, "feature_names_in_", None)
         n, d = X.shape
-        public = Public(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
+        public = FitFacts(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
         design = design_of(self.declared, public)
         return public, LabelledRows(plain_matrix(X) if design is None else design.encoded(X), codes)
 
-    def plan(self, public: Public, *, beta: float = 0.05) -> LogisticPlan:
+    def plan(self, facts: FitFacts, *, beta: float = 0.05) -> LogisticPlan:
         failure = check_number("beta", beta, above=0, below=1)
-        check_weighted_classes(self.class_weight, public.classes)
-        design = design_of(self.declared, public)
+        check_weighted_classes(self.class_weight, facts.classes)
+        design = design_of(self.declared, facts)
         assumed = (NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, labels_assumed(self.classes))
-        plan = logistic_plan(self, public, design, beta=failure)
+        plan = logistic_plan(self, facts, design, beta=failure)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
     def summarize(self, rows: Any, plan: LogisticPlan) -> LabelledRows:
@@ -466,7 +466,7 @@ class _Outcome:
 
 def logistic_plan(
     params: FitRecipe,
-    public: Public,
+    facts: FitFacts,
     design: DesignMatrix | None = None,
     *,
     beta: Fraction = Fraction(1, 20),
@@ -474,9 +474,9 @@ def logistic_plan(
 ) -> LogisticPlan:
     """Return the plan of a fit; its guarantee is the cost, without assumptions yet."""
     noise = "gaussian" if params.cost.delta else "laplace"
-    if public.n_labels < 2:
+    if facts.n_labels < 2:
         raise ValueError(
-            f"y must have at least 2 classes, got {public.n_labels} class; classes=[...] declares all"
+            f"y must have at least 2 classes, got {facts.n_labels} class; classes=[...] declares all"
         )
     first = LogisticPlan(
         params.cost,
@@ -485,7 +485,7 @@ def logistic_plan(
         second_moments=False,
         beta=float(beta),
         design=design,
-        public=public,
+        public=facts,
         class_weight=params.class_weight,
         levels=params.levels,
     )

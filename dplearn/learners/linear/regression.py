@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.recipe import FitRecipe, Public, QueryFit, planned_columns
+from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
@@ -453,14 +453,14 @@ class LinearFit(QueryFit):
         X = read_features(reader, X, domain=self.declared, reset=True)
         codes = read_target(y, len(X), self.target)
         names = getattr(reader, "feature_names_in_", None)
-        public = Public(X.shape[0], X.shape[1], names=names, stream=stream)
+        public = FitFacts(X.shape[0], X.shape[1], names=names, stream=stream)
         design = design_of(self.declared, public)
         return public, LabelledRows(plain_matrix(X) if design is None else design.encoded(X), codes)
 
-    def plan(self, public: Public, *, beta: float = 0.05) -> LinearPlan:
+    def plan(self, facts: FitFacts, *, beta: float = 0.05) -> LinearPlan:
         failure = check_number("beta", beta, above=0, below=1)
-        design = design_of(self.declared, public)
-        plan = linear_plan(self, public, design, beta=failure)
+        design = design_of(self.declared, facts)
+        plan = linear_plan(self, facts, design, beta=failure)
         assumed = (NUMBERS if design is None else design.domain).assumes
         assumes = (*TABLE, *assumed, self.target.assumption)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
@@ -498,13 +498,15 @@ class LinearFit(QueryFit):
 
 
 def linear_plan(
-    params: FitRecipe, public: Public, design: DesignMatrix | None = None, *, beta: Fraction = Fraction(1, 20)
+    params: FitRecipe,
+    facts: FitFacts,
+    design: DesignMatrix | None = None,
+    *,
+    beta: Fraction = Fraction(1, 20),
 ) -> LinearPlan:
     """Return the plan of a fit; its guarantee is the cost, without assumptions yet."""
     noise = "gaussian" if params.cost.delta else "laplace"
-    plan = LinearPlan(
-        params.cost, noise, beta=float(beta), design=design, target=params.target, public=public
-    )
+    plan = LinearPlan(params.cost, noise, beta=float(beta), design=design, target=params.target, public=facts)
     if plan.n_numbers > _MOST_NUMBERS:
         raise ValueError(
             f"X must have at most {_MOST_NUMBERS - 2} numeric columns, where a column of categories or of"

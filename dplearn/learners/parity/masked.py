@@ -26,7 +26,7 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.kernels.gf2 import BitMatrix
@@ -169,7 +169,7 @@ class MaskedParityClassifier(RuleClassifier):
         """
         fit = self._recipe(self.random_state is not None)
         n_features = check_count("n_features", n_features, low=1)
-        plan: StatedPlan = fit.planned(Public(check_count("n_samples", n_samples, low=1), n_features, 2))
+        plan: StatedPlan = fit.planned(FitFacts(check_count("n_samples", n_samples, low=1), n_features, 2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "MaskedParityFit":
@@ -219,21 +219,21 @@ class MaskedParityFit(FitRecipe):
         classes, codes = read_labels(y, X.shape[0], self.classes)
         check_two_labels(classes, "a masked parity")
         names = getattr(reader, "feature_names_in_", None)
-        public = Public(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
+        public = FitFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
         matrix = packed_rows(X, as_product(self.bits, X.shape[1], names))
         return public, MaskedRecords.of(matrix, n_bits, codes)
 
-    def plan(self, public: Public) -> StatedPlan:
-        n_bits, _ = masked_layout(public.n_features)
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        n_bits, _ = masked_layout(facts.n_features)
         asked = {
             "epsilon": self.cost.epsilon,
             "trust_model": self.trust_model,
             "interactive": self.interactive,
         }
-        sizes = masked_parity_sizes(public.n_samples, n_bits=n_bits, **asked)
-        domain = as_product(self.bits, public.n_features, public.names)
+        sizes = masked_parity_sizes(facts.n_samples, n_bits=n_bits, **asked)
+        domain = as_product(self.bits, facts.n_features, facts.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        n, needed = public.n_samples, masked_parity_sample_size(n_bits, beta=self.beta, **asked)
+        n, needed = facts.n_samples, masked_parity_sample_size(n_bits, beta=self.beta, **asked)
         few = (
             f"n_samples is {n}: beta={float(self.beta):g} with trust_model={self.trust_model!r} requires"
             f" {needed} records of {n_bits} bits; plan(n_samples, n_features=...) reports"
@@ -254,7 +254,7 @@ class MaskedParityFit(FitRecipe):
             },
             keeps={"domain": domain, "sizes": sizes},
             warns=(few,) if sizes.failure > self.beta else (),
-            public=public,
+            public=facts,
         )
 
     def run(self, summary: "MaskedRecords", plan: StatedPlan, dice: Dice) -> tuple[MaskedParity, int]:

@@ -28,7 +28,7 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.domains import Bits
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
+from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.gf2 import BitMatrix, solve
 from dplearn.learners.limits import Task, least_of_outputs
@@ -187,7 +187,7 @@ class ParityClassifier(SeveralOutputsClassifier):
               "stable", if also the columns are independent fair coins. See `theory.multi_label_lower_bound`.
         """
         fit = self._recipe(self.random_state is not None)
-        public = PublicOutputs(
+        public = OutputsFacts(
             check_count("n_samples", n_samples, low=1),
             check_count("n_features", n_features, low=1),
             2,
@@ -263,7 +263,7 @@ class ParityFit(FitRecipe):
         shape = shape_of(X)
         if shape is None:
             return None
-        cost: ApproxDP = chosen_plan(self, PublicOutputs(*shape, n_outputs=n_outputs_of(y))).guarantee
+        cost: ApproxDP = chosen_plan(self, OutputsFacts(*shape, n_outputs=n_outputs_of(y))).guarantee
         return cost
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
@@ -271,20 +271,20 @@ class ParityFit(FitRecipe):
         X = read_bits(reader, X, self.bits, reset=True)
         n, d = X.shape
         # Raises an error if parameters are incompatible.
-        chosen_plan(self, PublicOutputs(n, d, n_outputs=n_outputs_of(y)))
+        chosen_plan(self, OutputsFacts(n, d, n_outputs=n_outputs_of(y)))
         outputs = read_outputs(y, n, self.classes)
         _check_two_labels(outputs.classes)
         names = getattr(reader, "feature_names_in_", None)
         matrix = packed_rows(X, as_product(self.bits, d, names), intercept=self.fit_intercept)
-        public = PublicOutputs(
+        public = OutputsFacts(
             n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
         )
         return public, Equations(matrix, outputs.codes.astype(np.uint8))
 
-    def plan(self, public: Public) -> StatedPlan:
-        assert isinstance(public, PublicOutputs)
-        plan = chosen_plan(self, public)
-        domain = as_product(self.bits, public.n_features, public.names)
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        assert isinstance(facts, OutputsFacts)
+        plan = chosen_plan(self, facts)
+        domain = as_product(self.bits, facts.n_features, facts.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         guarantee = replace(plan.guarantee, assumes=assumes)
         return replace(plan, guarantee=guarantee, keeps={**plan.keeps, "domain": domain})
@@ -436,33 +436,33 @@ PARITY_METHODS = {
 }
 
 
-def _objection(method: str, params: FitRecipe, public: PublicOutputs) -> str | None:
+def _objection(method: str, params: FitRecipe, facts: OutputsFacts) -> str | None:
     """Return the reason why a method does not support the table or the budget; None if it does."""
-    if method == "agnostic" and public.n_features > MOST_FEATURES:
-        return f"compares all parities of at most {MOST_FEATURES} columns, got {public.n_features}"
-    if public.n_outputs > 1 and method != "stable":
-        return f"takes one label a record, got {public.n_outputs}"
+    if method == "agnostic" and facts.n_features > MOST_FEATURES:
+        return f"compares all parities of at most {MOST_FEATURES} columns, got {facts.n_features}"
+    if facts.n_outputs > 1 and method != "stable":
+        return f"takes one label a record, got {facts.n_outputs}"
     if method == "stable" and not params.cost.delta:
         return "needs delta above 0, got 0"
     return None
 
 
-def chosen_plan(params: FitRecipe, public: PublicOutputs) -> StatedPlan:
+def chosen_plan(params: FitRecipe, facts: OutputsFacts) -> StatedPlan:
     """Return the plan of the method; "auto" is the first with enough records, or else the first."""
     named = PARITY_METHODS if params.method == "auto" else [params.method]
-    objections = {method: _objection(method, params, public) for method in named}
+    objections = {method: _objection(method, params, facts) for method in named}
     fitting = [method for method in named if not objections[method]]
     if not fitting:
         given = "; ".join(f"{name!r} {objection}" for name, objection in objections.items())
         raise ValueError(f"method must fit the table and the budget: {given}")
-    first = plan_of_method(fitting[0], params, public)
-    plans = chain([first], (plan_of_method(each, params, public) for each in fitting[1:]))  # evaluated lazily
+    first = plan_of_method(fitting[0], params, facts)
+    plans = chain([first], (plan_of_method(each, params, facts) for each in fitting[1:]))  # evaluated lazily
     return next((plan for plan in plans if plan.n_needed <= plan.n_samples), first)
 
 
-def plan_of_method(method: str, params: FitRecipe, public: PublicOutputs) -> StatedPlan:
+def plan_of_method(method: str, params: FitRecipe, facts: OutputsFacts) -> StatedPlan:
     """Return the plan of a fit by a method; its guarantee has no assumptions yet."""
-    n, d = public.n_samples, public.n_features
+    n, d = facts.n_samples, facts.n_features
     if (params.n_parts or 0) > n:
         raise ValueError(f"n_parts must be at most the number of records, {n}, got {params.n_parts}")
     n_unknowns, alpha, beta = d + params.fit_intercept, params.alpha, params.beta
@@ -491,10 +491,10 @@ def plan_of_method(method: str, params: FitRecipe, public: PublicOutputs) -> Sta
             "alpha": alpha,
             "beta": beta,
         },
-        least={"n_least": partial(least_of_outputs, tasks=[task] * public.n_outputs, alpha=alpha, beta=beta)},
+        least={"n_least": partial(least_of_outputs, tasks=[task] * facts.n_outputs, alpha=alpha, beta=beta)},
         keeps={"n_unknowns": n_unknowns, "task": task},
         notes={"n_least": "no private learner with fewer"},
         warns=(few,) if n < n_needed else (),
-        public=public,
+        public=facts,
         ranged=method == "agnostic",
     )

@@ -25,7 +25,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.isolation import learner_alone, reraised
 from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_unsupported
@@ -256,7 +256,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         if n_rows is not None:
             check_count("n_rows", n_rows, low=1)
             _check_takes_rows(fit, "n_rows")
-        public = GenericTable(n_samples, features, labels, n_rows=n_rows)
+        public = GenericFacts(n_samples, features, labels, n_rows=n_rows)
         plan: StatedPlan = fit.planned(public, alpha=alpha, beta=beta)
         return plan
 
@@ -379,7 +379,7 @@ class RuleFit(FitRecipe):
         X = read_features(reader, X, domain=self.declared, reset=True)
         classes, codes = read_labels(y, len(X), self.classes)
         names = getattr(reader, "feature_names_in_", None)
-        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
         concepts = _concepts(self, public)
         if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
             as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns
@@ -387,7 +387,7 @@ class RuleFit(FitRecipe):
         return public, LabelledRows(Columns(_alone(concepts, lambda: concepts.domain.encode(X))), codes)
 
     def known(self, facts: Any, table: Table) -> Any:
-        X_public = self.public.get("X_public")
+        X_public = self.fit_arguments.get("X_public")
         if X_public is not None:
             _check_takes_rows(self, "X_public")
             concepts = _concepts(self, facts)
@@ -399,7 +399,7 @@ class RuleFit(FitRecipe):
             known = {"concepts": _dichotomies(_concepts(self, facts), table)}
         else:
             return facts
-        return GenericTable(**vars(facts) | known)
+        return GenericFacts(**vars(facts) | known)
 
     def _public_columns(self, X_public: Any, facts: Any, concepts: ConceptClass) -> list[NDArray[Any]]:
         """Return the codes of public rows; an error names `X_public`."""
@@ -412,14 +412,14 @@ class RuleFit(FitRecipe):
             raise type(error)(text if text.startswith("X_public") else f"X_public: {text}") from None
         return columns
 
-    def plan(self, public: Public, *, alpha: float = 0.1, beta: float = 0.05) -> StatedPlan:
-        every = _concepts(self, public)
+    def plan(self, facts: FitFacts, *, alpha: float = 0.1, beta: float = 0.05) -> StatedPlan:
+        every = _concepts(self, facts)
         target = self.concept_class if _is_drawn(self) else every
-        n_rows, concepts = getattr(public, "n_rows", None), getattr(public, "concepts", None) or every
+        n_rows, concepts = getattr(facts, "n_rows", None), getattr(facts, "concepts", None) or every
         labels_only = self.cost.protects == "labels"
         size = target.size if concepts is every else concepts.size
         if concepts is every and (labels_only or n_rows is not None):  # a plan without rows
-            size = every.most_dichotomies(public.n_samples if n_rows is None else n_rows)
+            size = every.most_dichotomies(facts.n_samples if n_rows is None else n_rows)
         of_class = (*concepts.assumes, _OF_SEED) if target.is_drawn else concepts.assumes
         assumes = (*TABLE, *concepts.domain.assumes, *of_class, labels_assumed(self.classes))
         assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
@@ -427,7 +427,7 @@ class RuleFit(FitRecipe):
         selection = replace(self.cost, epsilon=self.cost.epsilon - self.counting)
         excess = _excess_errors(size, selection, beta)
         goal = {"epsilon": selection.epsilon, "alpha": alpha, "beta": beta}
-        n = public.n_samples
+        n = facts.n_samples
         return StatedPlan(
             replace(self.cost, assumes=assumes),
             title="GenericPlan",
@@ -456,8 +456,8 @@ class RuleFit(FitRecipe):
                 "n_realizable": "if a concept labels all records",
                 "n_least": LEAST_NOTE,
             },
-            warns=_warnings(concepts, public, size, excess, selection),
-            public=public,
+            warns=_warnings(concepts, facts, size, excess, selection),
+            public=facts,
             ranged=self.method == "exponential" and not self.counting,
         )
 
@@ -507,7 +507,7 @@ class Summary:
 
 
 class ErrorCounts:
-    """The error profile of a class on records, counted when it is first asked for; its code is isolated."""
+    """The error profile of a class on records, counted when first asked for; users' code runs isolated."""
 
     def __init__(self, concepts: ConceptClass, records: Any = None, *, profile: Any = None):
         self.concepts, self.records, self._profile = concepts, records, profile
@@ -566,15 +566,15 @@ def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
     return learner_alone(concepts, work, lambda _: reraised(hidden))
 
 
-def _concepts(params: FitRecipe, public: Public) -> ConceptClass:
+def _concepts(params: FitRecipe, facts: FitFacts) -> ConceptClass:
     """Return the given concept class, or the class of the given name over the domain."""
-    concepts = _class_of(params, public)
-    concepts.check_records(public.n_samples)
+    concepts = _class_of(params, facts)
+    concepts.check_records(facts.n_samples)
     return concepts
 
 
-def _class_of(params: FitRecipe, public: Public) -> ConceptClass:
-    concept_class, domain, n_labels = params.concept_class, params.domain, public.n_labels
+def _class_of(params: FitRecipe, facts: FitFacts) -> ConceptClass:
+    concept_class, domain, n_labels = params.concept_class, params.domain, facts.n_labels
     if isinstance(concept_class, ConceptClass):
         if domain is not None:
             raise ValueError("domain must be None where concept_class includes it, got both")
@@ -592,7 +592,7 @@ def _class_of(params: FitRecipe, public: Public) -> ConceptClass:
             + ("es" if n_labels != 1 else "; classes=[...] declares both")
         )
     domain = kind.default_domain if domain is None else domain
-    return kind.over(as_product(domain, public.n_features, public.names), n_labels)
+    return kind.over(as_product(domain, facts.n_features, facts.names), n_labels)
 
 
 def _check_takes_rows(params: FitRecipe, name: str) -> None:
@@ -672,19 +672,19 @@ def _records_needed_if_drawn(target: ConceptClass, goal: Mapping[str, Any], *, a
     return min(sizes, default=None)
 
 
-def _check_labels(concepts: ConceptClass, public: Public, *, declared: bool) -> None:
+def _check_labels(concepts: ConceptClass, facts: FitFacts, *, declared: bool) -> None:
     """Raise if there are many labels and they are undeclared: they may be numbers."""
-    if _many_labels(concepts, public) and not declared:
+    if _many_labels(concepts, facts) and not declared:
         raise DomainError(
-            f"y has {public.n_labels} labels, {_MANY_LABELS} or more, and none is declared: if y is a"
+            f"y has {facts.n_labels} labels, {_MANY_LABELS} or more, and none is declared: if y is a"
             " numeric target, cut it into a few public ranges first, such as y > 40; if they are labels,"
             " declare them by classes=[...] (--labels on the command line): labels read from y are published"
         )
 
 
-def _many_labels(concepts: ConceptClass, public: Public) -> bool:
+def _many_labels(concepts: ConceptClass, facts: FitFacts) -> bool:
     """Return whether a fit of stumps, which tries all pairs of labels, is slow."""
-    return public.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
+    return facts.n_labels >= _MANY_LABELS and isinstance(concepts, DecisionStumps)
 
 
 def _least(concepts: ConceptClass, alpha: float, beta: float, guarantee: ApproxDP) -> int | None:
@@ -698,20 +698,20 @@ def _task(concepts: ConceptClass, task: str) -> Task | None:
 
 
 def _warnings(
-    concepts: ConceptClass, public: Public, size: int, excess: float, selection: ApproxDP
+    concepts: ConceptClass, facts: FitFacts, size: int, excess: float, selection: ApproxDP
 ) -> tuple[str, ...]:
     """Return warnings of many labels, and of too few records to improve on a constant label."""
     labels: tuple[str, ...] = ()
-    if _many_labels(concepts, public):
+    if _many_labels(concepts, facts):
         labels = (
-            f"y has {public.n_labels} labels: a rule predicts two of them, and the time of a fit is in"
+            f"y has {facts.n_labels} labels: a rule predicts two of them, and the time of a fit is in"
             " proportion to the number of pairs; merge labels, or use another learner, such as"
             " StatisticalQueryNaiveBayes",
         )
     return labels + few_records_warnings(
-        public.n_samples,
+        facts.n_samples,
         excess,
-        enough=public.n_samples / 2,
+        enough=facts.n_samples / 2,
         problem=f"with epsilon {float(selection.epsilon):.3g} and {written(size)} concepts, the training"
         " error may exceed the best concept's by half of the records",
         size=max((each.size for each in getattr(concepts.domain, "domains", ())), default=None),
@@ -727,7 +727,7 @@ def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
 
 
 @dataclass(frozen=True)
-class GenericTable(Public):
+class GenericFacts(FitFacts):
     """The public values of a table for which public rows, or public features, determine the concepts."""
 
     concepts: Any = None

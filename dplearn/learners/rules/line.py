@@ -36,7 +36,7 @@ from dplearn.concepts.lines import (
     plane,
 )
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import least
@@ -169,7 +169,7 @@ class LineClassifier(RuleClassifier):
               or not. None if alpha is 1/2 or more, where there is no such bound.
         """
         n = check_count("n_samples", n_samples, low=1)
-        plan: StatedPlan = self._recipe(self.random_state is not None).planned(Public(n, 2, 2))
+        plan: StatedPlan = self._recipe(self.random_state is not None).planned(FitFacts(n, 2, 2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "LineFit":
@@ -235,12 +235,12 @@ class LineFit(FitRecipe):
         check_two_labels(classes, "a line")
         names = getattr(reader, "feature_names_in_", None)
         columns = plane(self.p, names).encode(X, takes_missing=False)
-        return Public(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)
+        return FitFacts(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)
 
-    def plan(self, public: Public) -> StatedPlan:
-        domain = plane(self.p, public.names)
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        domain = plane(self.p, facts.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        n, pure = public.n_samples, self.method == "pure"
+        n, pure = facts.n_samples, self.method == "pure"
         epsilon, alpha, beta = self.cost.epsilon, float(self.alpha), float(self.beta)
         asked = {"epsilon": epsilon, "alpha": alpha}
         if pure:
@@ -263,7 +263,7 @@ class LineFit(FitRecipe):
             # Two lines agree at a point of both or of none.
             keeps={"domain": domain, "task": Task("realizable", rooted=True)},
             notes={"alpha": "the target error", "beta": "the allowed probability of failure"},
-            public=public,
+            public=facts,
             ranged=pure,
         )
 

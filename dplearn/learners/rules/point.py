@@ -27,7 +27,7 @@ from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, KeyCounts, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.recipe import FitRecipe, Public, PublicOutputs
+from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
@@ -237,7 +237,7 @@ class PointClassifier(SeveralOutputsClassifier):
             raise ValueError("n_features must be given to the plan of a fit with prefixes=True, got None")
         _check_outputs(fit, k)
         _check_columns(fit, d)
-        plan: StatedPlan = fit.planned(PublicOutputs(n, d, n_labels=2, n_outputs=k, many=k > 1))
+        plan: StatedPlan = fit.planned(OutputsFacts(n, d, n_labels=2, n_outputs=k, many=k > 1))
         return plan
 
     def _recipe(self, reproducible: bool) -> "PointFit":
@@ -334,7 +334,7 @@ class PointFit(FitRecipe):
         _check_two(outputs.classes)
         names = getattr(reader, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
-        public = PublicOutputs(
+        public = OutputsFacts(
             len(X),
             X.shape[1],
             2,
@@ -346,18 +346,18 @@ class PointFit(FitRecipe):
         )
         return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
-    def plan(self, public: Public) -> StatedPlan:
-        assert isinstance(public, PublicOutputs)
-        n, alpha, beta = public.n_samples, self.alpha, self.beta
-        kind = (self.n_keys, public.n_features if self.prefixes else None)
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        assert isinstance(facts, OutputsFacts)
+        n, alpha, beta = facts.n_samples, self.alpha, self.beta
+        kind = (self.n_keys, facts.n_features if self.prefixes else None)
         budget = self.cost.epsilon, self.cost.delta
         n_buckets, size = 0, 0
         if self.method == "hashing":
             n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
-        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, public.n_outputs, kind)
+        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, facts.n_outputs, kind)
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
-        hashed = _hash(public.stream.seed, n_buckets) if public.stream and n_buckets else None
+        hashed = _hash(facts.stream.seed, n_buckets) if facts.stream and n_buckets else None
         return StatedPlan(
             replace(self.cost, assumes=assumes),
             title="PointPlan",
@@ -377,7 +377,7 @@ class PointFit(FitRecipe):
             # Two point functions agree at a third key.
             keeps={"hashed": hashed, "task": Task("realizable", rooted=True)},
             notes={"n_least": "no such learner with fewer"},
-            public=public,
+            public=facts,
         )
 
     def summarize(self, rows: Any, plan: StatedPlan) -> Summary:

@@ -21,7 +21,7 @@ from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.kernels.exact import selection_ratio
@@ -167,7 +167,7 @@ class ThresholdClassifier(RuleClassifier):
         fit = self._recipe(self.random_state is not None)
         if isinstance(fit.declared, Product):
             n_features = len(fit.declared)
-        plan: StatedPlan = fit.planned(Public(n_samples, n_features, 2))
+        plan: StatedPlan = fit.planned(FitFacts(n_samples, n_features, 2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "ThresholdFit":
@@ -222,18 +222,18 @@ class ThresholdFit(FitRecipe):
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
         _chosen_method(self, _columns(domain, self.feature))  # raises on incompatible parameters
-        public = Public(len(X), X.shape[1], names=names, classes=classes)
+        public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
         return public, LabelledRows(Columns(domain.encode(X)), codes)
 
-    def plan(self, public: Public) -> StatedPlan:
-        domain = as_product(self.declared, public.n_features, public.names)
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        domain = as_product(self.declared, facts.n_features, facts.names)
         feature = self.feature
-        if public.classes is None and not isinstance(self.declared, Product):
+        if facts.classes is None and not isinstance(self.declared, Product):
             # Without names from a data frame, a name stands for any column if all have one domain.
             feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
         columns = _columns(domain, feature)
         method, sizes = _chosen_method(self, columns), _sizes(self, columns)
-        n = public.n_samples
+        n = facts.n_samples
         excess = threshold_excess_errors(method, **sizes)
         asked = n if method == "exponential" else interior_point_examples(n, alpha=self.alpha, **sizes)
         goal: dict[str, Any] = {"alpha": float(self.alpha), "beta": float(self.beta)}
@@ -257,7 +257,7 @@ class ThresholdFit(FitRecipe):
                 "n_least": LEAST_NOTE,
             },
             warns=self._warnings(n, domain, columns, excess, named=feature is not None),
-            public=public,
+            public=facts,
             ranged=method == "exponential",
         )
 

@@ -18,7 +18,7 @@ from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
 from dplearn.estimator.isolation import learner_alone
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.execute import begin
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import refuse_wrapped
@@ -184,7 +184,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             share, fits = _shared(fit.cost, count, lambda share, _: planned(share, 0), alike=True)
         else:
             share, fits = _shared(fit.cost, count, planned)
-        plan: StatedPlan = fit.planned(MultiOutputTable(n_samples, n_outputs=count, share=share, fits=fits))
+        plan: StatedPlan = fit.planned(MultiOutputFacts(n_samples, n_outputs=count, share=share, fits=fits))
         return plan
 
     def _recipe(self, reproducible: bool) -> "MultiOutputFit":
@@ -282,7 +282,7 @@ class MultiOutputFit(FitRecipe):
             return _Fit(learner, own, ready.plan)
 
         share, fits = _shared(self.cost, count, read)
-        public = MultiOutputTable(
+        public = MultiOutputFacts(
             n,
             rows.shape[1],
             names=getattr(reader, "feature_names_in_", None),
@@ -294,9 +294,9 @@ class MultiOutputFit(FitRecipe):
         )
         return public, records
 
-    def plan(self, public: Public) -> StatedPlan:
-        assert isinstance(public, MultiOutputTable)
-        fits = public.fits
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        assert isinstance(facts, MultiOutputFacts)
+        fits = facts.fits
         composed = Composition([fit.event for fit in fits])
         pure = basic(composed, Fraction(0)) <= self.cost.epsilon
         theirs = [text for fit in fits for text in fit.plan.guarantee.assumes if text != labels_assumed(())]
@@ -306,8 +306,8 @@ class MultiOutputFit(FitRecipe):
             replace(self.cost, delta=delta, assumes=assumes),
             title="MultiOutputPlan",
             states={
-                "n_samples": public.n_samples,
-                "n_outputs": public.n_outputs,
+                "n_samples": facts.n_samples,
+                "n_outputs": facts.n_outputs,
                 "share": fits[0].plan.guarantee,
                 "estimator_plan": fits[0].plan,
             },
@@ -321,7 +321,7 @@ class MultiOutputFit(FitRecipe):
                 "n_least_agnostic": "the same, for labels that nothing decides",
             },
             warns=tuple(dict.fromkeys(text for fit in fits for text in fit.plan.warnings)),
-            public=public,
+            public=facts,
         )
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> list[Any]:
@@ -351,7 +351,7 @@ def _least(fits: "Sequence[_Fit]", task: str, guarantee: ApproxDP) -> int | None
 
 
 @dataclass(frozen=True)
-class MultiOutputTable(Public):
+class MultiOutputFacts(FitFacts):
     """The public values of a table with several labels a record."""
 
     n_outputs: int = 1

@@ -20,7 +20,7 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.isolation import learner_alone
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.support import refuse_wrapped
 from dplearn.kernels.search import first
 from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
@@ -221,10 +221,10 @@ class SecretSampleFit(FitRecipe):
         found: tuple[Any, Any] = learner_alone(self.inner, lambda: self.fit.read(rows, y))
         return found
 
-    def plan(self, public: Public) -> StatedPlan:
+    def plan(self, facts: FitFacts) -> StatedPlan:
         # The labels of the inner fit are those of all records, since the labels in the sample are private.
-        drawn = replace(public, n_samples=self.sample_size)
-        return _planned(self, public.n_samples, self.fit.planned(drawn))
+        drawn = replace(facts, n_samples=self.sample_size)
+        return _planned(self, facts.n_samples, self.fit.planned(drawn))
 
     def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> Any:
         places = np.asarray(dice.below(plan.n_samples, size=plan.sample_size), dtype=np.int64)

@@ -45,8 +45,8 @@ from dplearn.learners.votes.dry_runs import notes_on_made_up_rows
 from dplearn.learners.votes.recipe import (
     AggregationPlan,
     EnsembleClassifier,
+    VotesFacts,
     VotesFit,
-    VotesTable,
     notes_on_noise,
 )
 from dplearn.learners.votes.teachers import answers_of, train_teachers
@@ -137,8 +137,8 @@ class OnlineFit(VotesFit):
         self._ballot(known)  # raises on incompatible parameters, before any dry run
         return replace(known, notes=notes_on_made_up_rows(known, self.asked.tried))
 
-    def _sizes(self, public: VotesTable) -> Ballot:
-        return planned_ballot(**self._open_sizes(public))
+    def _sizes(self, facts: VotesFacts) -> Ballot:
+        return planned_ballot(**self._open_sizes(facts))
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if even the votes of a unanimous ensemble are noise-dominated."""

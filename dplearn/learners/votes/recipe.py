@@ -39,7 +39,7 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.base import TellsProgress
 from dplearn.estimator.base_models import check_own_code
-from dplearn.estimator.recipe import FitRecipe, Public
+from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import COLUMNS_AND_CATEGORIES, ROWS, noisy_count, plan_with_count, shares_with_count
 from dplearn.learners.votes.aggregators import PREFERRED, Aggregator, Ballot
 from dplearn.learners.votes.asked import Asked, Labels
@@ -145,7 +145,7 @@ class AggregationPlan(Plan):
 
 
 @dataclass(frozen=True)
-class VotesTable(Public):
+class VotesFacts(FitFacts):
     """The public values of a table of private records for teachers."""
 
     estimator: Any = None  # unfitted; cloned for each teacher
@@ -178,7 +178,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         fit = self._recipe(self.random_state is not None)
         labels = n_labels if fit.classes is None else len(check_classes(fit.classes))
         labels = check_given("n_labels", labels, source="classes", low=2)
-        public = VotesTable(n_samples, 0, labels, n_rows=check_count("n_rows", n_rows, low=1))
+        public = VotesFacts(n_samples, 0, labels, n_rows=check_count("n_rows", n_rows, low=1))
         plan: AggregationPlan = fit.planned(public)
         return replace(plan, replan=partial(fit.planned_for, public))
 
@@ -264,7 +264,7 @@ class VotesFit(FitRecipe):
             check_own_code("estimator", estimator)
         else:
             check_copies(estimator := self.estimator)
-        public = VotesTable(
+        public = VotesFacts(
             X.shape[0],
             X.shape[1],
             names=getattr(reader, "feature_names_in_", None),
@@ -276,22 +276,22 @@ class VotesFit(FitRecipe):
         )
         return public, LabelledRows(X, classes[codes])
 
-    def plan(self, public: Public) -> AggregationPlan:
+    def plan(self, facts: FitFacts) -> AggregationPlan:
         if self.cost.neighbors != ADDED:
-            return self._sized(public)
+            return self._sized(facts)
         if self._estimates:
             concentrated = self.asked.aggregations[self.aggregation].concentrated
             count, rest = shares_with_count(self.cost, concentrated=concentrated)
 
-            def plan_of(cost: ApproxDP, counted: Public) -> AggregationPlan:
+            def plan_of(cost: ApproxDP, counted: FitFacts) -> AggregationPlan:
                 return self.given(cost=cost)._sized(counted)
 
-            found: AggregationPlan = plan_with_count(plan_of, self.cost, public, rest)
+            found: AggregationPlan = plan_with_count(plan_of, self.cost, facts, rest)
             return replace(found, count=count)
-        n: Any = public.n_samples  # a guess; None in a fit
-        plan = self._sized(replace(public, n_samples=1))  # nothing depends on the number
+        n: Any = facts.n_samples  # a guess; None in a fit
+        plan = self._sized(replace(facts, n_samples=1))  # nothing depends on the number
         size: Any = None if n is None else n // plan.n_teachers
-        return replace(plan, public=public, n_samples=n, shard_size=size)
+        return replace(plan, public=facts, n_samples=n, shard_size=size)
 
     @property
     def _estimates(self) -> bool:
@@ -324,32 +324,32 @@ class VotesFit(FitRecipe):
             seeds=None if stream is None else stream.seeds(k),
         )
 
-    def _ballot(self, public: VotesTable) -> Ballot:
+    def _ballot(self, facts: VotesFacts) -> Ballot:
         """Return the sizes of the ensemble; raise if there are more teachers than records.
 
         For neighbors="add_remove" without a number of records, those for one record.
         """
         if self.cost.neighbors == ADDED:
-            return self._sizes(replace(public, n_samples=public.n_samples or 1))
-        ballot = self._sizes(public)
-        if ballot.n_teachers > public.n_samples:
+            return self._sizes(replace(facts, n_samples=facts.n_samples or 1))
+        ballot = self._sizes(facts)
+        if ballot.n_teachers > facts.n_samples:
             raise ValueError(
-                f"n_teachers must be at most the number of records, {public.n_samples}, got"
+                f"n_teachers must be at most the number of records, {facts.n_samples}, got"
                 f" {ballot.n_teachers}"
             )
         return ballot
 
-    def _sizes(self, public: VotesTable) -> Ballot:
+    def _sizes(self, facts: VotesFacts) -> Ballot:
         """Return the sizes of the ensemble."""
         raise NotImplementedError
 
-    def _open_sizes(self, public: VotesTable) -> dict[str, Any]:
+    def _open_sizes(self, facts: VotesFacts) -> dict[str, Any]:
         """Return the arguments by which open sizes are chosen."""
         return {
             "kind": self.asked.aggregations[self.aggregation],
             "privacy": self.cost,
-            "n_samples": public.n_samples,
-            "n_labels": public.n_labels,
+            "n_samples": facts.n_samples,
+            "n_labels": facts.n_labels,
             "n_teachers": self.n_teachers,
             "max_queries": self.max_queries,
             "max_abstentions": self.max_abstentions,

@@ -28,8 +28,8 @@ from dplearn.learners.votes.online import check_scorer, n_bins_of
 from dplearn.learners.votes.recipe import (
     AggregationPlan,
     EnsembleClassifier,
+    VotesFacts,
     VotesFit,
-    VotesTable,
     check_classifier,
     notes_on_noise,
 )
@@ -52,7 +52,9 @@ class TransferFit(VotesFit):
         rows: Any = table
         if not by_label:
             reader = self.given(columns=facts.columns).reader()
-            rows = read_rows(reader, _public_part(self.public), reset=False, sparse=self.accepts.sparse)
+            rows = read_rows(
+                reader, _public_part(self.fit_arguments), reset=False, sparse=self.accepts.sparse
+            )
         public = replace(facts, n_rows=count_of(rows))
         most = self._ballot(public).max_queries
         if self._estimates:  # the release keeps the first of them
@@ -74,24 +76,24 @@ class TransferFit(VotesFit):
             check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
         return rows_of(rows, chosen)
 
-    def _dry_run_notes(self, public: VotesTable, queries: Any, student: Any) -> tuple[str, ...]:
+    def _dry_run_notes(self, facts: VotesFacts, queries: Any, student: Any) -> tuple[str, ...]:
         """Raise if a dry run on public rows with random labels fails; return warnings of missing values."""
-        asked = self.asked(public.classes)
+        asked = self.asked(facts.classes)
         for name, learned, fit in (
             ("student", student, asked.student_tried),
-            ("estimator", public.estimator, asked.tried),
+            ("estimator", facts.estimator, asked.tried),
         ):
-            if failure := dry_run(learned, queries, public.classes, public.apart(name), fit):
+            if failure := dry_run(learned, queries, facts.classes, facts.apart(name), fit):
                 raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
         # Private rows may have missing values even if the public rows have none.
-        return () if self.cost.protects == "labels" else notes_on_gaps(public, queries, asked.tried)
+        return () if self.cost.protects == "labels" else notes_on_gaps(facts, queries, asked.tried)
 
     @property
     def _assumed(self) -> str:
         return _PUBLIC_PART[self.cost.protects]
 
-    def _sizes(self, public: VotesTable) -> Ballot:
-        return transfer_ballot(**self._open_sizes(public), n_rows=public.n_rows)
+    def _sizes(self, facts: VotesFacts) -> Ballot:
+        return transfer_ballot(**self._open_sizes(facts), n_rows=facts.n_rows)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if even all answers of a unanimous ensemble together are noise-dominated.
