@@ -321,8 +321,12 @@ def test_an_interrupt_from_the_keyboard_stops_a_fit():
     def press():
         signal.raise_signal(signal.SIGINT)
 
-    with pytest.raises(KeyboardInterrupt):
-        PLACES["teacher, fit"](press)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            PLACES["teacher, fit"](press)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert sys.stdout is not None
     assert logging.Logger.callHandlers.__name__ == "callHandlers"
 

@@ -598,6 +598,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         effects; None if the model has none. Its `strengths`, of shape (d, d), say of each pair of columns how
         much the residuals of the first shapes were correlated with the product of the columns, in standard
         deviations of the noise.
+    loss_ : str
+        Public. The loss of the fit.
     residual_std_ : float
         Released. The root mean square of the differences of targets and predictions, approximately.
     target_range_, schema_, noisy_count_, noise_, domain_, guarantee_, n_features_in_, feature_names_in_
@@ -695,7 +697,8 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self._publish_model(model, plan, units.margin, units.origin)
         self.residual_std_ = units.residual * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
-        self._loss = type(model.base.loss)  # the parameter may be set to another after the fit
+        # Of the fit: the parameter may be set to another afterwards.
+        self.loss_ = next(name for name, loss in _LOSSES.items() if loss is type(model.base.loss))
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -711,7 +714,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         ndarray of float64 of shape (n_samples,)
         """
         margins = self._sums(self._cells(X))[:, 0]
-        predicted: NDArray[np.float64] = self._loss.predicted(margins)
+        predicted: NDArray[np.float64] = _LOSSES[self.loss_].predicted(margins)
         return predicted.clip(*self.target_range_)
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
@@ -737,7 +740,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         """
         failure = float(check_number("beta", beta, above=0, below=1))
         cells = self._cells(X)
-        if self._loss is not SquaredLoss:
+        if self.loss_ != "squared":
             raise ValueError(
                 "prediction intervals need a fit with loss='squared': the spread of counts"
                 " grows with the expected count, and a fit releases their mean spread only"
