@@ -338,6 +338,7 @@ def enough(logarithm: float, rate: float) -> int:
 
 
 def parity_task(n_unknowns: Any, epsilon: Any, alpha: Any) -> tuple[int, float, float]:
+    """Return checked numbers of a task: the unknown bits, epsilon, and the error allowed."""
     d = check_count("n_unknowns", n_unknowns, low=1)
     check_number("epsilon", epsilon, above=0)  # this message is clearer for most values that are too small
     size = check_number("epsilon", epsilon, low=_SMALLEST)
@@ -345,6 +346,7 @@ def parity_task(n_unknowns: Any, epsilon: Any, alpha: Any) -> tuple[int, float, 
 
 
 def below_1(name: str, value: Any, low: float = _RAREST) -> float:
+    """Return a number that is checked to be in (0, 1), and at least `low`."""
     number = check_number(name, value, above=0, below=1)
     return float(check_number(name, number, low=low))
 
@@ -522,6 +524,7 @@ def _fewest(abstentions: Floats, beta: float) -> int:
 
 @lru_cache(maxsize=4096)
 def log_full_rank(rows: int, columns: int, intercept: bool) -> float:
+    """Return the logarithm of the probability that random equations have full column rank."""
     if rows < columns + intercept:
         return -math.inf
     gaps = np.arange(rows - columns - intercept + 1, rows - intercept + 1)[:_DEEPEST]
