@@ -64,7 +64,7 @@ from dplearn.table.targets import (
 )
 
 #: The losses of numbers, by name.
-_LOSSES: dict[str, type[NumberLoss]] = {"squared": SquaredLoss, "poisson": PoissonLoss}
+_LOSSES: dict[str, type[NumberLoss]] = {loss.name: loss for loss in (SquaredLoss, PoissonLoss)}
 
 _NUMBERS = Floats()  # the assumed domain of each undeclared column
 # A fit warns if residuals are less than so many standard deviations of the noise in the first shapes. For
@@ -698,7 +698,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         self.residual_std_ = units.residual * model.spread
         self.target_range_ = (plan.target.low, plan.target.high)
         # Of the fit: the parameter may be set to another afterwards.
-        self.loss_ = next(name for name, loss in _LOSSES.items() if loss is type(model.base.loss))
+        self.loss_ = model.base.loss.name
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -768,7 +768,7 @@ class AdditiveRegressorFit(AdditiveFit):
     def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> AdditivePlan:
         return self.plan_with(
             facts,
-            lambda plan: self.loss.of(self.target, plan.bits.targets),
+            lambda plan: self.loss(bits=plan.bits.targets),
             self.target.assumption,
             beta,
         )

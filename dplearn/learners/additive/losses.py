@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,9 +49,7 @@ _RAREST = 0.002  # the least share of a label
 # The mean curvature of the loss during the steps, as a share of p (1 - p) at the margins of the base: most
 # records are surer than that, and clipped ones have none.
 _CURVED = 0.44
-_UNCLIPPED = 0.85  # the same for the squared loss: the share of residuals that are not clipped
-_DEVIATIONS = 2.0  # the target is clipped at so many standard deviations
-_WIDTH = 1.5  # in the steps, residuals are clipped at so many of their root mean squares
+UNCLIPPED = 0.85  # the same for losses of numbers: the share of residuals that are not clipped
 _SHARE_VARIANCE, _MEAN_VARIANCE = 0.05, 0.2  # prior variances of a share and of a mean target
 _LEAST_SPREAD = 1e-3  # the least standard deviation of a target, as a share of half its range
 # The squared norm to which the residuals of all labels are shortened: for the steps, and for the targets of
@@ -337,17 +335,36 @@ class NumberLoss(Loss):
     least_resolution = 20
     line_shares = False
     reach = target_reach = most_target_reach = _ONE
-    scale: int  # in steps of a target; residuals are clipped at it
+    name: str  # as the parameter `loss` has it
+    deviations: float  # targets are clipped at so many standard deviations in the first sums
+    width: float  # residuals at so many of their root mean squares in the steps
 
-    @classmethod
-    @abstractmethod
-    def of(cls, target: TargetRange, bits: int) -> Self:
-        """Return the loss of targets in a range, whose first query has numbers of so many bits."""
+    def __init__(self, scale: int = STEPS, bits: int = 10):
+        self.scale = scale  # in steps of a target; residuals are clipped at it
+        self._bits = bits  # of the numbers of the first query
 
     @classmethod
     def ranged(cls, target: TargetRange) -> TargetRange:
         """Return the range of targets that the loss is of, or refuse the declared one."""
         return target
+
+    def base_queries(self) -> list[StatisticalQuery]:
+        """Return the query for the means of the target and of its square."""
+        return [target_query(self._bits)]
+
+    def targets(self, y: NDArray[Any]) -> Integers:
+        """Return the residuals at margins of 0."""
+        return self.residuals(np.zeros((len(y), 1), dtype=np.int64), y)
+
+    def _spread_and_scale(self, variance: float, noise: float) -> tuple[float, int]:
+        """Return the standard deviation of targets, in scales, and the scale, from a released variance."""
+        spread = math.sqrt(min(max(variance, noise, _LEAST_SPREAD**2), 1.0))
+        scale = max(1, round(min(self.deviations * spread, 2.0) * STEPS))
+        return spread * STEPS / scale, scale
+
+    def _narrow_scale(self, spread: float) -> int:
+        """Return the scale that suits a released spread of residuals, which is in scales."""
+        return max(1, round(min(spread * self.width, 1.0) * self.scale))
 
     @abstractmethod
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:
@@ -368,20 +385,14 @@ class NumberLoss(Loss):
 class SquaredLoss(NumberLoss):
     """The squared loss, clipped: Huber's. A margin of 0 predicts the centre, and 1 is the scale."""
 
+    name = "squared"
+    deviations, width = 2.0, 1.5
     rate, caution = 0.7, 16.0
     shrinks = True
 
     def __init__(self, centre: int = 0, scale: int = STEPS, bits: int = 10):
-        self.centre, self.scale, self._bits = centre, scale, bits
-
-    @classmethod
-    def of(cls, target: TargetRange, bits: int) -> Self:  # noqa: ARG003
-        """Return the loss around the middle of the range, in half its width."""
-        return cls(bits=bits)
-
-    def base_queries(self) -> list[StatisticalQuery]:
-        """Return the query for the means of the target and of its square."""
-        return [target_query(self._bits)]
+        super().__init__(scale, bits)
+        self.centre = centre
 
     def base(self, answers: Sequence[Answer]) -> Base:
         """Return the base around the released mean, in the unit of the released standard deviation."""
@@ -390,9 +401,8 @@ class SquaredLoss(NumberLoss):
         noise = math.sqrt(variance)
         mean = float(answer.means[0].clip(-1.0, 1.0)) * _MEAN_VARIANCE / (_MEAN_VARIANCE + variance)
         square = float(answer.means[1]) - mean**2 + noise  # too wide a spread clips less
-        spread = math.sqrt(min(max(square, noise, _LEAST_SPREAD**2), 1.0))
-        scale = max(1, round(min(_DEVIATIONS * spread, 2.0) * STEPS))
-        return SquaredLoss(round(mean * STEPS), scale)._base(spread * STEPS / scale)
+        spread, scale = self._spread_and_scale(square, noise)
+        return type(self)(round(mean * STEPS), scale)._base(spread)
 
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:
         """Return the base in the unit of the spread of residuals, and by what margins are multiplied.
@@ -401,8 +411,8 @@ class SquaredLoss(NumberLoss):
         target, the weight w and the sum E of mean squares it is V' - V + 2 w E: the mean product of target
         and shape is the mean square of the shape.
         """
-        scale = max(1, round(min(spread * _WIDTH, 1.0) * self.scale))
-        narrow = SquaredLoss(self.centre, scale)._base(spread * self.scale / scale)
+        scale = self._narrow_scale(spread)
+        narrow = type(self)(self.centre, scale)._base(spread * self.scale / scale)
         wider = self.scale / scale
         # A spread of 1 is a default, where noise hides it.
         started = spread**2 - float(base.variance[0]) + product if spread < 1 else 0.0
@@ -410,11 +420,7 @@ class SquaredLoss(NumberLoss):
 
     def _base(self, spread: float) -> Base:
         one, variance = np.ones(1), np.full(1, spread**2)
-        return Base(self, 0 * one, one, variance, _UNCLIPPED * one, 0 * one, unit=spread**2)
-
-    def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the clipped target."""
-        return self.residuals(np.zeros((len(y), 1), dtype=np.int64), y)
+        return Base(self, 0 * one, one, variance, UNCLIPPED * one, 0 * one, unit=spread**2)
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return target minus prediction, clipped."""

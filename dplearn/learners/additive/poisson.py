@@ -12,7 +12,7 @@ in units of the scale, so that a residual depends on the margin and the target o
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,40 +20,36 @@ from numpy.typing import NDArray
 from dplearn.learners.additive.losses import (
     MARGIN_BITS,
     RESIDUAL_BITS,
+    UNCLIPPED,
     Base,
     Floats64,
     Integers,
     NumberLoss,
     Units,
     in_scales,
-    target_query,
 )
-from dplearn.queries import Answer, StatisticalQuery
+from dplearn.queries import Answer
 from dplearn.table.targets import CLOSEST, STEPS, TargetRange
 
 _COARSER = 4  # a count is looked up in steps of 2**(_COARSER - MARGIN_BITS) of the margin
 _LAST = 16 << (MARGIN_BITS - _COARSER)  # of these steps, on both sides of 0
 _MOST = 1 << 40  # the greatest expected count, in units of a residual
-_DEVIATIONS, _WIDTH = 3.0, 3.0  # residuals are clipped at so many spreads: they are skew
-_UNCLIPPED = 0.85  # the mean curvature during the steps, as a share of that of the base
-_LEAST_SPREAD, _LEAST_MEAN = 1e-3, 1e-3  # as shares of half the range of counts
+_LEAST_MEAN = 1e-3  # as a share of half the range of counts
 
 
 class PoissonLoss(NumberLoss):
     """The Poisson loss of a count; `mean` is the expected count of a margin of 0, in steps of a target."""
 
+    name = "poisson"
+    deviations, width = 3.0, 3.0  # counts are skew
     shrinks = True
 
     def __init__(self, mean: int = STEPS, scale: int = STEPS, bits: int = 10):
-        self.mean, self.scale, self._bits = mean, scale, bits
+        super().__init__(scale, bits)
+        self.mean = mean
         margins = (np.arange(-_LAST, _LAST + 1) + 0.5) * 2.0 ** (_COARSER - MARGIN_BITS)
         counts = (1 << RESIDUAL_BITS) * (mean / scale) * np.exp(margins)
         self._counts = np.rint(counts.clip(0, _MOST)).astype(np.int64)
-
-    @classmethod
-    def of(cls, target: TargetRange, bits: int) -> Self:  # noqa: ARG003
-        """Return the loss of a mean in the middle of the range."""
-        return cls(bits=bits)
 
     @classmethod
     def ranged(cls, target: TargetRange) -> TargetRange:
@@ -65,10 +61,6 @@ class PoissonLoss(NumberLoss):
             )
         return TargetRange(0.0, target.high if target.high >= CLOSEST else 1.0, target.clip)
 
-    def base_queries(self) -> list[StatisticalQuery]:
-        """Return the query for the means of the target and of its square."""
-        return [target_query(self._bits)]
-
     def base(self, answers: Sequence[Answer]) -> Base:
         """Return the base with the released mean, in the unit of the released standard deviation."""
         [answer] = answers
@@ -76,23 +68,18 @@ class PoissonLoss(NumberLoss):
         middle = float(answer.means[0].clip(-1.0, 1.0))
         mean = min(max(1 + middle, noise, _LEAST_MEAN), 2.0)
         square = float(answer.means[1]) - middle**2 + noise  # too wide a spread clips less
-        spread = math.sqrt(min(max(square, noise, _LEAST_SPREAD**2), 1.0))
-        scale = max(1, round(min(_DEVIATIONS * spread, 2.0) * STEPS))
-        return PoissonLoss(round(mean * STEPS), scale)._base(spread * STEPS / scale)
+        spread, scale = self._spread_and_scale(square, noise)
+        return type(self)(round(mean * STEPS), scale)._base(spread)
 
     def narrowed(self, base: Base, spread: float, product: float) -> tuple[Base, float]:  # noqa: ARG002
         """Return the base in the unit of the spread of residuals; margins remain as they are."""
-        scale = max(1, round(min(spread * _WIDTH, 1.0) * self.scale))
-        return PoissonLoss(self.mean, scale)._base(spread * self.scale / scale), 1.0
+        scale = self._narrow_scale(spread)
+        return type(self)(self.mean, scale)._base(spread * self.scale / scale), 1.0
 
     def _base(self, spread: float) -> Base:
         one = np.ones(1)
         curvature = self.mean / self.scale * one
-        return Base(self, 0 * one, curvature, spread**2 * one, _UNCLIPPED * curvature, 0 * one)
-
-    def targets(self, y: NDArray[Any]) -> Integers:
-        """Return the count minus the mean, clipped."""
-        return self.residuals(np.zeros((len(y), 1), dtype=np.int64), y)
+        return Base(self, 0 * one, curvature, spread**2 * one, UNCLIPPED * curvature, 0 * one)
 
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return count minus expected count, clipped."""
