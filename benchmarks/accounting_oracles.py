@@ -158,6 +158,8 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.conversion.decimal_up": _ROUNDS,
     "privacy.conversion.log_float": _ROUNDS,
     "privacy.conversion.rounded_up": _ROUNDS,
+    "privacy.noisy_max.EpsilonCandidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
+    "privacy.noisy_max.epsilon_candidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
     "privacy.noisy_max.checked_counts": ("checks an argument", "tests/privacy/test_noisy_max.py"),
     "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
     "privacy.events.Event": ("the base class, of unbounded cost", "tests/privacy/test_events.py"),

@@ -9,7 +9,9 @@ a single vote. So the results of `secret_noisy_max_renyi` and `secret_noisy_max_
 """
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,11 +20,12 @@ from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
-from dplearn.kernels.exact import float_above
+from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.exact import float_above, selection_ratio
 from dplearn.kernels.grouping import near_integers
 from dplearn.privacy.composition import Composition, least_epsilon
-from dplearn.privacy.conversion import Floats, epsilon_at, log_float
-from dplearn.privacy.events import Gaussian
+from dplearn.privacy.conversion import Floats, epsilon_at, log_float, rounded_up
+from dplearn.privacy.events import BoundedRange, Gaussian
 
 _LARGEST_LEAD = 1 << 20  # a larger lead of the winner is reduced to this one
 _MOST_VOTES = (1 << 62) - 1  # for one label
@@ -30,6 +33,11 @@ _BLOCK = 1 << 12  # number of queries with their curves in memory at the same ti
 _FEWEST, _MOST = Fraction(1, 10**100), Fraction(10**100)  # least and greatest sigma2 without overflow
 _ORDERS = 1 + np.exp(np.linspace(np.log(0.05), np.log(5000.0), 300))
 _NEAR = np.exp(np.linspace(-0.04, 0.04, 161))  # factors that reach the neighbouring orders of _ORDERS
+_CANDIDATES = 64
+_LARGEST_GAP = 1 << 16  # a winner who leads by more is treated as if by this much
+_CANDIDATE_ORDERS: Floats = 1 + np.exp(np.linspace(math.log(0.05), math.log(5000.0), 64))
+_BITS, _SUM_BITS = 40, 61  # of a unit's inverse, and of a sum over all queries
+_MARGIN = 2.0**-44
 
 
 def publishable_noisy_max_cost(
@@ -359,3 +367,94 @@ def _log_theta(variance: float, shift: float) -> float:
         return 0.5 * math.log(2 * math.pi * variance) + math.log1p(2 * float(waves.sum()))
     places = np.concatenate([-_TERMS[::-1], [0.0], _TERMS]) + shift
     return float(np.logaddexp.reduce(-(places**2) / (2 * variance)))
+
+
+@dataclass(frozen=True)
+class EpsilonCandidates:
+    """Public candidates, and tables to test them on given votes; see `epsilon_candidates`."""
+
+    n_queries: int
+    n_labels: int
+    largest_gap: int
+    sigma2: Fraction
+    delta: Fraction
+    epsilon: Fraction
+    beta: Fraction
+
+    @cached_property
+    def reserve(self) -> int:
+        """The least one for which all candidates that are too small have probability at most beta."""
+        # Some candidate costs 0, so that one of cost k has probability at most ratio**k.
+        share = self.beta / (_CANDIDATES - 1)
+        return max(0, power_at_most(selection_ratio(self.epsilon), share) - 1)
+
+    @cached_property
+    def values(self) -> tuple[Fraction, ...]:
+        """The candidates, not falling: from the cost of the release alone to an epsilon on any votes."""
+        everything = {Gaussian(self.sigma2, 2): self.n_queries, BoundedRange(self.epsilon): 1}
+        most = Composition(everything).total(self.delta).epsilon
+        least = min(most, Fraction(float(self._overhead.min())))
+        steps = [Fraction(i, _CANDIDATES) ** 2 for i in range(1, _CANDIDATES + 1)]
+        return tuple(rounded_up(least + (most - least) * step, digits=6) for step in steps)
+
+    @cached_property
+    def _overhead(self) -> Floats:
+        """What is added to the sum of divergences at each order to have epsilon, rounded up."""
+        log = -np.log(_CANDIDATE_ORDERS * float(self.delta)) / (_CANDIDATE_ORDERS - 1)
+        own = BoundedRange(self.epsilon).renyi(_CANDIDATE_ORDERS)
+        raised: Floats = log + np.log1p(-1 / _CANDIDATE_ORDERS) + own + _MARGIN * (np.abs(log) + own + 1)
+        return raised
+
+    @cached_property
+    def _scaled(self) -> tuple[float, NDArray[np.int64]]:
+        """The inverse of the unit, and bounds on divergences in units, by gap and order."""
+        tails = log_tails(float(self.sigma2), self.largest_gap + 1)
+        log_q = np.minimum(tails + math.log(self.n_labels - 1) + _MARGIN * (np.abs(tails) + 50), 0.0)
+        curves = likely_outcome_renyi(log_q, float_above(1 / self.sigma2), _CANDIDATE_ORDERS)
+        falling = np.maximum.accumulate(curves[::-1], axis=0)[::-1]
+        # A power of two, so that multiplying by it is exact, and a sum over all queries is of 64 bits.
+        largest = Fraction(float(falling.max())) * max(self.n_queries, 1)
+        scale = 2.0 ** min(_BITS, _SUM_BITS - math.ceil(largest).bit_length())
+        return scale, np.ceil(falling * scale).astype(np.int64)
+
+    @cached_property
+    def divergences(self) -> NDArray[np.int64]:
+        """Bounds on the divergence of one query by gap and order, in units rounded up; falling in the gap."""
+        return self._scaled[1]
+
+    @cached_property
+    def allowed(self) -> NDArray[np.int64]:
+        """By candidate and order, the greatest sum of divergences that gives an epsilon of at most it."""
+        scale, _ = self._scaled
+        values = np.array([float(value) for value in self.values])[:, None]
+        left = values - self._overhead - _MARGIN * values
+        return np.floor(left * scale).clip(-1, 2.0**62).astype(np.int64)
+
+
+def epsilon_candidates(
+    *, n_queries: int, n_labels: int, n_teachers: int, sigma2: Any, delta: Any, epsilon: Fraction, beta: Any
+) -> EpsilonCandidates:
+    """Return candidates for an upper bound on what answers to all queries, and the bound's release, cost.
+
+    `epsilon` is what the release costs, `beta` the probability that the bound is too small. A query with a
+    gap g costs at most h(g), by `likely_outcome_renyi` with q = (n_labels - 1) P[difference of two noises >=
+    g]. For a number c, count the teachers whose changed votes would make all cost more than c: since one
+    teacher moves every gap by at most 2, this moves by at most 1. Floats compute h from public numbers, once;
+    multiples of a public unit, rounded up, make all computations on the votes exact.
+    """
+    asked = EpsilonCandidates(
+        n_queries=check_count("n_queries", n_queries),
+        n_labels=check_count("n_labels", n_labels, low=2),
+        largest_gap=min(check_count("n_teachers", n_teachers, low=1), _LARGEST_GAP),
+        sigma2=check_number("sigma2", sigma2, low=Fraction(1, 10**100), high=Fraction(10**100)),
+        delta=check_number("delta", delta, above=0, below=1),
+        epsilon=check_number("epsilon", epsilon, above=0),
+        beta=check_number("beta", beta, above=0, below=1),
+    )
+    return _cached(asked)
+
+
+@lru_cache(maxsize=4)
+def _cached(asked: EpsilonCandidates) -> EpsilonCandidates:
+    """Return the same candidates, whose tables are there if they were asked for before."""
+    return asked
