@@ -39,7 +39,7 @@ from dplearn.commands.learners import (
     set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
-from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Refusal, add_options, public
+from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public
 from dplearn.domains import Schema
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
@@ -64,60 +64,62 @@ is taken from the table unless --labels or the schema lists them.
 """
 
 
+_OPTIONS: tuple[Option, ...] = (
+    ("table", None, "CSV file, .csv or .csv.gz; private", PATH),
+    ("--target", "COLUMN", "the column to predict", NEEDED),
+    (
+        "--task",
+        None,
+        "classification (default): the target is a label; regression: a number",
+        {"choices": list(TASKS), "default": next(iter(TASKS))},
+    ),
+    ("--out", "MODEL", "where to write the model", {**NEEDED, **PATH}),
+    (
+        "--learner",
+        "NAME",
+        f"{', '.join(CLASSIFIERS)}, or {AUTO} (default): additive, or stump for few records; for numbers"
+        f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
+        {"default": AUTO},
+    ),
+    ("--epsilon", "E", "privacy budget of this fit (default 1)", {"default": "1"}),
+    ("--delta", "D", "the same for delta (default: the learner's own; 0 if the ledger has none)"),
+    (
+        "--no-interactions",
+        None,
+        "make an additive model a sum of effects of single columns, which can all be read and drawn",
+        FLAG,
+    ),
+    (
+        "--set",
+        "PARAMETER=VALUE",
+        "a parameter of the learner, such as method=permute_and_flip; may be repeated",
+        {"action": "append", "default": [], "dest": "settings"},
+    ),
+    ("--schema", "FILE", "JSON description of the columns", PATH),
+    (
+        "--numbers",
+        LIST,
+        "columns of numbers, in which a cell that is no number is read as missing; all others are"
+        " categories, and the schema is learned privately; --learner linear needs this, or --schema",
+    ),
+    ("--integers", LIST, "columns of integers; otherwise as --numbers"),
+    ("--labels", LIST, "all labels that can occur, separated by commas"),
+    ("--target-range", "LOW,HIGH", "public bounds on a target of regression, such as -5,5"),
+    (
+        "--clip-target",
+        None,
+        "move targets outside the range to the nearest bound; without it they are refused",
+        FLAG,
+    ),
+    ("--ledger", "FILE", "the ledger to charge the fit to", PATH),
+    ("--test", "FILE", "CSV file to measure accuracy on, or R^2; you declare it public", PATH),
+)
+
+
 def add_fit(fit: argparse.ArgumentParser) -> None:
     """Add the options of the command `fit`."""
     fit.description = _FIT
-    add_options(
-        fit,
-        ("table", None, "CSV file, .csv or .csv.gz; private", PATH),
-        ("--target", "COLUMN", "the column to predict", NEEDED),
-        (
-            "--task",
-            None,
-            "classification (default): the target is a label; regression: a number",
-            {"choices": list(TASKS), "default": next(iter(TASKS))},
-        ),
-        ("--out", "MODEL", "where to write the model", {**NEEDED, **PATH}),
-        (
-            "--learner",
-            "NAME",
-            f"{', '.join(CLASSIFIERS)}, or {AUTO} (default): additive, or stump for few records; for numbers"
-            f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
-            {"default": AUTO},
-        ),
-        ("--epsilon", "E", "privacy budget of this fit (default 1)", {"default": "1"}),
-        ("--delta", "D", "the same for delta (default: the learner's own; 0 if the ledger has none)"),
-        (
-            "--no-interactions",
-            None,
-            "make an additive model a sum of effects of single columns, which can all be read and drawn",
-            FLAG,
-        ),
-        (
-            "--set",
-            "PARAMETER=VALUE",
-            "a parameter of the learner, such as method=permute_and_flip; may be repeated",
-            {"action": "append", "default": [], "dest": "settings"},
-        ),
-        ("--schema", "FILE", "JSON description of the columns", PATH),
-        (
-            "--numbers",
-            LIST,
-            "columns of numbers, in which a cell that is no number is read as missing; all others are"
-            " categories, and the schema is learned privately; --learner linear needs this, or --schema",
-        ),
-        ("--integers", LIST, "columns of integers; otherwise as --numbers"),
-        ("--labels", LIST, "all labels that can occur, separated by commas"),
-        ("--target-range", "LOW,HIGH", "public bounds on a target of regression, such as -5,5"),
-        (
-            "--clip-target",
-            None,
-            "move targets outside the range to the nearest bound; without it they are refused",
-            FLAG,
-        ),
-        ("--ledger", "FILE", "the ledger to charge the fit to", PATH),
-        ("--test", "FILE", "CSV file to measure accuracy on, or R^2; you declare it public", PATH),
-    )
+    add_options(fit, *_OPTIONS)
     add_format(fit)
     fit.set_defaults(run=run_fit)
 
