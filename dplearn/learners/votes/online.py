@@ -502,7 +502,7 @@ def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:
     return np.result_type(classes, more) if kinds in ({"text"}, {True}) else np.dtype(object)
 
 
-@documented_by()
+@documented_by(SubsampleAggregateClassifier)
 @dataclass(eq=False, repr=False)
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their probabilities.
@@ -521,12 +521,6 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         Any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None: a logistic
         regression by stochastic gradient descent, after imputation, scaling, and one-hot encoding of a data
         frame's non-numeric columns.
-    n_teachers : int or "auto", default="auto"
-        Number of shards, at least 1, each with one teacher. "auto": a function of the numbers of records,
-        labels and queries and of the budget.
-    epsilon : float, default=1.0
-        Privacy budget of one fit, for all answers together; positive. A float stands for its shortest
-        decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
@@ -550,40 +544,17 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         suffice for an answer, or all scores if there are too few teachers for that.
     abstain_score : float, optional
         The score returned for an abstention: a number from 0 to 1, or nan. None: 1 / n_classes.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
-        budget estimates the number of records, and all else is planned by the estimate; with a given number
-        of teachers, nothing is estimated. For tables in memory and no groups.
 
     Attributes
     ----------
     classes_
-    guarantee_ : ApproxDP
-        Public. The guarantee of all answers together, with its assumptions.
-    n_teachers_ : int
-        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
-        released number of records.
     bin_width_ : float
         Public. The width of the bins for queries without a width of their own; for neighbors="add_remove" it
         may be a function of the released number of records.
-    max_abstentions_ : int or None
-        Public. The number of abstentions after which it stops; None if it never stops. For
-        neighbors="add_remove" it may be a function of the released number of records.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
-    public_seed_ : int
-        Public. Determines the records of each shard, unless these are drawn in secret, the teachers' seeds,
-        and the labels returned for abstentions.
     n_features_in_, feature_names_in_
     remaining_queries_ : int
         Released. The number of further rows that can be queried in one call; with "sparse_vector" it depends
         on the abstentions so far.
-    remaining_abstentions_ : int or None
-        Released. The number of further abstentions after which it stops; None if it never stops.
 
     See Also
     --------

@@ -362,6 +362,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return self.protects, self.max_queries
 
 
+@documented_by(KnowledgeTransferClassifier)
 @dataclass(eq=False, repr=False, kw_only=True)
 class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
@@ -380,14 +381,6 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         classifier whose `fit` accepts `sample_weight` is fitted to each row with every label, weighted by its
         score; any other classifier is fitted to the most probable labels. None: a logistic curve fitted to
         the scores.
-    protects : {"examples", "labels"}, default="examples"
-        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
-        label; all features are public, and the queries are rows of `X`.
-    n_teachers : int or "auto", default="auto"
-        Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
-        of the budget.
-    epsilon : float, default=1.0
-        Privacy budget of one fit; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"
@@ -397,26 +390,6 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
         function of the number of teachers and of the budget.
     max_abstentions : int or "auto", default="auto"
         With "sparse_vector", the number of abstentions in scores, at least 1, after which it stops.
-    classes : sequence, optional
-        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
-        guarantee then assumes that the set of labels is public.
-    neighbors : {"replace_one", "add_remove"}, default="replace_one"
-        The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
-        records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
-        budget estimates the number of records, and all else is planned by the estimate; with a given number
-        of teachers, nothing is estimated. For tables in memory and no groups,
-        with protects="examples".
-    n_jobs : int, optional
-        Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
-        trained one after the other, or in batches.
-    verbose : bool, default=False
-        Whether to show the number of trained teachers as training proceeds; the times shown are not
-        protected.
-    ledger : PrivacyLedger, optional
-        The ledger that each fit is charged to, fits of clones, searches and worker processes included.
-    random_state : None, int or numpy random generator, default=None
-        None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
-        guarantee states this.
     bin_width : float or "auto", default="auto"
         Width of the bins of "sparse_vector", from 1/2048 to 1/2; reduced to the next reciprocal of an
         integer. "auto": a function of the size of a shard.
@@ -425,27 +398,8 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     ----------
     student_ : SoftStudent
         Released. The fitted student.
-    classes_ : ndarray of shape (n_classes,)
-        Public. The labels, sorted; declared, or assumed to be public.
-    guarantee_ : ApproxDP
-        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
-    n_teachers_ : int
-        Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
-        released number of records.
-    n_asked_ : int
-        Public. The number of rows that were to be queried; for neighbors="add_remove" it may be a function of
-        the released number of records.
     n_answered_ : int
         Released. The number of these rows that were answered with all their scores.
-    noisy_count_ : int
-        Released. The estimated number of records; only for neighbors="add_remove" and n_teachers="auto".
-    public_seed_ : int
-        Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
-        teachers and of the student, and the rows that are queried.
-    n_features_in_ : int
-        Public. The number of columns.
-    feature_names_in_ : ndarray of str
-        Public. The names of the columns, if `X` had names.
 
     See Also
     --------
