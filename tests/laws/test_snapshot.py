@@ -1,5 +1,5 @@
 """Public facts of all settings are those of one file, `snapshot.json`: signatures, defaults, plans, warnings,
-what fits promise, assume and charge, errors for a table of mistakes, and the audit's distributions.
+what fits promise, assume and charge, errors for a table of mistakes, what the calls of `calls/*.txt` return, and the audit's distributions.
 
 `python -m tests.laws.test_snapshot` writes the file anew, in some minutes; with a text, facts of the settings
 whose names contain it. Each line that differs is a change that users see.
@@ -8,95 +8,49 @@ whose names contain it. Each line that differs is a change that users see.
 import hashlib
 import json
 import sys
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
+from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from dplearn import (
-    ExponentialMechanismClassifier,
-    StatisticalQueryNaiveBayes,
-    domains,
-    privacy,
-    queries,
-    releases,
-)
+import dplearn
+from dplearn import ExponentialMechanismClassifier, StatisticalQueryNaiveBayes
 from tests.laws.conftest import STAND_FOR_ALL, is_among, written
-from tests.laws.facts import ALL, BY_DAY, NAMES, PACKAGE, facts_of, fits, mistakes, plain, plans, signatures
+from tests.laws.facts import (
+    ALL,
+    BY_DAY,
+    MODULES,
+    NAMES,
+    PACKAGE,
+    facts_of,
+    fits,
+    mistakes,
+    plain,
+    plans,
+    signatures,
+)
 from tests.laws.release_facts import RELEASES, release_mistakes, released
 
 FILE = Path(__file__).with_name("snapshot.json")
-EXPRESSIONS = """
-ApproxDP(1)
-ApproxDP("0.1", 1e-6, neighbors="add_remove", protects="groups", assumes=("a",))
-ApproxDP(1, 1e-6).sentence()
-ApproxDP(1, 1e-6).for_group(3)
-ApproxDP(1).to_json()
-ApproxDP(-1)
-ApproxDP(float("nan"))
-ApproxDP(1, 1)
-ApproxDP(1, neighbors="swap")
-ApproxDP(1, protects="rows")
-ApproxDP(1).for_group(0)
-ZeroConcentratedDP("0.1")
-ZeroConcentratedDP(-1)
-PrivacyLedger(0)
-PrivacyLedger(1, 1e-6)
-PrivacyLedger(1, 2)
-PrivacyLedger(1, protects="rows")
-PrivacyLedger(1, neighbors="swap")
-PrivacyLedger(1).remaining()
-Grid(0, 1, 5)
-Grid(1, 0, 5)
-Grid(0, 1, 1)
-Grid(0, 1, 5, outside="wrap")
-IntegerRange(0, 9)
-IntegerRange(9, 0)
-IntegerRange(0.5, 3)
-Categories(["a", "b"])
-Categories([])
-Categories(["a", "a"])
-Bits(binarize=3)
-Bits(binarize="a")
-Hashed(4)
-Hashed(0)
-Floats()
-Floats(significand_bits=99)
-Product([])
-Schema({})
-Schema({"a": 3})
-Schema({"a": Grid(0, 1, 5), "b": Categories(["x"])})
-MeanQuery(lambda rows: rows, low=1, high=0)
-HistogramQuery(lambda rows: rows, categories=0)
-compose([])
-compose([ApproxDP(1), ApproxDP(1, neighbors="add_remove")])
-releases.median_plan(0)
-releases.median_plan(600)
-releases.median_plan(600, alpha=2)
-releases.quantiles_plan(600, [0.1, 0.9], domain=IntegerRange(0, 120))
-releases.quantiles_plan(600, 2)
-releases.cdf_plan(600, domain=IntegerRange(0, 120))
-releases.cdf_plan(600, method="steps")
-releases.cdf_plan(600, method="blocks", delta=1e-6, domain=IntegerRange(0, 120))
-releases.interior_point_plan(600, domain=IntegerRange(0, 120))
-releases.interior_point_plan(600, method="recursive")
-releases.stable_counts_plan(600, delta=1e-6)
-releases.stable_counts_plan(None, delta=1e-6)
-releases.stable_counts_plan(None, delta=1e-6, neighbors="add_remove")
-releases.grouped_plan(600, bounds=(0, 9), delta=1e-6)
-releases.grouped_plan(600, bounds=(0, 9))
-releases.grouped_plan(None, bounds=(0, 9), delta=1e-6, neighbors="add_remove")
-releases.learned_schema_plan(600, {"age": "numbers", "kind": "categories"})
-releases.learned_schema_plan(600, {"age": "colours"})
-"""
+CALLS = {path.stem: path for path in sorted(Path(__file__).with_name("calls").glob("*.txt"))}
 
 
-def values():
-    """What expressions of public values print, or their errors."""
-    found, names = {}, {"releases": releases, **vars(domains), **vars(privacy), **vars(queries)}
-    for each in EXPRESSIONS.strip().splitlines():
-        told = facts_of(lambda each=each: {"text": plain(eval(each, names))})
-        found[each] = told if isinstance(told, str) else [line.rstrip() for line in told["text"].splitlines()]
+def values(room):
+    """What the calls of `calls/ROOM.txt` return as text, or their errors; names are those that a user imports."""
+    names = {"np": np, "Fraction": Fraction, **vars(dplearn)}
+    for module in MODULES:
+        package = import_module(f"dplearn.{module}")
+        names |= {module: package} | {name: getattr(package, name) for name in package.__all__}
+    found = {}
+    for each in CALLS[room].read_text().splitlines():
+        told = facts_of(lambda each=each: {"text": plain(eval(each, dict(names)))})
+        if isinstance(told, dict):
+            told["text"] = [line.rstrip() for line in told["text"].splitlines()]
+            told = told if told.keys() > {"text"} else told["text"]
+        found[each] = told
     return found
 
 
@@ -109,7 +63,11 @@ def cases():
 
 OF_SETTINGS = {"fits": fits, "plans": plans, "mistakes": mistakes}
 OF_RELEASES = {"releases": released, "release mistakes": release_mistakes}
-OF_ALL = {"cases": cases, "signatures": signatures, "values": values}
+OF_ALL = {
+    "cases": cases,
+    "signatures": signatures,
+    **{f"calls of {room}": partial(values, room) for room in CALLS},
+}
 
 
 def first_of_class(place):
@@ -246,6 +204,7 @@ def write(wanted=""):
         found["mistakes"] = found["mistakes"] | {name: own}
     found |= {section: {name: facts(name) for name in RELEASES} for section, facts in OF_RELEASES.items()}
     found |= {section: facts() for section, facts in OF_ALL.items()}
+    found = {section: found[section] for section in (*OF_SETTINGS, *OF_RELEASES, *OF_ALL)}
     FILE.write_text(json.dumps(found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
 
 
