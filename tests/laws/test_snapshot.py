@@ -1,8 +1,10 @@
 """Public facts of all settings are those of one file, `snapshot.json`: signatures, defaults, plans, warnings,
-what fits promise, assume and charge, errors for a table of mistakes, what the calls of `calls/*.txt` return, and the audit's distributions.
+what fits promise, assume and charge, errors for a table of mistakes, what the calls of `calls/*.txt` return,
+and the audit's distributions.
 
 `python -m tests.laws.test_snapshot` writes the file anew, in some minutes; with a text, facts of the settings
-whose names contain it. Each line that differs is a change that users see.
+whose names contain it; with "nothing", all but facts of settings. Each line that differs is a change that
+users see.
 """
 
 import hashlib
@@ -39,7 +41,7 @@ CALLS = {path.stem: path for path in sorted(Path(__file__).with_name("calls").gl
 
 
 def values(room):
-    """What the calls of `calls/ROOM.txt` return as text, or their errors; names are those that a user imports."""
+    """What the calls of a file of `calls` return as text, or their errors; names are those that users import."""
     names = {"np": np, "Fraction": Fraction, **vars(dplearn)}
     for module in MODULES:
         package = import_module(f"dplearn.{module}")
