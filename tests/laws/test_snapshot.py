@@ -41,7 +41,7 @@ CALLS = {path.stem: path for path in sorted(Path(__file__).with_name("calls").gl
 
 
 def values(room):
-    """What the calls of a file of `calls` return as text, or their errors; names are those that users import."""
+    """What the calls of a file of `calls` return as text, or their errors; names are those of users."""
     names = {"np": np, "Fraction": Fraction, **vars(dplearn)}
     for module in MODULES:
         package = import_module(f"dplearn.{module}")
