@@ -13,7 +13,7 @@ from dplearn.learners.parity.masked import MaskedParityClassifier
 from dplearn.learners.parity.parity import ParityClassifier
 from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.learners.rules.line import LineClassifier
-from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier
+from dplearn.learners.rules.point import ChosenKeys, ChosenPrefix, PointClassifier
 from dplearn.learners.rules.threshold import ThresholdClassifier
 from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
@@ -35,7 +35,6 @@ __all__ = [
     "AdditiveRegressor",
     "AggregationPlan",
     "ChosenKeys",
-    "ChosenPoint",
     "ChosenPrefix",
     "ColumnShape",
     "ConjunctionClassifier",

@@ -25,6 +25,8 @@ from dplearn.learners.rules.point_sizes import hashed_class_size as hashed_class
 from dplearn.learners.rules.point_sizes import hashed_point_failure as hashed_point_failure
 from dplearn.learners.rules.point_sizes import hashed_point_sizes as hashed_point_sizes
 from dplearn.learners.rules.point_sizes import proper_point_lower_bound as proper_point_lower_bound
+from dplearn.learners.rules.point_sizes import sanitized_point_failure as sanitized_point_failure
+from dplearn.learners.rules.point_sizes import sanitized_point_sample_size as sanitized_point_sample_size
 from dplearn.learners.rules.point_sizes import stable_point_failure as stable_point_failure
 from dplearn.learners.rules.point_sizes import stable_point_sample_size as stable_point_sample_size
 from dplearn.learners.rules.threshold import interior_point_examples as interior_point_examples

@@ -87,6 +87,29 @@ CASES = (
         rules=None,
         required=Required(84, 0.88),
     ),
+    # Of a record with another key, or none, the threshold of the histogram hides all but delta here, so that
+    # a part of the budget is not seen.
+    point_case(
+        "point_sanitizer",
+        point_model(method="sanitizer", epsilon=6.0, delta=_FIFTH),
+        ApproxDP(6, _FIFTH),
+        keys=("a",),
+        n=3,
+        n_outputs=2,
+        ordered=False,
+        rules=None,
+        required=Required(20, 0.49),
+    ),
+    point_case(
+        "point_sanitizer_of_sets",
+        point_model(method="sanitizer", n_keys=2, epsilon=6.0, delta=_FIFTH),
+        ApproxDP(6, _FIFTH),
+        keys=("a", None),
+        n=3,
+        ordered=False,
+        rules=None,
+        required=Required(17, 0.23),
+    ),
     point_case("point_hashing", point_model(n_buckets=4), ApproxDP(1), n=3, required=Required(16, 0.999)),
     # Rules overlap: a record that adds an error to one rule adds it to others. So epsilon is not attained,
     # but approached as the errors of the others grow with the number of records.

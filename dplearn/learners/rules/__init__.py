@@ -9,12 +9,11 @@ sample sizes that the plan states; those of points are in `point_sizes.py`.
 
 from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.learners.rules.line import LineClassifier
-from dplearn.learners.rules.point import ChosenKeys, ChosenPoint, ChosenPrefix, PointClassifier
+from dplearn.learners.rules.point import ChosenKeys, ChosenPrefix, PointClassifier
 from dplearn.learners.rules.threshold import ThresholdClassifier
 
 __all__ = [
     "ChosenKeys",
-    "ChosenPoint",
     "ChosenPrefix",
     "ExponentialMechanismClassifier",
     "LineClassifier",

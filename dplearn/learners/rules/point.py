@@ -50,10 +50,19 @@ from dplearn.learners.rules.point_sizes import (
     hashed_point_failure,
     hashed_point_sizes,
     proper_point_lower_bound,
+    sanitized_point_failure,
+    sanitized_point_sample_size,
+    sanitized_shares,
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.mechanisms import permute_and_flip, release_if_stable, select_permute_and_flip, stable_histogram
+from dplearn.mechanisms import (
+    permute_and_flip,
+    release_if_stable,
+    select_exponential,
+    select_permute_and_flip,
+    stable_histogram,
+)
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
@@ -61,7 +70,7 @@ from dplearn.table.features import read_features
 from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
-_METHODS = ("stability", "hashing")
+_METHODS = ("stability", "sanitizer", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
 _ANY_CELLS = Hashed()  # makes `read_features` leave cells unencoded
 _KEYS = 1 << 64  # possible keys, for a lower bound; there are at least as many texts
@@ -88,20 +97,23 @@ class PointClassifier(SeveralOutputsClassifier):
         Privacy budget of one fit; at least 1e-9, and for "stability" about 3e-5, or more for a delta below
         1e-6. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
-        ... "stability" requires a positive delta, "hashing" spends none.
-    method : {"auto", "stability", "hashing"}, default="auto"
+        ... "stability" and "sanitizer" require a positive delta, "hashing" spends none.
+    method : {"auto", "stability", "sanitizer", "hashing"}, default="auto"
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
-        with several outputs, it releases the keys of a stable histogram of keys with their labels.
-        "hashing" selects a bucket of a public hash function, which is drawn independently of the data; other
-        keys may share the bucket; for one output only. "auto": "stability" if delta is positive and one key
-        is learned, else "hashing".
+        with several outputs, it releases the keys of a stable histogram of keys with their labels: these must
+        hardly have exceptions. "sanitizer" publishes keys by a stable histogram, with half of the budget, and
+        selects among them for each output by the number of errors: exceptions may be many, but more records
+        are needed. "hashing" selects a bucket of a public hash function, which is drawn independently of the
+        data; other keys may share the bucket; for one output only. "auto": "hashing" without delta, with
+        several keys, or with prefixes; else "stability", except for several outputs and so many records that
+        "sanitizer" finds the key of one output at 2 alpha with probability at least 1 - beta.
     prefixes : bool, default=False
         True: the rows with the second label are those whose first columns have certain values, such as a
         country and a region; the number of these columns is learned too, and may be 0. The columns are in the
         order of the hierarchy; at least two. By "hashing" only.
     n_keys : int, default=1
         The most keys with the second label, from 1 to 100, and below the number of buckets. More than one by
-        "hashing" only. A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
+        "sanitizer", which names them, or "hashing". A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
         seconds, and minutes for unfavourable data.
     alpha : float, default=0.1
         Target error, from 1e-9 and below 1.
@@ -121,50 +133,56 @@ class PointClassifier(SeveralOutputsClassifier):
     point_ : None, str, bytes, int, float or tuple of these; or int; or list of n_outputs such
         Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
         value; `abstained_` distinguishes the two. With several outputs, one for each. With `n_keys` above 1,
-        the tuple of the buckets. With `prefixes`, the number of columns and the bucket of their values;
+        the tuple of the keys or buckets. With `prefixes`, the number of columns and the bucket of their values;
         (0, 0) if all rows have the second label.
     abstained_ : bool or ndarray of bool of shape (n_outputs,)
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
-    concept_ : ChosenPoint, ChosenKeys or ChosenPrefix, or list of ChosenPoint
+    concept_ : ChosenKeys or ChosenPrefix, or list of ChosenKeys
         Released. The point function; its `repr` is the rule. With several outputs, one for each.
     hash_ : KeyHash or None
         Public. The hash from keys to buckets, with "hashing"; else None.
     method_ : str
-        Public. The method: "stability" or "hashing".
+        Public. The method: "stability", "sanitizer" or "hashing".
     classes_ : ndarray of shape (2,), or list of such
     guarantee_, n_features_in_, feature_names_in_
 
     See Also
     --------
-    dplearn.theory.stable_point_sample_size, dplearn.theory.hashed_point_sizes : The numbers of records.
+    dplearn.theory.stable_point_sample_size, dplearn.theory.sanitized_point_sample_size,
+    dplearn.theory.hashed_point_sizes : The numbers of records.
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record with "stability", (epsilon, 0)
-    with "hashing", for every value of the hash. Proof: with "stability", the distance of the table to a
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, (epsilon, 0) with "hashing",
+    for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
     this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`.
     With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
     they are capped at the least errors of all rules plus a public number; the least of two numbers that
     change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
     outputs: a record has one key with labels, whatever their number; the histogram of these has the
-    guarantee of `stable_histogram`, and everything else is computed from the published counts.
+    guarantee of `stable_histogram`, and everything else is computed from the published counts. With
+    "sanitizer", a record has one key, so the published keys have half of the budget; a replaced record then
+    changes the errors of each set of these keys by at most 1, so the selection of each output is an
+    exponential mechanism, and these are of bounded range and compose to the other half.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** For any distribution of records that a point function labels, the error is at most alpha
     with probability at least 1 - beta from `plan(n_samples).n_needed` records on; so for sets of keys and for
-    prefixes. If no rule labels the records, "hashing" selects one with nearly the least errors; "stability"
-    abstains unless one key has a large lead over all others. With several outputs that point functions label,
+    prefixes. If no rule labels the records, "hashing" selects one with nearly the least errors, and
+    "sanitizer" does so among published keys; "stability" abstains unless one key has a large lead over all
+    others. With several outputs that point functions label,
     each error is at most alpha, with this probability for all together, from
-    `plan(n_samples, n_outputs=...).n_needed` records on; if no point functions label them, the key with the
-    most records of equal labels is likely released, even if most of its labels are the first.
+    `plan(n_samples, n_outputs=...).n_needed` records on; if no point functions label them, "stability" likely
+    releases the key with the most records of equal labels, even if most of its labels are the first.
 
     **Source.** Beimel, Nissim and Stemmer (2013) for "stability"; their choosing mechanism has a threshold
     more than twice as high. Beimel, Kasiviswanathan and Nissim (2010) for "hashing"; they use a pseudorandom
     function. Feldman and Xiao (2014) for the view of public hashes as one-way protocols, which `n_keys` and
     `prefixes` extend. Bun, Nissim and Stemmer (2016), Theorem 3.13, for several outputs; they release keys
-    and labels by two mechanisms with half the budget each, here both are released by one.
+    and labels by two mechanisms with half the budget each, here both are released by one. "sanitizer" is
+    their Lemma 3.7 for points (Corollary 3.9); there the selections compose by the advanced theorem.
 
     Examples
     --------
@@ -218,17 +236,17 @@ class PointClassifier(SeveralOutputsClassifier):
             and of
 
             - `n_buckets`, the number of buckets, and `class_size`, the number of rules among which "hashing"
-              selects; both 0 with "stability";
+              selects; both 0 with the other methods;
             - `failure`, a bound on the probability that the error, of any output, exceeds alpha, for records
               that rules without exceptions label;
             - `n_needed`, the least number of records for which `failure` is at most beta, with the best
               number of buckets;
             - `n_least`: no learner of this kind has an error of at most alpha with probability at least 1 -
               beta on every distribution that some point function labels with fewer records. With "hashing":
-              pure learners with this epsilon, whatever they release (`theory.pure_private_lower_bound`). With
-              "stability": learners with this epsilon and delta that release keys
-              (`theory.proper_point_lower_bound`); if there are fewer than 2**64 possible keys, that function
-              may give a smaller number.
+              pure learners with this epsilon, whatever they release (`theory.pure_private_lower_bound`). Else:
+              learners with this epsilon and delta that release keys (`theory.proper_point_lower_bound`); if
+              there are fewer than 2**64 possible keys, that function may give a smaller number; None for
+              several keys.
         """
         fit = self._recipe(self.random_state is not None)
         n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
@@ -254,6 +272,7 @@ class PointClassifier(SeveralOutputsClassifier):
             _check_two(declared_sets(self.classes))
         n_keys = check_count("n_keys", self.n_keys, low=1, high=_MOST_KEYS)
         method = _method(self.method, delta, self.prefixes, n_keys)
+        chooses = self.method == AUTO and method == "stability"
         if method == "hashing":
             delta = delta * 0
             if given is not None and n_keys > 1 and n_keys >= given:
@@ -262,7 +281,7 @@ class PointClassifier(SeveralOutputsClassifier):
             columns = 2 if self.prefixes else None
             hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta, n_keys=n_keys, n_columns=columns)
         else:
-            check_number("delta with method='stability'", self.delta, above=0)
+            check_number(f"delta with method={method!r}", self.delta, above=0)
         cost = ApproxDP(epsilon, delta, reproducible=reproducible)
         if method == "stability":
             release_probability_table(cost)  # raises if epsilon is too small for the table
@@ -270,6 +289,7 @@ class PointClassifier(SeveralOutputsClassifier):
             self,
             cost,
             method=method,
+            chooses=chooses,
             prefixes=bool(self.prefixes),
             n_keys=n_keys,
             n_buckets=given,
@@ -281,11 +301,12 @@ class PointClassifier(SeveralOutputsClassifier):
     def _publish(self, outcome: list[Where], plan: StatedPlan) -> None:
         public, names = plan.public, tuple(map(str, plan.public.names))
         labels = [tuple(each.tolist()) for each in public.classes]
-        rule = ChosenPrefix if plan.prefixes else ChosenKeys if plan.n_keys > 1 else ChosenPoint
+        rule = ChosenPrefix if plan.prefixes else ChosenKeys
         concepts = [
             rule(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
         ]
-        points = [where[0] if where is not None and rule is ChosenPoint else where for where in outcome]
+        one = plan.n_keys == 1 and not plan.prefixes
+        points = [where[0] if where is not None and one else where for where in outcome]
         abstained = np.array([where is None for where in outcome])
         self.method_ = plan.method
         self.hash_ = plan.hashed
@@ -314,8 +335,8 @@ class PointClassifier(SeveralOutputsClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        one = not self.prefixes and self.n_keys == 1
-        many = one and self.method in (AUTO, "stability") and is_positive(self.delta)
+        one = not self.prefixes and self.n_keys == 1 and self.method in (AUTO, "stability")
+        many = (one or self.method == "sanitizer") and is_positive(self.delta)
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.allow_nan = tags.input_tags.categorical = tags.input_tags.string = True
         return tags
@@ -351,18 +372,20 @@ class PointFit(FitRecipe):
         n, alpha, beta = facts.n_samples, self.alpha, self.beta
         kind = (self.n_keys, facts.n_features if self.prefixes else None)
         budget = self.cost.epsilon, self.cost.delta
-        n_buckets, size = 0, 0
-        if self.method == "hashing":
+        n_buckets, size, method = 0, 0, self.method
+        if self.chooses and facts.n_outputs > 1 and _finds_noisy_keys(n, *budget, alpha, beta, facts.n_outputs):
+            method = "sanitizer"
+        if method == "hashing":
             n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
-        failure, needed = _accuracy(n, n_buckets, *budget, alpha, beta, facts.n_outputs, kind)
+        failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, beta, facts.n_outputs, kind)
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
         hashed = _hash(facts.stream.seed, n_buckets) if facts.stream and n_buckets else None
         return StatedPlan(
             replace(self.cost, assumes=assumes),
             title="PointPlan",
             states={
-                "method": self.method,
+                "method": method,
                 "n_keys": self.n_keys,
                 "prefixes": self.prefixes,
                 "n_buckets": n_buckets,
@@ -373,7 +396,7 @@ class PointFit(FitRecipe):
                 "alpha": alpha,
                 "beta": beta,
             },
-            least={"n_least": partial(_least, self.method, alpha, beta)},
+            least={"n_least": partial(_least, method, self.n_keys, alpha, beta)},
             # Two point functions agree at a third key.
             keeps={"hashed": hashed, "task": Task("realizable", rooted=True)},
             notes={"n_least": "no such learner with fewer"},
@@ -383,7 +406,9 @@ class PointFit(FitRecipe):
     def summarize(self, rows: Any, plan: StatedPlan) -> Summary:
         # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
         # one key with its labels is replaced.
-        if plan.hashed is None:
+        if plan.method == "sanitizer":
+            release = _by_published_keys
+        elif plan.method == "stability":
             release = _by_counts if plan.public.many else _by_lead
         else:
             release = (
@@ -396,8 +421,10 @@ class PointFit(FitRecipe):
         return released
 
 
-def _least(method: str, alpha: Any, beta: Any, guarantee: ApproxDP) -> int | None:
-    if method == "stability":
+def _least(method: str, n_keys: int, alpha: Any, beta: Any, guarantee: ApproxDP) -> int | None:
+    if method != "hashing":
+        if n_keys > 1:
+            return None
         budget = {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
         return proper_point_lower_bound(_KEYS, **budget, alpha=alpha, beta=beta)
     # Two point functions of three keys agree at the third.
@@ -410,6 +437,7 @@ def _sizes(epsilon: Fraction, alpha: Any, beta: Any, n_keys: int, n_columns: int
 
 @lru_cache(maxsize=64)
 def _accuracy(
+    method: str,
     n: int,
     n_buckets: int,
     epsilon: Fraction,
@@ -420,16 +448,29 @@ def _accuracy(
     kind: tuple[int, int | None],
 ) -> tuple[float, int]:
     """Return the probability of failure with n records, and the number of records needed."""
-    if n_buckets:
+    public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs}
+    if method == "hashing":
         failure = hashed_point_failure(
             n, n_buckets, epsilon=epsilon, alpha=alpha, n_keys=kind[0], n_columns=kind[1]
         )
         needed = _sizes(epsilon, alpha, beta, *kind).n_samples
+    elif method == "sanitizer":
+        failure = sanitized_point_failure(n, **public, n_keys=kind[0])
+        needed = sanitized_point_sample_size(**public, beta=beta, n_keys=kind[0])
     else:
-        public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs}
         failure = stable_point_failure(n, **public)
         needed = stable_point_sample_size(**public, beta=beta)
     return min(1.0, failure), needed
+
+
+@lru_cache(maxsize=64)
+def _finds_noisy_keys(
+    n: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any, n_outputs: int
+) -> bool:
+    """Return whether "sanitizer" finds the key of one output, at twice alpha; only it does so for any labels."""
+    twice = min(2 * check_number("alpha", alpha, above=0, below=1), Fraction(99, 100))
+    failure = sanitized_point_failure(n, epsilon=epsilon, delta=delta, alpha=twice, n_outputs=n_outputs)
+    return failure / n_outputs <= beta
 
 
 def _hash(seed: Any, n_buckets: int) -> KeyHash:
@@ -501,30 +542,67 @@ def _by_prefix_errors(records: LabelledRows, plan: StatedPlan) -> Release:
 
 def _by_errors_of_sets(records: LabelledRows, plan: StatedPlan) -> Release:
     """Return the selection of a set of at most `n_keys` buckets by its training errors."""
-    m, n, epsilon = 1 << plan.hashed.bits, len(records), plan.guarantee.epsilon
-    # Errors above the cap are not told apart: all such sets together have at most this weight relative to the
-    # best set.
-    weight = Fraction(1, n_sets(m, plan.n_keys) << _NEGLIGIBLE)
-    cap = min(n + 1, power_at_most(selection_ratio(epsilon), weight))
+    m, n = 1 << plan.hashed.bits, len(records)
     buckets = plan.hashed.buckets(map(spelled, records.X.columns[0].tolist()))
-    sets = BucketSets(net_counts(buckets, records.y, m), plan.n_keys, cap)
-    least = int(np.count_nonzero(records.y)) - sets.best
+    sets = _sets_of(net_counts(buckets, records.y, m), plan.n_keys, n, plan.guarantee.epsilon)
+    ones = int(np.count_nonzero(records.y))
 
     def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
-        deficits, sizes = sets.groups()
-        errors = [least + deficit for deficit in deficits]
-        level, index = select_permute_and_flip(errors, sizes, privacy=privacy, dice=dice)
-        return [sets.member(deficits[level], index) or None]
+        return [_selected(sets, ones, partial(select_permute_and_flip, privacy=privacy, dice=dice)) or None]
 
     return release
 
 
-def _codes_of(concepts: "Sequence[ChosenPoint]", keys: Sequence[Hashable]) -> NDArray[np.uint8]:
+def _by_published_keys(records: LabelledRows, plan: StatedPlan) -> Release:
+    """Return the selections of keys, for each output, among those that a stable histogram publishes."""
+    cells, labels = records.X.columns[0].tolist(), records.y.reshape(len(records), -1)
+    texts = list(map(spelled, cells))
+    # A rule with fewer errors than the first label everywhere has keys with second labels.
+    counts = KeyCounts.of(
+        text if some else _UNKEYED for text, some in zip(texts, labels.any(axis=1), strict=True)
+    )
+    key_of = dict(zip(texts, cells, strict=True))
+
+    def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
+        half, share = sanitized_shares(privacy, labels.shape[1])
+        published = stable_histogram(counts, privacy=half, dice=dice)
+        published.pop(_UNKEYED, None)
+        if not published:
+            return [None] * labels.shape[1]
+        keys, places = list(published), {text: place for place, text in enumerate(published)}
+        among = [place for place, text in enumerate(texts) if text in places]
+        buckets = np.array([places[texts[place]] for place in among], dtype=np.int64)
+        select = partial(select_exponential, privacy=share, dice=dice)
+        found = []
+        for column in labels.T:
+            nets = net_counts(buckets, column[among], len(keys))
+            sets = _sets_of(nets, min(plan.n_keys, len(keys)), len(records), share.epsilon)
+            found.append(_selected(sets, int(np.count_nonzero(column)), select))
+        return [tuple(key_of[keys[place]] for place in chosen) or None for chosen in found]
+
+    return release
+
+
+def _sets_of(nets: NDArray[np.int64], n_keys: int, n: int, epsilon: Fraction) -> BucketSets:
+    """Return the sets of at most `n_keys` buckets, by their errors, as far as these are told apart."""
+    # All sets with errors above the cap have together at most this weight relative to the best set.
+    weight = Fraction(1, n_sets(len(nets), n_keys) << _NEGLIGIBLE)
+    return BucketSets(nets, n_keys, min(n + 1, power_at_most(selection_ratio(epsilon), weight)))
+
+
+def _selected(sets: BucketSets, ones: int, select: Callable[..., tuple[int, int]]) -> tuple[int, ...]:
+    """Return a set that is selected by its errors; with the empty set they are the number of `ones`."""
+    deficits, sizes = sets.groups()
+    level, index = select([ones - sets.best + deficit for deficit in deficits], sizes)
+    return sets.member(deficits[level], index)
+
+
+def _codes_of(concepts: "Sequence[ChosenKeys]", keys: Sequence[Hashable]) -> NDArray[np.uint8]:
     """Return the label code of each key in each output; keys are not hashed."""
     outputs: dict[bytes, list[int]] = {}
     for output, concept in enumerate(concepts):
-        if concept.where is not None:
-            outputs.setdefault(spelled(concept.where[0]), []).append(output)
+        for key in concept.where or ():
+            outputs.setdefault(spelled(key), []).append(output)
     codes = np.zeros((len(keys), len(concepts)), dtype=np.uint8)
     for place, text in enumerate(map(spelled, keys)):
         if text in outputs:
@@ -536,7 +614,7 @@ def _check_outputs(params: FitRecipe, n_outputs: int) -> None:
     """Raise an error if the method does not support the number of outputs."""
     if n_outputs > 1 and params.method == "hashing":
         other = (
-            "" if params.prefixes or params.n_keys > 1 else ", or set delta above 0 and method='stability'"
+            "" if params.prefixes else ", or set delta above 0 and method='sanitizer'"
         )
         raise ValueError(
             f"the number of outputs must be 1 with method='hashing', got {n_outputs}: fit a learner for each"
@@ -558,11 +636,11 @@ def _method(method: Any, delta: Fraction, prefixes: Any, n_keys: int) -> str:
     if check_bool("prefixes", prefixes) and n_keys > 1:
         raise ValueError(f"n_keys must be 1 with prefixes=True, got {n_keys}")
     chosen = check_choice("method", method, (AUTO, *_METHODS))
-    several = "prefixes=True" if prefixes else f"n_keys={n_keys}" if n_keys > 1 else None
-    if several is None:
+    if not prefixes and (n_keys == 1 or chosen == "sanitizer"):
         return chosen if chosen != AUTO else "stability" if delta else "hashing"
-    if chosen == "stability":
-        raise ValueError(f"method must be 'hashing' or 'auto' with {several}, got 'stability'")
+    if chosen in ("stability", "sanitizer"):
+        several, others = ("prefixes=True", "") if prefixes else (f"n_keys={n_keys}", "'sanitizer', ")
+        raise ValueError(f"method must be {others}'hashing' or 'auto' with {several}, got {chosen!r}")
     return "hashing"
 
 
@@ -594,7 +672,7 @@ _NAMES = 4  # the most column names in a rule
 
 @dataclass(frozen=True, repr=False)
 class _Rule:
-    """What all rules have; see `ChosenPoint`."""
+    """What all rules have; see `ChosenKeys`."""
 
     where: Any
     hashed: KeyHash | None
@@ -610,42 +688,6 @@ class _Rule:
         numbers = [str(bucket) for bucket in buckets]
         shown = numbers[-1] if len(numbers) == 1 else f"{', '.join(numbers[:-1])} or {numbers[-1]}"
         return self._said(f"{_columns(names)} hashes to {shown} of {1 << self.hashed.bits}")
-
-
-@dataclass(frozen=True, repr=False)
-class ChosenPoint(_Rule):
-    """A released point function; its `repr` is the rule.
-
-    Attributes
-    ----------
-    where : tuple of one key or bucket, or None
-        The key or bucket with the second label; None: no key has it.
-    hashed : KeyHash or None
-        The hash from keys to buckets; None: keys are not hashed.
-    names : tuple of str
-        The names of the columns.
-    labels : tuple of two
-        The label of all other keys, and the label of the key.
-    """
-
-    def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return the label code of each key."""
-        if self.where is None:
-            return np.zeros(len(keys), dtype=np.intp)
-        texts = map(spelled, keys)
-        if self.hashed is not None:
-            chosen: NDArray[np.intp] = (self.hashed.buckets(texts) == self.where[0]).astype(np.intp)
-            return chosen
-        wanted = spelled(self.where[0])
-        return np.array([text == wanted for text in texts], dtype=np.intp)
-
-    def __repr__(self) -> str:
-        """Return the rule."""
-        if self.where is None:
-            return f"{self.labels[0]!r} always"
-        if self.hashed is not None:
-            return self._hashed_to(self.where, self.names)
-        return self._said(f"{_columns(self.names)} == {_short(self.where[0])}")
 
 
 @dataclass(frozen=True, repr=False)
@@ -685,30 +727,38 @@ class ChosenPrefix(_Rule):
 
 @dataclass(frozen=True, repr=False)
 class ChosenKeys(_Rule):
-    """A released rule about a few buckets of keys; its `repr` is the rule.
+    """A released rule about a few keys, or buckets of keys; its `repr` is the rule.
 
     Attributes
     ----------
-    where : tuple of int, or None
-        The buckets with the second label, in increasing order; None: no bucket has it.
-    hashed : KeyHash
-        The hash from keys to buckets.
+    where : tuple, or None
+        The keys, or the buckets in increasing order, with the second label; None: no key has it.
+    hashed : KeyHash or None
+        The hash from keys to buckets; None: keys are not hashed.
     names : tuple of str
         The names of the columns.
     labels : tuple of two
-        The label of all other keys, and the label of the keys in these buckets.
+        The label of all other keys, and the label of these keys.
     """
 
     def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
         """Return the label code of each key."""
-        assert self.hashed is not None
-        buckets = self.hashed.buckets(map(spelled, keys))
-        chosen: NDArray[np.intp] = np.isin(buckets, self.where or ()).astype(np.intp)
-        return chosen
+        texts = map(spelled, keys)
+        if self.hashed is not None:
+            chosen: NDArray[np.intp] = np.isin(self.hashed.buckets(texts), self.where or ()).astype(np.intp)
+            return chosen
+        wanted = set(map(spelled, self.where or ()))
+        return np.array([text in wanted for text in texts], dtype=np.intp)
 
     def __repr__(self) -> str:
         """Return the rule."""
-        return f"{self.labels[0]!r} always" if self.where is None else self._hashed_to(self.where, self.names)
+        if self.where is None:
+            return f"{self.labels[0]!r} always"
+        if self.hashed is not None:
+            return self._hashed_to(self.where, self.names)
+        if len(self.where) == 1:
+            return self._said(f"{_columns(self.names)} == {_short(self.where[0])}")
+        return self._said(f"{_columns(self.names)} in {{{', '.join(map(_short, self.where))}}}")
 
 
 def prefix_buckets(hashed: KeyHash, rows: Sequence[Any], lengths: Iterable[int]) -> list[NDArray[np.int64]]:

@@ -25,6 +25,8 @@ from dplearn.learners.rules.generic import checked_epsilon, checked_share, selec
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.events import BoundedRange
+from dplearn.privacy.shares import equal_epsilon
 
 LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
 _TINY = 1e-9  # the least alpha and beta
@@ -117,6 +119,113 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
         return found <= failure
 
     return least(suffices, 0)
+
+
+def sanitized_point_failure(
+    n_samples: int, *, epsilon: Any, delta: Any, alpha: Any, n_outputs: int = 1, n_keys: int = 1
+) -> float:
+    """Return a bound on the probability of failure of "sanitizer"; it may exceed 1.
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of records.
+    epsilon, delta : number
+        Both positive.
+    alpha : number
+        In (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
+    n_keys : int, default=1
+        The most keys with label 1, of each output.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    Let t be `n_keys`, S the keys with label 1 of an output, A those of them that are published, r the ratio
+    of the weights of the selection, and v a number below alpha. The selected set B fails only if the keys of
+    S without B have probability above v, or those of B without S above alpha - v.
+
+    The weight of B relative to A is at most r to the number of records at keys of exactly one of them. A
+    published key of count c has the weight r**c, and is published with a probability q(c); counts add up to
+    at most n, so all others together weigh at most n max q(c) r**c / c in the mean. Let M(p) = (1 - p + p
+    r)**n, a bound on the mean of r to the count of a key of probability at least p. In the first case B lacks
+    a key of probability at least v / t, which is not published, or else costs M(v / t); in the second it has
+    a key of probability above (alpha - v) / t, one of at most t / (alpha - v), each at a cost of
+    M((alpha - v) / t). The remaining choices are the subsets of A and t of the others. At most t / v keys of
+    all outputs must be published. The returned value is the minimum over a grid of v.
+
+    **Source.** Bun, Nissim and Stemmer (2016), Lemmas 3.6 and 3.7, and Corollary 3.9. The histogram is their
+    sanitizer; the proof for unknown sets of keys and for several keys is ours.
+
+    Examples
+    --------
+    >>> from dplearn.theory import sanitized_point_failure
+    >>> round(sanitized_point_failure(1088, epsilon=1.0, delta=1e-6, alpha=0.1), 4)
+    0.0499
+    """
+    n, k = check_count("n_samples", n_samples), check_count("n_outputs", n_outputs, low=1)
+    t, share = check_count("n_keys", n_keys, low=1), checked_share("alpha", alpha)
+    half, selection = sanitized_shares(ApproxDP(*checked_budget(epsilon, delta)), k)
+    budget, r = (half.epsilon, half.delta), float(selection_ratio(selection.epsilon))
+    threshold, ratio = _histogram(*budget)
+    # q(c) r**c / c is greatest at 1, or next to the threshold: below it, it is x**c / c times a constant.
+    below = max(ratio ** (threshold - c) / (1 + ratio) * r**c / c for c in (1, max(1, threshold - 1)))
+    others = 1 + n * max(below, r**threshold / threshold)
+
+    def mean(mass: float) -> float:
+        return math.exp(n * math.log1p(-mass * (1 - r)))
+
+    def failure(v: float) -> float:
+        least, rest = v / t, share - v
+        kept = min(k * t, int(1 / least)) * _unreleased(n, *budget, least)
+        lacks = t * 2 ** (t - 1) * others**t * mean(least)
+        adds = t / rest * (2**t - 1) * others ** (t - 1) * mean(rest / t)
+        return kept + k * (lacks + adds)
+
+    return min(failure(share * part / 16) for part in range(4, 14))
+
+
+def sanitized_shares(privacy: ApproxDP, n_outputs: int) -> tuple[ApproxDP, ApproxDP]:
+    """Return the budget of the histogram of "sanitizer", and that of the selection of each output."""
+    # The selections are of bounded range, and compose to the half that the histogram leaves.
+    half = ApproxDP(privacy.epsilon / 2, privacy.delta / 2)
+    return half, ApproxDP(equal_epsilon(half, n_outputs, BoundedRange))
+
+
+def sanitized_point_sample_size(
+    *, epsilon: Any, delta: Any, alpha: Any, beta: Any, n_outputs: int = 1, n_keys: int = 1
+) -> int:
+    """Return the least number of records for which `sanitized_point_failure` is at most beta.
+
+    Parameters
+    ----------
+    epsilon, delta : number
+        Both positive.
+    alpha, beta : number
+        Allowed error and probability of failure, in (0, 1).
+    n_outputs : int, default=1
+        Number of labels of a record.
+    n_keys : int, default=1
+        The most keys with label 1, of each output.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> from dplearn.theory import sanitized_point_sample_size
+    >>> sizes = {"epsilon": 1.0, "delta": 1e-6, "alpha": 0.1, "beta": 0.05}
+    >>> [sanitized_point_sample_size(**sizes, n_outputs=k) for k in (1, 32)]
+    [1088, 11156]
+    """
+    failure = checked_share("beta", beta)
+    public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs, "n_keys": n_keys}
+    return least(lambda n: sanitized_point_failure(n, **public) <= failure, 0)
 
 
 def proper_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, alpha: Any, beta: Any) -> int:

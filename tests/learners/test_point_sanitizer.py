@@ -1,0 +1,144 @@
+"""Points of several labels with exceptions, learned among the keys that a stable histogram publishes."""
+
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from dplearn import PointClassifier
+from dplearn.audit import Mutant, how_caught
+from dplearn.audit.cases import CASES
+from dplearn.chance import SeededDice
+from dplearn.kernels.points import BucketSets
+from dplearn.learners.rules import point, point_sizes
+from dplearn.mechanisms import select_exponential
+from dplearn.privacy import ApproxDP
+from dplearn.theory import sanitized_point_failure, sanitized_point_sample_size
+
+BUDGET = {"epsilon": 1, "delta": 1e-6}
+
+
+def learner(**parameters):
+    return PointClassifier(**{"delta": 1e-6, "classes": [0, 1], "random_state": 0} | parameters)
+
+
+def noisy_points(k, n, seed, share=0.2):
+    """Nine keys of probability .105, each the point of some outputs, among rare ones; labels are flipped."""
+    rng = np.random.default_rng(seed)
+    keys = rng.choice(10, n, p=[0.105] * 9 + [0.055])
+    X = np.where(keys < 9, keys, rng.integers(100, 10**6, n))[:, None]
+    points = np.arange(k) % 9
+    return X, ((X == points) ^ (rng.random((n, k)) < share)).astype(int), points.tolist()
+
+
+def test_32_outputs_with_a_fifth_of_the_labels_wrong_are_learned_where_stability_learns_nothing():
+    found = {method: [] for method in ("auto", "stability")}
+    for seed, method in product(range(2), found):
+        X, Y, points = noisy_points(32, 4000, seed)
+        fitted = learner(method=method, random_state=seed).fit(X, Y)
+        found[method] += [one == other for one, other in zip(fitted.point_, points, strict=True)]
+    assert np.mean(found["auto"]) > 0.95
+    assert np.mean(found["stability"]) < 0.05
+
+
+def test_auto_takes_it_where_it_finds_keys_for_certain_and_several_outputs_are_learned():
+    methods = {n: learner().plan(n, n_outputs=32).method for n in (2000, 4000)}
+    assert methods == {2000: "stability", 4000: "sanitizer"}
+    assert learner().plan(10**6).method == "stability"
+    assert learner(n_keys=2).plan(10**6).method == "hashing"
+    plan = learner().plan(4000, n_outputs=32)
+    found = sanitized_point_failure(4000, **BUDGET, alpha=0.2, n_outputs=32) / 32
+    assert found <= 0.05
+    assert plan.failure == 1  # for all outputs together, at alpha, nothing is proved yet
+
+
+def test_several_keys_are_named():
+    X = [["a"]] * 300 + [[7]] * 300 + [[f"other {i}"] for i in range(300)]
+    fitted = learner(method="sanitizer", n_keys=3).fit(X, [1] * 600 + [0] * 300)
+    assert set(fitted.point_) == {"a", 7}
+    assert fitted.predict([["a"], [7.0], ["7"], ["other 1"]]).tolist() == [1, 1, 0, 0]
+    assert repr(fitted.concept_) in ("1 if x0 in {'a', 7}, else 0", "1 if x0 in {7, 'a'}, else 0")
+    one = learner(method="sanitizer", n_keys=3).fit(X[:300] + X[600:], [1] * 300 + [0] * 300)
+    assert repr(one.concept_) == "1 if x0 == 'a', else 0"
+    two = learner(method="sanitizer", n_keys=2, classes=[[0, 1], ["-", "+"]])
+    labels = [[1, "-"]] * 300 + [[1, "+"]] * 300 + [[0, "-"]] * 300
+    assert two.fit(X, np.array(labels, dtype=object)).predict([["a"], [7]]).tolist() == [[1, "-"], [1, "+"]]
+
+
+def test_without_published_keys_it_predicts_the_first_label():
+    fitted = learner(method="sanitizer").fit([["a"], ["b"]], [1, 0])
+    assert fitted.abstained_
+    assert repr(fitted.concept_) == "0 always"
+
+
+def test_the_selected_set_is_that_of_the_exponential_mechanism_over_all_sets_of_keys():
+    nets, ones, epsilon = np.array([5, 3, -2, 0]), 9, Fraction(1, 2)
+    sets = point._sets_of(nets, 2, 20, epsilon)
+    assert isinstance(sets, BucketSets)
+    every = [each for size in range(3) for each in combinations(range(4), size)]
+    weights = np.array([np.exp(-0.25 * (ones - sum(nets[list(each)]))) for each in every])
+    wanted = dict(zip(every, weights / weights.sum(), strict=True))
+    dice, found = SeededDice(0), dict.fromkeys(every, 0)
+    for _ in range(4000):
+        found[
+            point._selected(
+                sets, ones, lambda *groups: select_exponential(*groups, privacy=ApproxDP(epsilon), dice=dice)
+            )
+        ] += 1
+    off = [(found[each] / 4000 - wanted[each]) / np.sqrt(wanted[each] / 4000) for each in every]
+    assert np.abs(off).max() < 5
+
+
+@pytest.mark.parametrize(("n_outputs", "n_keys"), [(1, 1), (3, 1), (1, 2)])
+def test_the_bound_on_the_failure_holds_for_distributions_that_are_hard_for_it(n_outputs, n_keys):
+    sizes = {"epsilon": 3, "delta": 1e-3, "alpha": 0.2, "n_outputs": n_outputs, "n_keys": n_keys}
+    needed = sanitized_point_sample_size(**sizes, beta=0.2)
+    assert sanitized_point_failure(needed - 1, **sizes) > 0.2
+    rng, failures, runs = np.random.default_rng(1), 0, 60
+    for seed in range(runs):
+        masses = [0.11] * n_keys + [0.1] * 6  # one key too many, or one that is missing, exceeds alpha
+        keys = rng.choice(len(masses) + 1, needed, p=[*masses, 1 - sum(masses)])
+        Y = np.repeat((keys < n_keys)[:, None], n_outputs, axis=1).astype(int)
+        fitted = learner(method="sanitizer", epsilon=3, delta=1e-3, n_keys=n_keys, random_state=seed)
+        fitted.fit(keys[:, None], Y if n_outputs > 1 else Y[:, 0])
+        points = fitted.point_ if n_outputs > 1 else [fitted.point_]
+        chosen = [set() if p is None else set(p) if n_keys > 1 else {p} for p in points]
+        wrong = [sum(([*masses, 0])[key] for key in each ^ set(range(n_keys))) for each in chosen]
+        failures += max(wrong) > 0.2
+    assert failures <= 0.2 * runs  # in fact none or one; with a tenth of the records nearly all fail
+
+
+def whole_budget_for_each_output(privacy, n_outputs):
+    half = ApproxDP(privacy.epsilon / 2, privacy.delta / 2)
+    return half, ApproxDP(half.epsilon)
+
+
+def the_whole_budget_twice(privacy, n_outputs):
+    return privacy, ApproxDP(privacy.epsilon / n_outputs)
+
+
+def candidates_are_all_keys(keys, *, privacy, dice):
+    return {key: 1 for key, _ in keys}
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "mistake"),
+    [
+        ("point_sanitizer", "sanitized_shares", whole_budget_for_each_output),
+        ("point_sanitizer", "sanitized_shares", the_whole_budget_twice),
+        ("point_sanitizer_of_sets", "stable_histogram", candidates_are_all_keys),
+    ],
+)
+def test_mistakes_are_caught(monkeypatch, name, where, mistake):
+    case = CASES[name]
+    assert case.digest() == case.frozen()["digest"]
+    monkeypatch.setattr(point, where, mistake)
+    assert how_caught(Mutant(mistake.__name__, case, case.fit))
+
+
+def test_the_division_of_the_budget_is_that_of_the_bound():
+    half, share = point_sizes.sanitized_shares(ApproxDP(1, Fraction(1, 10**6)), 4)
+    assert (half.epsilon, half.delta) == (Fraction(1, 2), Fraction(1, 2 * 10**6))
+    assert share.delta == 0
+    assert Fraction(1, 8) <= share.epsilon <= Fraction(1, 4)
