@@ -113,8 +113,8 @@ class PointClassifier(SeveralOutputsClassifier):
         order of the hierarchy; at least two. By "hashing" only.
     n_keys : int, default=1
         The most keys with the second label, from 1 to 100, and below the number of buckets. More than one by
-        "sanitizer", which names them, or "hashing". A fit with up to 20 takes about a second at most; one with 50 takes up to some 20
-        seconds, and minutes for unfavourable data.
+        "sanitizer", which names them, or "hashing". A fit with up to 20 takes about a second at most; one
+        with 50 takes up to some 20 seconds, and minutes for unfavourable data.
     alpha : float, default=0.1
         Target error, from 1e-9 and below 1.
     beta : float, default=0.05
@@ -133,8 +133,8 @@ class PointClassifier(SeveralOutputsClassifier):
     point_ : None, str, bytes, int, float or tuple of these; or int; or list of n_outputs such
         Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
         value; `abstained_` distinguishes the two. With several outputs, one for each. With `n_keys` above 1,
-        the tuple of the keys or buckets. With `prefixes`, the number of columns and the bucket of their values;
-        (0, 0) if all rows have the second label.
+        the tuple of the keys or buckets. With `prefixes`, the number of columns and the bucket of their
+        values; (0, 0) if all rows have the second label.
     abstained_ : bool or ndarray of bool of shape (n_outputs,)
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
     concept_ : ChosenKeys or ChosenPrefix, or list of ChosenKeys
@@ -243,10 +243,10 @@ class PointClassifier(SeveralOutputsClassifier):
               number of buckets;
             - `n_least`: no learner of this kind has an error of at most alpha with probability at least 1 -
               beta on every distribution that some point function labels with fewer records. With "hashing":
-              pure learners with this epsilon, whatever they release (`theory.pure_private_lower_bound`). Else:
-              learners with this epsilon and delta that release keys (`theory.proper_point_lower_bound`); if
-              there are fewer than 2**64 possible keys, that function may give a smaller number; None for
-              several keys.
+              pure learners with this epsilon, whatever they release (`theory.pure_private_lower_bound`).
+              Else: learners with this epsilon and delta that release keys (`theory.proper_point_lower_bound`;
+              with fewer than 2**64 possible keys, that function may give a smaller number); None for several
+              keys.
         """
         fit = self._recipe(self.random_state is not None)
         n, k = check_count("n_samples", n_samples, low=1), check_count("n_outputs", n_outputs, low=1)
@@ -373,12 +373,13 @@ class PointFit(FitRecipe):
         kind = (self.n_keys, facts.n_features if self.prefixes else None)
         budget = self.cost.epsilon, self.cost.delta
         n_buckets, size, method = 0, 0, self.method
-        if self.chooses and facts.n_outputs > 1 and _finds_noisy_keys(n, *budget, alpha, beta, facts.n_outputs):
+        k = facts.n_outputs
+        if self.chooses and k > 1 and _finds_noisy_keys(n, *budget, alpha, beta, k):
             method = "sanitizer"
         if method == "hashing":
             n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
-        failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, beta, facts.n_outputs, kind)
+        failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, beta, k, kind)
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
         hashed = _hash(facts.stream.seed, n_buckets) if facts.stream and n_buckets else None
         return StatedPlan(
@@ -467,10 +468,10 @@ def _accuracy(
 def _finds_noisy_keys(
     n: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any, n_outputs: int
 ) -> bool:
-    """Return whether "sanitizer" finds the key of one output, at twice alpha; only it does so for any labels."""
+    """Return whether "sanitizer" is proved to find the key of one output, at twice alpha."""
     twice = min(2 * check_number("alpha", alpha, above=0, below=1), Fraction(99, 100))
     failure = sanitized_point_failure(n, epsilon=epsilon, delta=delta, alpha=twice, n_outputs=n_outputs)
-    return failure / n_outputs <= beta
+    return bool(failure / n_outputs <= beta)
 
 
 def _hash(seed: Any, n_buckets: int) -> KeyHash:
@@ -569,7 +570,8 @@ def _by_published_keys(records: LabelledRows, plan: StatedPlan) -> Release:
         published.pop(_UNKEYED, None)
         if not published:
             return [None] * labels.shape[1]
-        keys, places = list(published), {text: place for place, text in enumerate(published)}
+        keys: list[Any] = list(published)
+        places = {text: place for place, text in enumerate(keys)}
         among = [place for place, text in enumerate(texts) if text in places]
         buckets = np.array([places[texts[place]] for place in among], dtype=np.int64)
         select = partial(select_exponential, privacy=share, dice=dice)
@@ -613,9 +615,7 @@ def _codes_of(concepts: "Sequence[ChosenKeys]", keys: Sequence[Hashable]) -> NDA
 def _check_outputs(params: FitRecipe, n_outputs: int) -> None:
     """Raise an error if the method does not support the number of outputs."""
     if n_outputs > 1 and params.method == "hashing":
-        other = (
-            "" if params.prefixes else ", or set delta above 0 and method='sanitizer'"
-        )
+        other = "" if params.prefixes else ", or set delta above 0 and method='sanitizer'"
         raise ValueError(
             f"the number of outputs must be 1 with method='hashing', got {n_outputs}: fit a learner for each"
             f" output{other}"

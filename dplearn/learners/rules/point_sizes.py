@@ -184,7 +184,7 @@ def sanitized_point_failure(
         kept = min(k * t, int(1 / least)) * _unreleased(n, *budget, least)
         lacks = t * 2 ** (t - 1) * others**t * mean(least)
         adds = t / rest * (2**t - 1) * others ** (t - 1) * mean(rest / t)
-        return kept + k * (lacks + adds)
+        return float(kept + k * (lacks + adds))
 
     return min(failure(share * part / 16) for part in range(4, 14))
 
