@@ -42,7 +42,7 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.unknown_count import TAKING_ADDED
 from tests.laws.conftest import FEW_VALUES
 from tests.laws.facts import ALL, NAMES, PARAMETERS
-from tests.laws.release_facts import RELEASES
+from tests.laws.releases import RELEASES
 from tests.laws.test_snapshot import kept
 
 #: From a word of the forms of `facts.py` to a feature.
@@ -107,7 +107,7 @@ def test_fits_do_what_the_table_says(name):
 
 @pytest.mark.parametrize("name", RELEASES)
 def test_releases_do_what_the_table_says(name):
-    function, told = RELEASES[name][0], kept()["releases"][name]
+    function, told = RELEASES[name].function, kept()["releases"][name]
     thing = function() if inspect.isclass(function) else function
     forms = {form: features_of(form) for form in told}
     assert [form for form in forms if contradicts(thing, forms[form], told[form], told["memory"])] == []
