@@ -94,10 +94,7 @@ def release_mistakes(name):
     record = RELEASES[name]
     wrong = [(f"{each}={plain(repr(value))}", each, value) for each, value in VALUES if each in record.takes]
     wrong += [(f"{each} {what}", each, value) for each, what, value in OBJECTS if each in record.takes]
-    found = {
-        key: outcome(lambda given={each: value}: record.make(**given))
-        for key, each, value in wrong
-    }
+    found = {key: outcome(lambda given={each: value}: record.make(**given)) for key, each, value in wrong}
     for key, make in TABLES.items() if not isinstance(record.table, str) else ():
         found[f"a table: {key}"] = outcome(lambda make=make: record.make(make(record.table)))
     return found

@@ -1,4 +1,4 @@
-"""Every release, score and oracle, once: laws over releases read this table, so that a new one is one entry."""
+"""Every release, score and oracle, once: laws over them read this table, so that a new one is one entry."""
 
 from dataclasses import dataclass
 from functools import cache

@@ -16,8 +16,8 @@ from dplearn.chance import SeededDice
 from dplearn.learners.votes.aggregators import AGGREGATIONS
 from tests.laws.conftest import OnePair
 
-#: Like others that run with every change, but for aggregation, scores, noise, or the number of labels; or whole
-#: fits for the mechanism, which is enumerated alone and within another learner. A fit that learns its schema
+#: Like others that run with every change, but for aggregation, scores, noise, or the number of labels; or
+#: whole fits for the mechanism, which is enumerated alone and in another learner. A fit that learns a schema
 #: composes two fits, each of which is enumerated alone; so do such a table, and a transfer.
 NAMES_LIKE_OTHERS = """
 small_exponential_classifier small_ensemble_three_labels small_ensemble_confident_gnmax small_ensemble_lnmax
