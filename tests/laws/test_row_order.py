@@ -42,9 +42,7 @@ OF_TWO = {
 @pytest.mark.parametrize("name", OF_TWO)
 def test_columns_in_another_order_are_refused_before_the_charge(name):
     ledger = PrivacyLedger(10, 0.9)
-    with pytest.raises(
-        ValueError, match=rf"^{name.split()[0]} and \w+ have different indexes"
-    ):
+    with pytest.raises(ValueError, match=rf"^{name.split()[0]} and \w+ have different indexes"):
         OF_TWO[name](ledger)
     assert ledger.history() == []
 
