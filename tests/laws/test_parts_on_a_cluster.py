@@ -21,7 +21,7 @@ from dplearn.releases import cdf, median, stable_counts
 from dplearn.table.passes import PartsUnreadableError
 
 #: A cluster of processes is started, and loses some: at night.
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 WORKERS = 3  # of which a test loses at most two
 N, LENGTH = 12, 300
 SECRET = 98765.4321987  # in a part of its own, outside the domain
@@ -88,17 +88,6 @@ def client():
         yield client
 
 
-def published(model):
-    return repr(
-        {
-            name: np.asarray(value).tolist()
-            for name, value in sorted(vars(model).items())
-            if name.endswith("_")
-        }
-        | {"guarantee_": None}
-    )
-
-
 def answered(model):
     if hasattr(model, "transform"):
         return model.transform(WHOLE[["age", "wage"]][:50]).tolist()
@@ -110,7 +99,6 @@ def fitted(learner, *table):
     return learner.set_params(**parameters).fit(*table)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_lost_worker_changes_no_fit(name, client, tmp_path):
     learner = LEARNERS[name]
@@ -124,7 +112,6 @@ def test_a_lost_worker_changes_no_fit(name, client, tmp_path):
     assert reads.count("3") > 2  # and other parts, whose results were lost
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_lost_worker_changes_no_release(name, client, tmp_path):
     release, column = RELEASES[name], "age" if name == "counts" else "wage"
@@ -153,7 +140,6 @@ def what_is_shown(client):
     return " ".join([*seen, str(client.run_on_scheduler(of_scheduler))])
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["naive Bayes", "logistic regression", "additive", "stumps", "scaler"])
 def test_a_value_outside_the_domain_is_in_no_error_log_or_key(name, client):
     ledger, learner = PrivacyLedger(10, 1e-5), LEARNERS[name]
@@ -179,7 +165,6 @@ def unreadable(number):
     return part(number)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", ["frame", "delayed", "mapped", "series", "array", "shuffled"])
 def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
     import dask
@@ -206,7 +191,6 @@ def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
     assert "98765" not in what_is_shown(client)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_shuffled_frame_is_read(client):
     frame = in_parts().shuffle("age")
     fitted(LEARNERS["naive Bayes"], frame, "ill")
