@@ -16,7 +16,7 @@ from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger
 from dplearn.privacy.guarantees import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter
 
-QUESTIONS = 8
+QUESTIONS = 7
 BUDGET = ApproxDP(1)
 FILTER = PrivacyFilter(BUDGET)
 
