@@ -28,7 +28,6 @@ from sklearn.model_selection import (
 )
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dplearn import (
     ApproxDP,
@@ -348,15 +347,6 @@ def test_a_stratified_fold_follows_the_labels_and_a_plain_one_does_not():
 
     assert max(rows_moved(StratifiedKFold(5), changed) for changed in range(0, len(labels), 25)) == 3
     assert max(rows_moved(KFold(5), changed) for changed in range(0, len(labels), 50)) == 1
-
-
-@pytest.mark.nightly
-@parametrize_with_checks(
-    [ExponentialMechanismClassifier(ledger=PrivacyLedger(10**6, allow_reproducible=True))]
-)
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")  # array API: an opt-in of SciPy
-def test_scikit_learn_common_checks(estimator, check):
-    check(estimator)
 
 
 class Untouched:

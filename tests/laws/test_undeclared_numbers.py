@@ -49,6 +49,7 @@ def test_it_is_said_before_the_data_are_seen_and_once_a_fit(model):
 
 
 @models
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("scale", [1e4, 1e-9])
 def test_the_remedies_help_and_end_the_warning(model, scale):
     kind, kept = type(model), model.get_params()
