@@ -215,6 +215,9 @@ MORE_STEPS = StatisticalQueryLogisticRegression(delta=1e-6)
 ONE_ROUND = MaskedParityClassifier(interactive=False, trust_model="local")
 #: On which additive models have few cells, and so are fitted soon.
 FEW_VALUES = Grid(-8, 8, size=4, outside="clip")
+METHODS = {"method": ["exponential", "permute_and_flip"]}
+#: Few records and all these queries take an epsilon that guarantees nothing.
+ASKED_OFTEN, OFTEN_UNSURE = {"n_teachers": 9, "epsilon": 1e5, "max_queries": 5000}, {"max_abstentions": 5000}
 CLASSIFIERS = (
     ExponentialMechanismClassifier(),
     ExponentialMechanismClassifier(method="permute_and_flip"),
@@ -249,52 +252,20 @@ CLASSIFIERS = (
     MaskedParityClassifier(),
     MaskedParityClassifier(trust_model="local", epsilon=2.0),
     ONE_ROUND,
-    # Few records and all these queries take an epsilon that guarantees nothing.
-    SubsampleAggregateClassifier(
-        GaussianNB(),
-        aggregation="sparse_vector",
-        n_teachers=9,
-        epsilon=1e5,
-        max_queries=5000,
-        max_abstentions=5000,
-    ),
-    SubsampleAggregateClassifier(
-        GaussianNB(), aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SubsampleAggregateClassifier(
-        aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000, max_abstentions=5000
-    ),
-    SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),
-    SubsampleAggregateClassifier(
-        GaussianNB(), aggregation="confident_gnmax", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SubsampleAggregateClassifier(
-        GaussianNB(), aggregation="lnmax", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SoftLabelAggregateClassifier(
-        # Asked twice, it must answer twice alike.
-        GaussianNB(),
-        aggregation="mean",
-        n_teachers=9,
-        epsilon=1e12,
-        max_queries=5000,
-    ),
-    SoftLabelAggregateClassifier(
-        GaussianNB(), aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SoftLabelAggregateClassifier(aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="sparse_vector", **ASKED_OFTEN, **OFTEN_UNSURE),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="gnmax", **ASKED_OFTEN),
+    SubsampleAggregateClassifier(aggregation="sparse_vector", **ASKED_OFTEN, **OFTEN_UNSURE),
+    SubsampleAggregateClassifier(aggregation="gnmax", **ASKED_OFTEN),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="confident_gnmax", **ASKED_OFTEN),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="lnmax", **ASKED_OFTEN),
+    # Asked twice, it must answer twice alike.
+    SoftLabelAggregateClassifier(GaussianNB(), aggregation="mean", **ASKED_OFTEN | {"epsilon": 1e12}),
+    SoftLabelAggregateClassifier(GaussianNB(), aggregation="sparse_vector", **ASKED_OFTEN),
+    SoftLabelAggregateClassifier(aggregation="sparse_vector", **ASKED_OFTEN),
     PrivateSearchCV(
-        ExponentialMechanismClassifier(),
-        {"method": ["exponential", "permute_and_flip"]},
-        epsilon=100.0,
-        method="random_stopping",
-        n_iter=3,
+        ExponentialMechanismClassifier(), METHODS, epsilon=100.0, method="random_stopping", n_iter=3
     ),
-    PrivateSearchCV(
-        ExponentialMechanismClassifier(domain="learn"),
-        {"method": ["exponential", "permute_and_flip"]},
-        epsilon=1000.0,
-    ),
+    PrivateSearchCV(ExponentialMechanismClassifier(domain="learn"), METHODS, epsilon=1000.0),
     PrivateTunedThresholdClassifier(ExponentialMechanismClassifier(), epsilon=100.0),
     PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
     SyntheticDataClassifier(GaussianNB(), domain=FEW_VALUES),
