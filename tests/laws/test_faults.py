@@ -1,6 +1,5 @@
 """Whatever fails, and wherever: what was released never exceeds what was spent; no half-made fit is left."""
 
-from fractions import Fraction
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -135,16 +134,6 @@ def test_a_sparse_vector_that_is_interrupted_never_answers_more_than_was_paid_fo
                 assert positives + vector.positives_left <= 3
         assert positives <= 3
         assert positives + vector.positives_left <= 3
-
-
-# Three fits show it, for three floats of a tenth are more than three tenths.
-@pytest.mark.parametrize("fits", [1, pytest.param(10, marks=pytest.mark.nightly)])
-def test_the_price_is_the_written_decimal(one_a_class, classifier, iris, budget, fits):
-    ledger = budget(10, epsilon=0.1)
-    learner = clone(classifier).set_params(epsilon=0.1, ledger=ledger)
-    for done in range(1, fits + 1):
-        learner.fit(*iris)
-        assert ledger.spent().epsilon == Fraction(done, 10)
 
 
 def test_a_refused_second_fit_leaves_the_columns_of_the_first(

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from joblib import parallel_backend
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import BaggingClassifier, StackingClassifier, VotingClassifier
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401 - it makes the next import possible
 from sklearn.model_selection import (
@@ -18,7 +17,6 @@ from sklearn.model_selection import (
     HalvingGridSearchCV,
     KFold,
     RandomizedSearchCV,
-    StratifiedKFold,
     cross_val_predict,
     cross_val_score,
     cross_validate,
@@ -39,7 +37,6 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
-from dplearn.concepts import DecisionStumps
 from dplearn.domains import Grid
 from dplearn.fit import execute
 from dplearn.preprocessing import CellEncoder
@@ -256,14 +253,6 @@ def test_the_charge_is_durable_before_the_first_draw(tmp_path):
     assert dice.seen == [1]
 
 
-def test_a_fit_that_fails_after_the_charge_is_not_refunded(monkeypatch):
-    ledger = PrivacyLedger(1)
-    monkeypatch.setattr(DecisionStumps, "error_profile", lambda *a: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        learner(ledger).fit(X, Y)
-    assert len(ledger.history()) == 1
-
-
 def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
     ledger = PrivacyLedger(0.1)
     first, dice = learner(ledger), ReplayDice(SeededDice(0))
@@ -283,14 +272,6 @@ def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
 
 
 # Ledger and estimator
-
-
-def test_a_seeded_fit_does_not_depend_on_the_ledger(tmp_path):
-    for seed in range(3):
-        ledgers = (None, PrivacyLedger(1, allow_reproducible=True))
-        ledgers += (PrivacyLedger(1, path=tmp_path / str(seed), allow_reproducible=True),)
-        rules = {repr(learner(ledger, random_state=seed).fit(X, Y).concept_) for ledger in ledgers}
-        assert len(rules) == 1
 
 
 def test_the_estimators_repr_and_page_show_the_ledger(tmp_path):
@@ -335,20 +316,6 @@ def test_the_guides_examples_run(tmp_path, monkeypatch):
     assert history[1].estimator == "histogram of ages"
 
 
-def test_a_stratified_fold_follows_the_labels_and_a_plain_one_does_not():
-    """As the guide says: with stratified folds one label moves other rows."""
-    table, labels = load_breast_cancer(return_X_y=True)
-
-    def rows_moved(folds, changed):
-        other = labels.copy()
-        other[changed] = 1 - other[changed]
-        before, after = ([set(train) for train, _ in folds.split(table, y)] for y in (labels, other))
-        return max(len(a - b) + (changed in a & b) for a, b in zip(before, after, strict=True))
-
-    assert max(rows_moved(StratifiedKFold(5), changed) for changed in range(0, len(labels), 25)) == 3
-    assert max(rows_moved(KFold(5), changed) for changed in range(0, len(labels), 50)) == 1
-
-
 class Untouched:
     """Dice that must not be drawn from."""
 
@@ -370,10 +337,6 @@ def stopping(*account, **named):
 def assert_nothing_is_drawn_before_the_charge(model, X, y):
     with patch.object(execute, "open_account", stopping), pytest.raises(ChargedError):
         model._fit(X, y, Untouched())
-
-
-def test_nothing_is_drawn_before_the_charge(one_a_class, classifier, iris):
-    assert_nothing_is_drawn_before_the_charge(clone(classifier), *iris)
 
 
 def test_a_transformer_draws_nothing_before_the_charge(one_a_class, any_transformer):

@@ -10,7 +10,7 @@ import pyarrow.dataset as ds
 import pytest
 from sklearn.pipeline import make_pipeline
 
-from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier, releases
+from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, releases
 from dplearn.domains import Grid, IntegerRange, Schema
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
@@ -154,20 +154,14 @@ def transformed(parts):
 #: What reads a table in parts in two passes or more.
 FITS = {
     "naive Bayes": lambda parts: bayes().fit(parts, "y"),
-    "labels found": lambda parts: StatisticalQueryNaiveBayes(domain=RANGE).fit(parts, "y"),
     "learned schema of a fit": lambda parts: AdditiveClassifier(
         domain="learn", interactions=False, classes=[0, 1]
     ).fit(parts, "y"),
-    "ensemble": lambda parts: SubsampleAggregateClassifier(n_teachers=3, epsilon=5, classes=[0, 1]).fit(
-        parts, "y"
-    ),
     "groups": lambda parts: StatisticalQueryNaiveBayes(domain=GRID, classes=[0, 1]).fit(
         parts, "y", groups="person"
     ),
     "transformer": lambda parts: PrivateQuantileTransformer(n_quantiles=3).fit(parts),
     "pipeline": transformed,
-    "learned schema": lambda parts: releases.learned_schema(parts, epsilon=50),
-    "synthetic table": lambda parts: releases.SyntheticTable(epsilon=5, delta=1e-6).fit(parts),
 }
 
 

@@ -66,7 +66,7 @@ ALIKE = {
     "AdditiveRegressor",
     "SyntheticDataRegressor",
 }
-SHORT = ("conjunction", "small_classifier", "naive_bayes", "small_soft_labels", "small_ensemble_gnmax")
+SHORT = ("naive_bayes", "conjunction", "small_classifier", "small_soft_labels", "small_ensemble_gnmax")
 AGES = IntegerRange(0, 3)
 
 
@@ -78,6 +78,7 @@ def coarse_mean():
 
 
 RELEASES = {
+    "mean": (coarse_mean(), 3, lambda found: found.value),
     "quantiles": (_Quantiles("quantiles", [0.25, 0.5], 2, AGES), 3, lambda found: found.values),
     "cdf": (_CDF(20, 0, "tree", AGES), 2, lambda found: found.cdf(np.arange(4))),
     "interior_point": (
@@ -86,7 +87,6 @@ RELEASES = {
         lambda found: found.value,
     ),
     "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
-    "mean": (coarse_mean(), 3, lambda found: found.value),
     "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
 }
 
@@ -106,6 +106,7 @@ def test_every_learner_of_parts_has_a_case():
     assert parted == {*PARTED.values()} | ALIKE
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", SHORT)
 def test_two_parts_have_the_distributions_of_the_table_on_the_worst_neighbours(name):
     case = on_its_witness(in_two_parts(name), name)
@@ -143,6 +144,7 @@ def test_two_parts_have_the_distributions_of_the_table(name):
     assert case.replay(1) == []
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
     release, n, shown = RELEASES[name]
