@@ -9,7 +9,9 @@ import socket
 import subprocess
 import sys
 from collections import Counter, defaultdict
+from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from subprocess import CompletedProcess
 from time import process_time
@@ -34,7 +36,14 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_configure():
+#: What takes long to import, of which no test is to blame.
+LONG_IMPORTS = ("dask.dataframe", "galois", "matplotlib.pyplot", "polars", "pyarrow", "scipy.stats")
+
+
+def pytest_configure(config):
+    for name in LONG_IMPORTS if config.getoption("slow_list") else ():
+        with suppress(ImportError):
+            import_module(name)
     # Threads of two workers on two cores wait for each other; a fit of milliseconds then takes seconds.
     if "PYTEST_XDIST_WORKER" in os.environ:
         import sklearn.linear_model  # noqa: F401 - which loads the libraries whose threads are limited

@@ -24,9 +24,9 @@ MODULES = sorted(
 )
 
 
-#: Modules whose examples fit ensembles or synthetic tables, or search: they run at night.
+#: Modules whose examples fit ensembles or synthetic tables, or draw figures: they run at night.
 SLOW = re.compile(
-    r"\.(votes\.(online|transfer|aggregators)|synthetic_data|additive\.estimators|littlestone)$"
+    r"\.(votes\.(online|transfer|aggregators|student)|synthetic_data|display\.curves|additive\.estimators|littlestone)$"
 )
 
 

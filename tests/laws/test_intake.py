@@ -180,7 +180,7 @@ INTEGERS_AND_GRID = IntegerRange(BIG, BIG + 1, missing=True), Grid(0, 1, 3, miss
 def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, columns, monkeypatch):
     # Records that are equal, 1 and 1.0, or that change the type of a column, None.
     domain = Schema(dict(zip("ab", columns, strict=True)))
-    records = [(BIG, 1.0, 0), (BIG + 1, 1, 1), (None, None, 0), (float(BIG), 0.5, 1)]
+    records = [(BIG, 1.0, 0), (None, None, 0), (float(BIG), 1, 1)]
 
     def fit(rows, dice):
         monkeypatch.setattr(dplearn.estimator.base, "dice_for", lambda *_: dice)
@@ -194,7 +194,7 @@ def test_the_whole_of_fit_keeps_its_claim_on_lists_and_frames(holder, columns, m
 
     report = enumerate_privacy(fit, records, 2)
     assert report.keeps(ApproxDP(Fraction(1, 2)))
-    assert report.n_distributions > 4
+    assert report.n_distributions > 3
 
 
 @pytest.mark.nightly
