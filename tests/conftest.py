@@ -9,12 +9,14 @@ import socket
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from contextlib import suppress
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from subprocess import CompletedProcess
+from time import process_time
 
 import pytest
-import sklearn.linear_model  # noqa: F401 - which loads the libraries whose threads are limited
-from hypothesis import settings
-from threadpoolctl import threadpool_limits
 
 from tests.repeatable import draws_of, system_draws
 
@@ -26,12 +28,41 @@ def pytest_addoption(parser):
         default="named",
         help="what dice of tests by day draw from: the test's name (default), or the operating system",
     )
+    parser.addoption(
+        "--slow-list",
+        metavar="FILE",
+        type=Path,
+        help="fail tests by day that take long and that this file, tests/slow.txt, does not name",
+    )
 
 
-def pytest_configure():
+#: What takes long to import, of which no test is to blame.
+LONG_IMPORTS = ("dask.dataframe", "galois", "matplotlib.pyplot", "polars", "pyarrow", "scipy.stats")
+
+
+def pytest_configure(config):
+    for name in LONG_IMPORTS if config.getoption("slow_list") else ():
+        with suppress(ImportError):
+            import_module(name)
     # Threads of two workers on two cores wait for each other; a fit of milliseconds then takes seconds.
     if "PYTEST_XDIST_WORKER" in os.environ:
+        import sklearn.linear_model  # noqa: F401 - which loads the libraries whose threads are limited
+        from threadpoolctl import threadpool_limits
+
         threadpool_limits(1)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_generate_tests(metafunc):
+    """By day make no tests of parameters for the night: there are more of them than of all others."""
+    if getattr(metafunc.function, "is_hypothesis_test", False):
+        metafunc.parametrize("share_of_examples", SHARES, ids=["some", "all"], indirect=True)
+    made = yield
+    if metafunc.config.getoption("markexpr") == "not nightly":
+        late = {id(call) for call in metafunc._calls if any(mark.name == "nightly" for mark in call.marks)}
+        if len(late) < len(metafunc._calls):  # else pytest would take the test for one without parameters
+            metafunc._calls = [call for call in metafunc._calls if id(call) not in late]
+    return made
 
 
 #: Files of which all combinations of parameters run with every change.
@@ -107,10 +138,43 @@ def draws(node, purpose=""):
     return system_draws() if system or by_chance else draws_of(f"{node.nodeid} {purpose}")
 
 
+#: Of how many rounds of `calibrated` a test by day may take, 0.3 s on the machine that this was set on.
+MOST_ROUNDS = 30
+
+
+def cpu_seconds():
+    """CPU time of this process and of those that it has waited for."""
+    return process_time() + sum(os.times()[2:4])
+
+
+@cache
+def calibrated():
+    """How long a fixed computation takes here: the fastest of some rounds, of about 10 ms each."""
+
+    def round_of():
+        start = process_time()
+        assert sorted(str(number * number % 9973) for number in range(45_000))
+        return process_time() - start
+
+    return min(round_of() for _ in range(20))
+
+
+@cache
+def known_to_be_slow(path):
+    return {line.split("#")[0].strip() for line in path.read_text().splitlines()}
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
+    path, start = item.config.getoption("slow_list"), cpu_seconds()
     with draws(item):
-        return (yield)
+        result = yield
+    rounds = (cpu_seconds() - start) / calibrated() if path else 0
+    if rounds > MOST_ROUNDS and not item.get_closest_marker("nightly"):
+        name = item.nodeid.partition("[")[0]
+        if name not in known_to_be_slow(path):
+            pytest.fail(f"{name} takes {rounds:.0f} rounds, above {MOST_ROUNDS}; make it smaller, or name it")
+    return result
 
 
 @pytest.hookimpl(wrapper=True)
@@ -137,14 +201,11 @@ def pytest_pycollect_makeitem(obj):
         pytest.mark.usefixtures("share_of_examples")(obj)
 
 
-def pytest_generate_tests(metafunc):
-    if getattr(metafunc.function, "is_hypothesis_test", False):
-        metafunc.parametrize("share_of_examples", SHARES, ids=["some", "all"], indirect=True)
-
-
 @pytest.fixture
 def share_of_examples(request, monkeypatch):
     """Try a property on some of the examples that it asks for; return which part."""
+    from hypothesis import settings
+
     asked = request.function._hypothesis_internal_use_settings
     fewer = settings(asked, max_examples=-(-asked.max_examples // request.param))
     monkeypatch.setattr(request.function, "_hypothesis_internal_use_settings", fewer)
@@ -195,15 +256,6 @@ exec(compile(source, "<program>", "exec"))
 """
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How a program ended, as `subprocess.CompletedProcess` has it."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """The address of a process that has imported the package and runs programs in forks of itself."""
@@ -234,6 +286,6 @@ def program(server, tmp_path_factory):
             connection.sendall(json.dumps(asked | {"files": [*map(str, files)]}).encode() + b"\n")
             with connection.makefile("r") as answer:
                 returncode = json.loads(answer.read())
-        return Ended(returncode, *(file.read_text() for file in files))
+        return CompletedProcess(source, returncode, *(file.read_text() for file in files))
 
     return run

@@ -4,7 +4,9 @@ import inspect
 import subprocess
 import sys
 
-from dplearn._documented import documented_by
+import pytest
+
+from dplearn._documented import Shared, documented_by
 
 
 class Base:
@@ -117,5 +119,17 @@ def test_an_entry_takes_the_type_the_text_or_the_first_words_that_it_leaves_out(
     assert inspect.getdoc(Derived.other) == "Do other things."
 
 
-def test_nothing_is_missed_where_python_removes_docstrings():
+def test_nothing_is_missed_where_python_removes_docstrings(monkeypatch):
+    monkeypatch.setattr(Shared, "__doc__", None)
+
+    @documented_by(Base)
+    class Derived:
+        def __init__(self, undescribed):
+            pass
+
+    assert Derived.__doc__ is None
+
+
+@pytest.mark.nightly
+def test_the_package_is_imported_where_python_removes_docstrings():
     subprocess.run([sys.executable, "-OO", "-c", "from dplearn import AdditiveClassifier"], check=True)

@@ -3,11 +3,14 @@ which is a classifier or a regressor, or `any_transformer`; with `one_a_class` t
 runs with every change, all at night.
 """
 
+import re
 from dataclasses import dataclass, fields
 from functools import cache, cached_property, partial
 from inspect import signature
+from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_iris
@@ -34,6 +37,7 @@ from dplearn import (
     PointClassifier,
     PrivacyLedger,
     PrivateMultiOutputClassifier,
+    PublicData,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     StatisticalQueryLogisticRegression,
@@ -64,6 +68,7 @@ from dplearn.preprocessing import (
     PrivateRobustScaler,
     PrivateStandardScaler,
 )
+from dplearn.privacy import Guarantee
 from dplearn.table.features import as_product, read_features
 from tests.changed import changed_recipe
 
@@ -210,6 +215,9 @@ MORE_STEPS = StatisticalQueryLogisticRegression(delta=1e-6)
 ONE_ROUND = MaskedParityClassifier(interactive=False, trust_model="local")
 #: On which additive models have few cells, and so are fitted soon.
 FEW_VALUES = Grid(-8, 8, size=4, outside="clip")
+METHODS = {"method": ["exponential", "permute_and_flip"]}
+#: Few records and all these queries take an epsilon that guarantees nothing.
+ASKED_OFTEN, OFTEN_UNSURE = {"n_teachers": 9, "epsilon": 1e5, "max_queries": 5000}, {"max_abstentions": 5000}
 CLASSIFIERS = (
     ExponentialMechanismClassifier(),
     ExponentialMechanismClassifier(method="permute_and_flip"),
@@ -244,52 +252,20 @@ CLASSIFIERS = (
     MaskedParityClassifier(),
     MaskedParityClassifier(trust_model="local", epsilon=2.0),
     ONE_ROUND,
-    # Few records and all these queries take an epsilon that guarantees nothing.
-    SubsampleAggregateClassifier(
-        GaussianNB(),
-        aggregation="sparse_vector",
-        n_teachers=9,
-        epsilon=1e5,
-        max_queries=5000,
-        max_abstentions=5000,
-    ),
-    SubsampleAggregateClassifier(
-        GaussianNB(), aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SubsampleAggregateClassifier(
-        aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000, max_abstentions=5000
-    ),
-    SubsampleAggregateClassifier(aggregation="gnmax", n_teachers=9, epsilon=1e5, max_queries=5000),
-    SubsampleAggregateClassifier(
-        GaussianNB(), aggregation="confident_gnmax", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SubsampleAggregateClassifier(
-        GaussianNB(), aggregation="lnmax", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SoftLabelAggregateClassifier(
-        # Asked twice, it must answer twice alike.
-        GaussianNB(),
-        aggregation="mean",
-        n_teachers=9,
-        epsilon=1e12,
-        max_queries=5000,
-    ),
-    SoftLabelAggregateClassifier(
-        GaussianNB(), aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000
-    ),
-    SoftLabelAggregateClassifier(aggregation="sparse_vector", n_teachers=9, epsilon=1e5, max_queries=5000),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="sparse_vector", **ASKED_OFTEN, **OFTEN_UNSURE),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="gnmax", **ASKED_OFTEN),
+    SubsampleAggregateClassifier(aggregation="sparse_vector", **ASKED_OFTEN, **OFTEN_UNSURE),
+    SubsampleAggregateClassifier(aggregation="gnmax", **ASKED_OFTEN),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="confident_gnmax", **ASKED_OFTEN),
+    SubsampleAggregateClassifier(GaussianNB(), aggregation="lnmax", **ASKED_OFTEN),
+    # Asked twice, it must answer twice alike.
+    SoftLabelAggregateClassifier(GaussianNB(), aggregation="mean", **ASKED_OFTEN | {"epsilon": 1e12}),
+    SoftLabelAggregateClassifier(GaussianNB(), aggregation="sparse_vector", **ASKED_OFTEN),
+    SoftLabelAggregateClassifier(aggregation="sparse_vector", **ASKED_OFTEN),
     PrivateSearchCV(
-        ExponentialMechanismClassifier(),
-        {"method": ["exponential", "permute_and_flip"]},
-        epsilon=100.0,
-        method="random_stopping",
-        n_iter=3,
+        ExponentialMechanismClassifier(), METHODS, epsilon=100.0, method="random_stopping", n_iter=3
     ),
-    PrivateSearchCV(
-        ExponentialMechanismClassifier(domain="learn"),
-        {"method": ["exponential", "permute_and_flip"]},
-        epsilon=1000.0,
-    ),
+    PrivateSearchCV(ExponentialMechanismClassifier(domain="learn"), METHODS, epsilon=1000.0),
     PrivateTunedThresholdClassifier(ExponentialMechanismClassifier(), epsilon=100.0),
     PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
     SyntheticDataClassifier(GaussianNB(), domain=FEW_VALUES),
@@ -510,6 +486,50 @@ def once_fitted(classifier):
 def fitted(classifier):
     """A fit that tests share, and so neither change nor ask."""
     return once_fitted(classifier)
+
+
+def public_rows(estimator, X):
+    """Further arguments of a fit: public rows, where an estimator needs them."""
+    return {"X_public": PublicData(X)} if getattr(estimator, "needs_public_rows", False) else {}
+
+
+def protects_labels(estimator):
+    return getattr(estimator, "protects", "examples") == "labels"
+
+
+def framed(X, **more):
+    """A data frame of columns c0, c1, ..., and others."""
+    return pd.DataFrame(X, columns=[f"c{place}" for place in range(np.shape(X)[1])]).assign(**more)
+
+
+def in_parts(table):
+    """A table in parts, one of one row, and one without rows."""
+    return [table[start:stop] for start, stop in pairwise([0, 1, 1, 60, len(table)])]
+
+
+def with_coarse_domain(classifier):
+    """A copy of a classifier; stumps whose domain is not declared have coarse ones, as parts require."""
+    model = clone(classifier)
+    if isinstance(model, ExponentialMechanismClassifier) and model.domain is None:
+        model.set_params(domain=Grid(0, 10, 101) if model.concept_class in OF_NUMBERS else None)
+    return model
+
+
+def published(model):
+    """All that a fit sets, as text, but for the guarantee and for addresses in memory."""
+    text = repr({name: shown(value) for name, value in sorted(vars(model).items()) if name.endswith("_")})
+    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
+
+
+def shown(value):
+    """What a value holds, as text or as lists of it."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [shown(each) for each in value]
+    if hasattr(value, "__dict__") and not isinstance(value, Guarantee):
+        return {name: shown(each) for name, each in vars(value).items() if name != "_cache"}
+    return "" if isinstance(value, Guarantee) else repr(value)
 
 
 def rows_asked(account):

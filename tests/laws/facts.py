@@ -11,7 +11,6 @@ from dataclasses import fields, is_dataclass
 from functools import cache, cached_property, partial
 from importlib import import_module
 from inspect import Parameter, getattr_static, isclass, isfunction, signature
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,27 +20,26 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 import dplearn
-from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.domains import Categories, Floats, Grid
 from dplearn.privacy import (
     BudgetExceededError,
     LedgerError,
     PrivacyLedger,
 )
-from tests.laws.conftest import OF_NUMBERS, PREDICTORS, TRANSFORMERS, iris_for, written
+from tests.laws.conftest import (
+    PREDICTORS,
+    TRANSFORMERS,
+    framed,
+    in_parts,
+    iris_for,
+    public_rows,
+    with_coarse_domain,
+    written,
+)
 
 PACKAGE = str(Path(dplearn.__file__).parent)
 MODULES = (
-    *(
-        "audit",
-        "chance",
-        "concepts",
-        "display",
-        "domains",
-        "estimator",
-        "learners",
-        "mechanisms",
-    ),
+    *("audit", "chance", "concepts", "display", "domains", "estimator", "learners", "mechanisms"),
     *("model_selection", "preprocessing", "privacy", "queries", "releases", "theory"),
 )
 ALL = (*PREDICTORS, *TRANSFORMERS)
@@ -190,10 +188,6 @@ def charges(ledger):
     ]
 
 
-def framed(X):
-    return pd.DataFrame(np.asarray(X), columns=[f"c{place}" for place in range(np.shape(X)[1])])
-
-
 def mixed(X):
     """A table of several types, with missing values."""
     frame = pd.DataFrame({"width": X[:, 0], "count": (10 * X[:, 2]).astype(int), "long": X[:, 3] > 1})
@@ -202,16 +196,10 @@ def mixed(X):
     return frame
 
 
-def cut(table):
-    return [table[start:stop] for start, stop in pairwise([0, 1, 1, 60, len(table)])]
-
-
 def adapted(setting, words, ledger):
     """A copy of a setting with the parameters of a form; None if it lacks one."""
-    model = clone(setting)
+    model = with_coarse_domain(setting) if "parts" in words else clone(setting)
     names = model.get_params(deep=False)
-    if isinstance(model, ExponentialMechanismClassifier) and model.domain is None and "parts" in words:
-        model.set_params(domain=Grid(0, 10, 101) if model.concept_class in OF_NUMBERS else None)
     for name, value in (PARAMETERS[word] for word in words if word in PARAMETERS):
         if name not in names or names[name] == value:
             return None
@@ -251,9 +239,8 @@ def fit(place, form):
 
 
 def fitted(model, words, X, y):
-    table, target, more = mixed(X) if "mixed" in words else X, y, {}
-    if getattr(model, "needs_public_rows", False):
-        more["X_public"] = PublicData(table)
+    table, target = mixed(X) if "mixed" in words else X, y
+    more = public_rows(model, table)
     if "outputs" in words:
         target = None if y is None else np.stack([y, y == y[0]], axis=1)
     if "sparse" in words:
@@ -268,7 +255,8 @@ def fitted(model, words, X, y):
             table, more["groups"] = table.assign(person=PERSONS), "person"
         if hasattr(table, "columns"):
             table, target = (table, None) if y is None else (table.assign(target=target), "target")
-        table, target = cut(table), target if target is None or isinstance(target, str) else cut(target)
+        table = in_parts(table)
+        target = target if target is None or isinstance(target, str) else in_parts(target)
     rows = (table,) if target is None else (table, target)
     if "calls" in words:
         takes = "classes" in signature(model.partial_fit).parameters
@@ -436,8 +424,7 @@ def mistakes(place, only=None):
         *rows, more = given if isinstance(given[-1], dict) else (*given, {})
         seeded = {"random_state": 0, "ledger": room} if "ledger" in names else {}
         model = clone(setting).set_params(**seeded | parameters)
-        public = {"X_public": PublicData(X)} if getattr(model, "needs_public_rows", False) else {}
-        return model.fit(*rows[: 2 if takes_labels else 1], **more, **public)
+        return model.fit(*rows[: 2 if takes_labels else 1], **more, **public_rows(model, X))
 
     takes_labels = y is not None
     y = np.zeros(len(X)) if y is None else y

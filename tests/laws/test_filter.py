@@ -41,10 +41,10 @@ def wishes(seen):
     return Fraction(1 if ones > 1 else 2, 9 if ones == 0 else 7) / 2**refused
 
 
-def interaction(charged, ledger, bit, dice):
+def interaction(charged, ledger, bit, dice, questions):
     """Return all that the analyst sees, refusals too."""
     seen = []
-    while len(seen) < QUESTIONS:
+    while len(seen) < questions:
         epsilon = wishes(seen)
         try:
             seen.append(charged(ledger, ApproxDP(epsilon), lambda asked=epsilon: coin(bit, asked, dice)))
@@ -53,11 +53,11 @@ def interaction(charged, ledger, bit, dice):
     return seen
 
 
-def exact(charged, rule=FILTER):
+def exact(charged, rule=FILTER, questions=QUESTIONS):
     def run(rows, dice):
         ledger = PrivacyLedger(1)
         ledger._filter = rule
-        return interaction(charged, ledger, rows[0], dice)
+        return interaction(charged, ledger, rows[0], dice, questions)
 
     return enumerate_privacy(run, [0, 1], n=1)
 
@@ -92,10 +92,6 @@ def test_an_analyst_who_uses_the_budget_up_attains_it():
 # Mistakes: when to charge
 
 
-def never_charge(ledger, guarantee, draw):
-    return draw()
-
-
 def charge_what_turned_out_to_tell_something(ledger, guarantee, draw):
     if outcome := draw():
         ledger.charge(guarantee)
@@ -123,18 +119,12 @@ def charge_a_copy(ledger, guarantee, draw):
     return draw()
 
 
-@pytest.mark.parametrize(
-    "charged",
-    [
-        never_charge,
-        charge_what_turned_out_to_tell_something,
-        charge_after_showing,
-        refund_what_failed,
-        charge_a_copy,
-    ],
-)
+WHEN = (charge_what_turned_out_to_tell_something, charge_after_showing, refund_what_failed, charge_a_copy)
+
+
+@pytest.mark.parametrize("charged", WHEN)
 def test_a_mistake_in_when_to_charge_exceeds_the_budget(charged):
-    report = exact(charged)
+    report = exact(charged, questions=6)
     assert not report.keeps(BUDGET)
     assert report.epsilon > 1.1
 
@@ -174,7 +164,7 @@ class SquaresAdd(PrivacyFilter):
 
 @pytest.mark.parametrize("rule", [EachAloneFits, OneOvershootFits, TheLargestCounts, SquaresAdd])
 def test_a_mistake_in_what_fits_exceeds_the_budget(rule):
-    assert not exact(charge_then_draw, rule(BUDGET)).keeps(BUDGET)
+    assert not exact(charge_then_draw, rule(BUDGET), questions=6).keeps(BUDGET)
 
 
 def test_one_step_for_two_exceeds_the_budget():

@@ -76,18 +76,16 @@ def secretive(iris):
     return X, y
 
 
-def test_the_search_for_traces_finds_a_raw_value(one_a_class, classifier, secretive):
-    fitted = clone(classifier).fit(*secretive)
+def test_a_fitted_estimator_tells_no_value_and_one_that_is_left_behind_is_found(
+    one_a_class, classifier, secretive, budget
+):
+    fitted = clone(classifier).set_params(ledger=budget(1)).fit(*secretive)
+    assert_untold(shown_by(fitted), SECRET)
+    assert_untold(error_of(lambda: fitted.predict(secretive[0][:, :2])), SECRET)
     for left_behind in (SECRET, secretive[0], {"row": [SECRET]}):
         fitted.row_ = left_behind
         with pytest.raises(AssertionError):
             assert_untold(shown_by(fitted), SECRET)
-
-
-def test_a_fitted_estimator_tells_no_value(one_a_class, classifier, secretive, budget):
-    fitted = clone(classifier).set_params(ledger=budget(1)).fit(*secretive)
-    assert_untold(shown_by(fitted), SECRET)
-    assert_untold(error_of(lambda: fitted.predict(secretive[0][:, :2])), SECRET)
 
 
 def test_no_error_of_fit_tells_a_value(one_a_class, classifier, secretive, budget):

@@ -1,176 +1,124 @@
-"""Cutting a table into consecutive parts changes no summary: the parts' summaries are parts of the whole's.
+"""A table in parts, of rows or of groups of rows, is fitted like the same table in memory."""
 
-So a table in memory and a table in many partitions can run the same code.
-"""
-
-import re
-from dataclasses import fields, is_dataclass, replace
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import issparse
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
 
+from dplearn import AdditiveRegressor
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.domains import DomainError, Grid, Product
-from dplearn.fit.execute import begin
-from dplearn.fit.relation import PARTS as ASSUMED
-from dplearn.kernels.gf2 import BitMatrix
+from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
 from dplearn.learners import (
     ExponentialMechanismClassifier,
-    KnowledgeTransferClassifier,
-    SecretSampleClassifier,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
-from dplearn.model_selection.candidates import answers_from_a_budget
-from dplearn.preprocessing import PrivateQuantileTransformer
-from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
+from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.releases import median
-from dplearn.table.table import InMemory, Table, taken
 from tests.changed import with_recipe
-from tests.laws.conftest import OF_NUMBERS, TRANSFORMERS
+from tests.laws.conftest import (
+    OF_NUMBERS,
+    framed,
+    in_parts,
+    protects_labels,
+    public_rows,
+    published,
+    with_coarse_domain,
+)
 
 IRIS = load_iris(return_X_y=True)
-PARTS = [np.arange(0, 1), np.arange(1, 60), np.arange(60, 100)]
-SAMPLED = SecretSampleClassifier(ExponentialMechanismClassifier(), sample_size=20)
+N = 100
+IDS = np.random.default_rng(0).permutation(np.concatenate([np.arange(N), np.repeat(np.arange(30), 5)]))
+ROWS = np.random.default_rng(1).permutation(len(IDS)) % N  # the row of the table for each place
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def same(first, second):
-    """Return whether two private values are equal, whatever they are made of."""
-    if type(first) is not type(second):
-        return False
-    if isinstance(first, (list, tuple)):
-        return len(first) == len(second) and all(map(same, first, second))
-    if issparse(first):
-        return (first != second).nnz == 0
-    if isinstance(first, pd.DataFrame):
-        return first.equals(second)
-    if isinstance(first, BitMatrix):
-        return bool((first.unpack() == second.unpack()).all())
-    if isinstance(first, np.ndarray):
-        return first.dtype == second.dtype and np.array_equal(first, second)
-    if first is None:
-        return True
-    attributes = [each.name for each in fields(first)] if is_dataclass(first) else list(vars(first))
-    return all(same(getattr(first, name), getattr(second, name)) for name in attributes)
-
-
-def summarised(fit, plan, facts, rows):
-    summary = fit.summarized(Table(InMemory(rows), facts=facts), plan)
-    summary = summary.blocks.rows if isinstance(summary, Table) else summary
-    return getattr(summary, "records", summary)
-
-
-def assert_parts_are_summarised_alike(model, X, y):
-    ready = begin(model._recipe(reproducible=False), X, y)
-    fit, plan, facts = ready.recipe, ready.plan, ready.table.facts
-    if isinstance(model, SecretSampleClassifier):
-        fit, plan = fit.fit, plan.estimator_plan
-    whole = summarised(fit, plan, facts, ready.table.blocks.rows)
-    for places in PARTS:
-        public, rows = fit.read(X[places], y[places])
-        assert public.n_samples == len(places)
-        assert same(public.classes, facts.classes)
-        part = summarised(fit, plan, replace(facts, n_samples=len(places)), rows)
-        assert same(part, taken(whole, places))
-
-
-def reads_parts(model):
-    """Return whether a table's public values are not more than its own: no public rows, and no splits."""
-    return not hasattr(model, "cv") and not isinstance(model, KnowledgeTransferClassifier)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_parts_of_a_table_are_summarised_as_parts_of_the_whole(classifier, iris):
-    X, y = iris
-    if not reads_parts(classifier):
-        return
-    model = clone(classifier)
-    # The law is about summaries; a part of one record has one shard, and not all labels.
-    for name, value in {"classes": np.unique(y).tolist(), "n_teachers": 1, "n_parts": 1}.items():
-        if name in model.get_params():
-            model.set_params(**{name: value})
-    assert_parts_are_summarised_alike(model, X, y)
-
-
-def test_parts_of_a_secret_sample_are_those_of_its_learner():
-    model = clone(SAMPLED)
-    model.estimator.set_params(classes=[0, 1, 2])
-    assert_parts_are_summarised_alike(model, *IRIS)
-
-
-@pytest.mark.parametrize("transformer", [each for each in TRANSFORMERS if hasattr(each, "plan")], ids=repr)
-def test_parts_of_columns_are_summarised_as_parts_of_the_whole(transformer):
-    assert_parts_are_summarised_alike(clone(transformer), *IRIS)
-
-
-def test_a_summary_that_depends_on_the_whole_table_is_caught():
-    def centred(own):
-        return lambda self, X, y, reader: own(self, X - X.mean(axis=0), y, reader)
-
-    Centred = with_recipe(ExponentialMechanismClassifier, encoded=centred)
-    with pytest.raises(AssertionError):
-        assert_parts_are_summarised_alike(Centred(classes=[0, 1, 2]), *IRIS)
-
-
-def in_parts(table):
-    """A table in parts, one of one row, and one without rows."""
-    return [table[start:stop] for start, stop in pairwise([0, 1, 1, 60, len(table)])]
-
-
-def published(model):
-    """All that a fit sets, as text, but for the guarantee and for addresses in memory."""
-    text = repr({name: shown(value) for name, value in sorted(vars(model).items()) if name.endswith("_")})
-    return re.sub(r" at 0x[0-9A-Fa-f]+", "", text)
-
-
-def shown(value):
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, (list, tuple)):
-        return [shown(each) for each in value]
-    if hasattr(value, "__dict__") and not isinstance(value, Guarantee):
-        return {name: shown(each) for name, each in vars(value).items() if name != "_cache"}
-    return "" if isinstance(value, Guarantee) else repr(value)
-
-
-def with_coarse_domain(classifier):
-    """A copy of a classifier; stumps whose domain is not declared have coarse ones, as parts require."""
-    model = clone(classifier)
-    if isinstance(model, ExponentialMechanismClassifier) and model.domain is None:
-        concepts = model.concept_class
-        model.set_params(domain=Grid(0, 10, 101) if concepts in OF_NUMBERS else None)
-    return model
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_fit_on_parts_publishes_what_a_fit_on_the_table_does(classifier, iris):
-    X, y = iris
-    if not classifier.reads_parts:
-        return
-    whole, parted = (with_coarse_domain(classifier).set_params(random_state=3) for _ in range(2))
+def assert_parts_publish_what_the_table_does(model, X, y):
+    whole, parted = (clone(model).set_params(random_state=3) for _ in range(2))
     whole.fit(X, y)
     parted.fit(in_parts(X), in_parts(y))
     assert published(parted) == published(whole)
     assert np.array_equal(parted.predict(X), whole.predict(X))
-    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, ASSUMED)
+    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, PARTS)
 
 
-def test_learners_of_tables_in_memory_refuse_parts_before_the_charge(classifier, iris, budget):
+def test_a_fit_on_parts_publishes_what_a_fit_on_the_table_does(one_a_class, classifier, iris):
     if classifier.reads_parts:
+        assert_parts_publish_what_the_table_does(with_coarse_domain(classifier), *iris)
+
+
+@pytest.mark.parametrize(
+    "ends", [[0, 1, 1, 90, len(IDS)], pytest.param([0, 200, len(IDS)], marks=pytest.mark.nightly)]
+)
+def test_a_fit_of_groups_in_parts_publishes_what_a_fit_of_the_table_does(one_a_class, classifier, iris, ends):
+    X, y = iris[0][ROWS], iris[1][ROWS]
+    if not classifier.reads_parts or protects_labels(classifier):
         return
-    ledger = budget(100)
-    with pytest.raises(TypeError, match="X must be a table in memory for"):
-        clone(classifier).set_params(ledger=ledger).fit(*map(in_parts, iris))
-    assert ledger.history() == []
+    more, rows, ids = public_rows(classifier, iris[0]), framed(X), [f"p{each}" for each in IDS]
+    parts = rows.assign(person=ids, y=y)
+    whole, parted = (with_coarse_domain(classifier).set_params(random_state=3) for _ in range(2))
+    whole.fit(rows, y, groups=ids, **more)
+    parted.fit([parts[start:stop] for start, stop in pairwise(ends)], "y", groups="person", **more)
+    assert published(parted) == published(whole)
+    assert np.array_equal(parted.predict(rows), whole.predict(rows))
+    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, PARTS_OF_GROUPS)
+    assert PARTS not in parted.guarantee_.assumes
+    assert parted.guarantee_.protects == "groups"
 
 
-def test_a_value_outside_the_domain_in_any_part_refuses_the_table_before_the_charge(classifier, iris, budget):
+@pytest.mark.parametrize("groups", [False, True])
+def test_a_transformer_of_parts_learns_what_it_learns_of_the_table(one_a_class, any_transformer, groups):
+    if not hasattr(any_transformer, "plan"):
+        return
+    rows = framed(np.vstack([IRIS[0] + shift for shift in range(6)]))
+    ids = np.random.default_rng(3).integers(0, 300, len(rows))
+    whole, parted = (clone(any_transformer).set_params(epsilon=5, random_state=3) for _ in range(2))
+    whole.fit(rows, **{"groups": ids} if groups else {})
+    if groups:
+        parted.fit(in_parts(rows.assign(person=ids)), groups="person")
+    else:
+        parted.fit(in_parts(rows))
+    assert published(parted) == published(whole)
+    assert repr(parted.transform(rows)) == repr(whole.transform(rows))
+    said = PARTS_OF_GROUPS if groups else PARTS
+    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, said)
+
+
+def test_a_recipe_that_reads_a_part_by_its_other_rows_is_caught():
+    def centred(own):
+        return lambda self, X, y, reader: own(self, (X - X.mean(axis=0)).clip(0, 10), y, reader)
+
+    Centred = with_recipe(ExponentialMechanismClassifier, encoded=centred)
+    with pytest.raises(AssertionError):
+        assert_parts_publish_what_the_table_does(Centred(domain=Grid(0, 10, 101), epsilon=1e3), *IRIS)
+
+
+CONCEPTS = (
+    *OF_NUMBERS,
+    "conjunctions",
+    "parities",
+    Parities(4, binarize=3, fit_intercept=True),
+    FiniteClass([lambda X: X[:, 0] > 5, lambda X: X[:, 2] > 3]),
+)
+
+
+@pytest.mark.parametrize("concepts", CONCEPTS, ids=range(len(CONCEPTS)))
+def test_every_concept_class_counts_the_errors_of_parts(concepts):
+    domain = Grid(0, 10, 101) if concepts in OF_NUMBERS else None
+    model = ExponentialMechanismClassifier(concepts, domain=domain, epsilon=0.05)
+    assert_parts_publish_what_the_table_does(model, IRIS[0], IRIS[1] > 0)
+
+
+def test_a_value_outside_the_domain_in_any_part_refuses_the_table_before_the_charge(
+    one_a_class, classifier, iris, budget
+):
     X, y = iris
     domain = getattr(classifier, "domain", None)
     if not classifier.reads_parts or domain is None or domain == "learn":
@@ -186,79 +134,13 @@ def test_a_value_outside_the_domain_in_any_part_refuses_the_table_before_the_cha
     assert not hasattr(model, "guarantee_")
 
 
-@pytest.mark.parametrize("transformer", [each for each in TRANSFORMERS if hasattr(each, "plan")], ids=repr)
-def test_a_transformer_of_parts_learns_what_it_learns_of_the_table(transformer):
-    X = np.asarray(np.vstack([IRIS[0] + shift for shift in range(20)]), dtype=float)
-    whole, parted = (clone(transformer).set_params(epsilon=5, random_state=3) for _ in range(2))
-    whole.fit(X)
-    parted.fit(in_parts(X))
-    assert published(parted) == published(whole)
-    assert same(parted.transform(X), whole.transform(X))
-    assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, ASSUMED)
+class Own(ConceptClass):
+    """Concepts that count no errors of parts."""
 
+    domain, n_labels, size = Product([Grid(0, 10, 101)] * 4), 2, 1
 
-CONCEPTS = (
-    *OF_NUMBERS,
-    "conjunctions",
-    "parities",
-    Parities(4, binarize=3, fit_intercept=True),
-    FiniteClass([lambda X: X[:, 0] > 5, lambda X: X[:, 2] > 3]),
-)
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("concepts", CONCEPTS, ids=range(len(CONCEPTS)))
-def test_every_concept_class_counts_the_errors_of_parts(concepts):
-    X, y = IRIS
-    domain = Grid(0, 10, 101) if concepts in OF_NUMBERS else None
-    make = ExponentialMechanismClassifier
-    for seed in range(3):
-        whole, parted = (make(concepts, domain=domain, epsilon=0.05, random_state=seed) for _ in range(2))
-        whole.fit(X, y > 0)
-        parted.fit(in_parts(X), in_parts(y > 0))
-        assert repr(parted.concept_) == repr(whole.concept_)
-        assert np.array_equal(parted.predict(X), whole.predict(X))
-
-
-def test_stumps_over_all_floats_need_coarser_domains_for_parts():
-    ledger = PrivacyLedger(1)
-    X, y = IRIS
-    model = ExponentialMechanismClassifier(epsilon=1, classes=[0, 1, 2], ledger=ledger)
-    with pytest.raises(
-        ValueError, match=r"domain must have at most 2\*\*22 pairs .* declare coarser domains"
-    ):
-        model.fit(in_parts(X), in_parts(y))
-    assert ledger.history() == []
-
-
-def test_a_concept_class_without_sums_refuses_parts_before_the_charge():
-    class Own(ConceptClass):
-        domain, n_labels, size = Product([Grid(0, 10, 101)] * 4), 2, 1
-
-        def error_profile(self, columns, y):
-            raise AssertionError
-
-    ledger = PrivacyLedger(1)
-    X, y = IRIS
-    with pytest.raises(TypeError, match="X must be a table in memory for Own, got one in parts"):
-        ExponentialMechanismClassifier(Own(), classes=[0, 1], ledger=ledger).fit(
-            in_parts(X), in_parts((y > 0).astype(int))
-        )
-    assert ledger.history() == []
-
-
-def test_teachers_keep_categories_which_parts_must_share():
-    towns = pd.DataFrame({"town": ["a", "b"] * 300, "age": range(600)})
-    y = np.array([0, 1] * 300)
-    parts = [
-        towns[:200].astype({"town": "category"}),
-        towns[200:].replace("b", "c").astype({"town": "category"}),
-    ]
-    ledger = PrivacyLedger(1, 1e-5)
-    model = SubsampleAggregateClassifier(n_teachers=10, classes=[0, 1], ledger=ledger)
-    with pytest.raises(TypeError, match="X must have the same categories in each part"):
-        model.fit(parts, [y[:200], y[200:]])
-    assert ledger.history() == []
+    def error_profile(self, columns, y):
+        raise AssertionError
 
 
 def changing(first, later):
@@ -272,18 +154,61 @@ def changing(first, later):
     return read
 
 
-FRAMED = pd.DataFrame(IRIS[0][:, :2], columns=["a", "b"]).assign(y=IRIS[1])
-
-
-@pytest.mark.parametrize(
-    ("later", "error"),
-    [(FRAMED[["b", "a", "y"]], ValueError), (FRAMED.astype({"a": "float32"}), TypeError)],
-    ids=["order", "types"],
+FRAME = framed(IRIS[0][:, :2], person=["a", "b", "c"] * 50, y=IRIS[1] > 0)
+HALVES = [FRAME[:80], FRAME[80:]]
+PLAIN = FRAME.drop(columns="person")
+TOWNS, OTHER_TOWNS = (
+    pd.DataFrame({"town": each * 75}, dtype="category") for each in (["a", "b"], ["a", "c"])
 )
-def test_later_passes_refuse_columns_in_another_order_or_of_other_types(later, error):
-    model = StatisticalQueryNaiveBayes(domain=Grid(0, 10, 101), classes=[0, 1, 2])
-    with pytest.raises(error, match=r"X must have the same (columns|types) in each part"):
-        model.fit(changing([FRAMED, FRAMED], [FRAMED, later]), "y")
+NAIVE = StatisticalQueryNaiveBayes(delta=0, domain=Grid(0, 10, 101), classes=[0, 1])
+LEARNING = clone(NAIVE).set_params(domain="learn")
+STUMPS, OWN = (ExponentialMechanismClassifier(each, classes=[0, 1]) for each in ("stumps", Own()))
+TEACHERS = SubsampleAggregateClassifier(n_teachers=10, delta=0, classes=[0, 1])
+CUT = in_parts(IRIS[0]), in_parts(IRIS[1] > 0)
+#: From a learner, a table and its labels, and groups, to the error; `snapshot.json` has others.
+REFUSED = {
+    "concepts in memory": (OWN, CUT, (TypeError, "X must be a table in memory for Own, got one in parts")),
+    "stumps over all floats": (
+        STUMPS,
+        CUT,
+        (ValueError, r"domain must have at most 2\*\*22 pairs .* declare"),
+    ),
+    "other categories": (
+        TEACHERS,
+        ([TOWNS, OTHER_TOWNS], [IRIS[1] > 0] * 2),
+        (TypeError, "X must have the same categories in each part"),
+    ),
+    "later another order": (
+        NAIVE,
+        (changing([PLAIN] * 2, [PLAIN, PLAIN.iloc[:, ::-1]]), "y"),
+        (ValueError, "X must have the same columns in each part"),
+    ),
+    "later other types": (
+        NAIVE,
+        (changing([PLAIN] * 2, [PLAIN, PLAIN.astype({"c0": "float32"})]), "y"),
+        (TypeError, "X must have the same types in each part"),
+    ),
+    **{
+        name: (
+            model,
+            (changing(HALVES, [FRAME[:10], FRAME[10:]]), "y", "person"),
+            (RuntimeError, "X must have the same parts each time it is read"),
+        )
+        for name, model in (("other parts", NAIVE), ("other parts, learned", LEARNING))
+    },
+}
+CHARGED = ("later",)  # types and orders of later passes
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_bad_parts_are_refused_before_the_charge(name):
+    model, (X, y, *groups), (error, match) = REFUSED[name]
+    ledger = PrivacyLedger(5, protects="groups" if groups else "examples")
+    model = clone(model).set_params(ledger=ledger)
+    with pytest.raises(error, match=match):
+        model.fit(X, y, **{"groups": groups[0]} if groups else {})
+    assert name.startswith(CHARGED) or ledger.history() == []
+    assert not hasattr(model, "guarantee_")
 
 
 def test_later_passes_of_a_release_refuse_other_types():
@@ -292,74 +217,71 @@ def test_later_passes_of_a_release_refuse_other_types():
         median(changing([column], [column.astype("float32")]), epsilon=1)
 
 
-DENSE = [each for each in TRANSFORMERS if hasattr(each, "plan") and getattr(each, "encode", "") != "onehot"]
-
-
-@pytest.mark.parametrize("transformer", DENSE, ids=repr)
 @pytest.mark.parametrize("form", ["list", "pairs", "named"])
-def test_a_pipeline_of_parts_publishes_what_one_of_the_table_does(transformer, form):
-    X = np.vstack([IRIS[0] + shift for shift in range(20)]).astype(float)
-    y = np.tile(IRIS[1], 20)
+def test_a_pipeline_of_parts_publishes_what_one_of_the_table_does(one_a_class, any_transformer, form):
+    if not hasattr(any_transformer, "plan") or getattr(any_transformer, "encode", "") == "onehot":
+        return
+    X = np.vstack([IRIS[0] + shift for shift in range(6)]).astype(float)
+    y = np.tile(IRIS[1], 6)
     learner = StatisticalQueryNaiveBayes(
         epsilon=5, domain=Grid(-100, 100, 2001, "clip"), classes=[0, 1, 2], random_state=1
     )
-    make = lambda: make_pipeline(clone(transformer).set_params(epsilon=5, random_state=3), clone(learner))  # noqa: E731
-    frame = pd.DataFrame(X, columns=list("abcd"))
-    whole = make().fit(frame if form == "named" else X, y)
-    cut = {
-        "list": (in_parts(X), in_parts(y)),
-        "pairs": (list(zip(in_parts(X), in_parts(y), strict=True)), None),
-        "named": (in_parts(frame.assign(y=y)), "y"),
-    }
-    parted = make().fit(*cut[form])
+    first = clone(any_transformer).set_params(epsilon=5, random_state=3)
+    rows = framed(X) if form == "named" else X
+    whole, parted = (make_pipeline(clone(first), clone(learner)) for _ in range(2))
+    whole.fit(rows, y)
+    if form == "named":
+        parted.fit(in_parts(rows.assign(y=y)), "y")
+    elif form == "pairs":
+        parted.fit(list(zip(in_parts(X), in_parts(y), strict=True)), None)
+    else:
+        parted.fit(in_parts(X), in_parts(y))
     for mine, other in zip(parted, whole, strict=True):
         assert published(mine) == published(other)
-        assert mine.guarantee_.assumes == (*other.guarantee_.assumes, ASSUMED)
-    rows = frame if form == "named" else X
+        assert mine.guarantee_.assumes == (*other.guarantee_.assumes, PARTS)
     assert np.array_equal(parted.predict(rows), whole.predict(rows))
 
 
-def test_a_transformer_leaves_out_the_named_column_of_parts():
-    frame = pd.DataFrame(np.arange(2000.0).reshape(1000, 2), columns=["a", "b"]).assign(y="no")
-    model = PrivateQuantileTransformer(random_state=0).fit([frame[:400], frame[400:]], "y")
-    assert model.feature_names_in_.tolist() == ["a", "b"]
-    with pytest.raises(TypeError, match="the name of a column is for tables in parts"):
-        PrivateQuantileTransformer().fit(frame, "y")
+def test_a_pipeline_passes_the_column_of_groups_to_all_of_its_steps():
+    rows, ids = framed(np.random.default_rng(0).random((900, 3))), np.arange(900) % 300
+    y = (rows["c0"] > 0.5).astype(int)
+    given = {"epsilon": 5, "domain": Grid(-9, 9, 181, "clip"), "random_state": 3}
+    model = make_pipeline(
+        PrivateStandardScaler(**given),
+        PrivateQuantileTransformer(**given),
+        StatisticalQueryNaiveBayes(**given, classes=[0, 1]),
+    )
+    with config_context(enable_metadata_routing=True):
+        whole = clone(model).fit(rows, y, groups=ids)
+        parted = clone(model).fit(in_parts(rows.assign(y=y, person=ids)), "y", groups="person")
+    assert [published(step) for step in parted] == [published(step) for step in whole]
+    assert pipeline_guarantee(parted).protects == "groups"
+    assert pipeline_guarantee(parted).epsilon == 15
+    whole.fit(rows, y, statisticalquerynaivebayes__groups=ids)  # a step without groups protects rows
+    assert pipeline_guarantee(whole).protects == "examples"
 
 
-def test_transformed_parts_have_the_form_that_set_output_asks_for():
-    frame = pd.DataFrame(np.arange(2000.0).reshape(1000, 2), columns=["a", "b"])
+def test_transformed_parts_have_the_form_that_set_output_asks_for_and_are_of_their_fit():
+    frame = framed(np.arange(2000.0).reshape(1000, 2))
     model = PrivateQuantileTransformer(random_state=0).set_output(transform="pandas")
     parts = model.fit_transform([frame[:400], frame[400:]])
-    kinds = list(parts.blocks.values(lambda given: (type(given.X).__name__, list(given.X.columns), given.y)))
-    assert kinds == [("DataFrame", ["a", "b"], None)] * 2
+    expected = model.transform(frame)
+    model.fit(frame**3)
+    found = list(parts.blocks.values(lambda given: given.X))
+    assert [list(each.columns) for each in found] == [["c0", "c1"]] * 2
+    assert np.array_equal(pd.concat(found), expected)
+    named = [part.assign(y="no") for part in (frame[:400], frame[400:])]
+    assert model.fit(named, "y").feature_names_in_.tolist() == ["c0", "c1"]  # not the labels
 
 
-def test_the_transformation_of_parts_is_that_of_their_fit():
-    X = np.arange(1000.0)[:, None]
-    model = PrivateQuantileTransformer(random_state=0)
-    parts = model.fit_transform(in_parts(X))
-    expected = model.transform(X)
-    model.fit(X**3)
-    assert np.array_equal(np.vstack(list(parts.blocks.values(lambda given: given.X))), expected)
-
-
-def test_parts_without_labels_are_refused_before_the_charge():
-    ledger = PrivacyLedger(1, 1e-5)
-    for classes in (None, [0, 1, 2]):
-        model = StatisticalQueryNaiveBayes(domain=Grid(0, 10, 101), classes=classes, ledger=ledger)
-        with pytest.raises(ValueError, match=r"the target y is None; for a table in parts give the name of"):
-            model.fit(in_parts(IRIS[0]), None)
-    assert ledger.history() == []
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_partitions_are_predicted_where_they_are(classifier, iris):
+def test_frames_of_dask_are_fitted_and_predicted_where_they_are():
     dd = pytest.importorskip("dask.dataframe")
-    X, y = iris
-    if not classifier.reads_parts or answers_from_a_budget(classifier):
-        return
-    frame = pd.DataFrame(X, columns=[f"c{i}" for i in range(X.shape[1])])
-    model = with_coarse_domain(classifier).set_params(random_state=3).fit(frame, y)
-    found = dd.from_pandas(frame, npartitions=3).map_partitions(model.predict, meta=(None, int)).compute()
-    assert np.array_equal(np.concatenate([np.ravel(found)]), model.predict(frame))
+    rows, ids = framed(np.random.default_rng(0).random((300, 2))), np.arange(300) % 70
+    y = rows["c0"].to_numpy()
+    model = AdditiveRegressor(domain=Grid(0, 1, 65), target_range=(0, 1), random_state=0)
+    whole = clone(model).fit(rows, y, groups=ids)
+    frame = dd.from_pandas(rows.assign(y=y, person=ids), npartitions=3)
+    assert published(clone(model).fit(frame, "y", groups="person")) == published(whole)
+    parts = dd.from_pandas(rows, npartitions=3)
+    found = parts.map_partitions(whole.predict, meta=(None, float)).compute()
+    assert np.array_equal(np.ravel(found), whole.predict(rows))

@@ -34,7 +34,8 @@ from tests.laws.facts import (
     plans,
     signatures,
 )
-from tests.laws.release_facts import RELEASES, release_mistakes, released
+from tests.laws.release_facts import release_mistakes, released
+from tests.laws.releases import RELEASES
 
 FILE = Path(__file__).with_name("snapshot.json")
 CALLS = {path.stem: path for path in sorted(Path(__file__).with_name("calls").glob("*.txt"))}

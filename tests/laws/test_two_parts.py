@@ -21,7 +21,6 @@ from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.domains.cells import object_array
 from dplearn.learners import StatisticalQueryNaiveBayes
-from dplearn.model_selection import private_score
 from dplearn.model_selection.tables import ConfusionCounts, ErrorCount
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.cdf import _CDF
@@ -67,7 +66,7 @@ ALIKE = {
     "AdditiveRegressor",
     "SyntheticDataRegressor",
 }
-SHORT = ("conjunction", "small_classifier", "naive_bayes", "small_soft_labels", "small_ensemble_gnmax")
+SHORT = ("naive_bayes", "conjunction", "small_classifier", "small_soft_labels", "small_ensemble_gnmax")
 AGES = IntegerRange(0, 3)
 
 
@@ -79,6 +78,7 @@ def coarse_mean():
 
 
 RELEASES = {
+    "mean": (coarse_mean(), 3, lambda found: found.value),
     "quantiles": (_Quantiles("quantiles", [0.25, 0.5], 2, AGES), 3, lambda found: found.values),
     "cdf": (_CDF(20, 0, "tree", AGES), 2, lambda found: found.cdf(np.arange(4))),
     "interior_point": (
@@ -87,7 +87,6 @@ RELEASES = {
         lambda found: found.value,
     ),
     "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
-    "mean": (coarse_mean(), 3, lambda found: found.value),
     "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
 }
 
@@ -107,6 +106,7 @@ def test_every_learner_of_parts_has_a_case():
     assert parted == {*PARTED.values()} | ALIKE
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", SHORT)
 def test_two_parts_have_the_distributions_of_the_table_on_the_worst_neighbours(name):
     case = on_its_witness(in_two_parts(name), name)
@@ -117,21 +117,16 @@ def test_two_parts_have_the_distributions_of_the_table_on_the_worst_neighbours(n
 
 #: Cases of groups, whose rows lie in both parts, and neighbours.
 OF_GROUPS = {
-    "naive_bayes_of_groups": ((((0, 0), (1, 1)),), (((1, 1),) * 5,)),
     "classifier_of_groups": ((((0, 1), (2, 0)), ((2, 1),)), (((0, 0),), ((2, 1),))),
+    "naive_bayes_of_groups": ((((0, 0), (1, 1)),), (((1, 1),) * 5,)),
     "transfer_of_groups": tuple(
         (first, ((2, "b"),), ((2, "b"),)) for first in (((0, "b"), (2, "a"), (2, "a")), ((0, "a"),))
     ),
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name == "classifier_of_groups" else pytest.mark.nightly)
-        for name in OF_GROUPS
-    ],
-)
+@pytest.mark.first_by_day
+@pytest.mark.parametrize("name", OF_GROUPS)
 def test_groups_in_two_parts_have_the_distributions_of_those_of_the_table(name):
     case, of_table = (OnePair.of(each, OF_GROUPS[name]) for each in (in_two_parts(name), CASES[name]))
     for rows in case.pair:  # published guarantees have other assumptions
@@ -149,6 +144,7 @@ def test_two_parts_have_the_distributions_of_the_table(name):
     assert case.replay(1) == []
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
     release, n, shown = RELEASES[name]
@@ -185,13 +181,8 @@ def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, r
     assert len(expected) > 1
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "synthetic_table_with_target",
-        pytest.param("synthetic_table", marks=pytest.mark.nightly),
-    ],
-)
+@pytest.mark.first_by_day
+@pytest.mark.parametrize("name", ["synthetic_table_with_target", "synthetic_table"])
 def test_a_synthetic_table_of_two_parts_has_the_distribution_of_the_table(name):
     assert in_two_parts(name).digest() == CASES[name].frozen()["digest"]
 
@@ -226,10 +217,6 @@ def test_a_score_of_two_parts_counts_the_errors_of_the_table():
         assert len(parted) == len(whole) == 150
         of_parts, of_table = (each.sums(lambda rows: [rows.counts])[0].tolist() for each in (parted, whole))
         assert of_parts == of_table
-    ledger = PrivacyLedger(1, 1e-5)
-    with pytest.raises(ValueError, match="X must have the 4 columns that the classifier was fitted on"):
-        private_score(model, *two_parts(X[:, :3], y), ledger=ledger)
-    assert ledger.history() == []
 
 
 def test_a_score_of_groups_in_two_parts_has_the_distributions_of_that_of_the_table():
@@ -259,16 +246,3 @@ def test_a_failure_at_any_draw_of_a_fit_on_parts_leaves_it_paid_for_and_unpublis
             learner._fit(*two_parts(X, y), FaultyDice(SeededDice(0), at, OSError("no entropy")))
         assert len(ledger.history()) == 1
         assert not hasattr(learner, "guarantee_")
-
-
-def test_a_failure_of_the_ledger_leaves_a_fit_on_parts_undone():
-    X, y = load_iris(return_X_y=True)
-
-    class Broken(PrivacyLedger):
-        def charge(self, *args, **kwargs):
-            raise KeyboardInterrupt
-
-    learner = StatisticalQueryNaiveBayes(epsilon=1, classes=[0, 1, 2], ledger=Broken(1, 1e-5))
-    with pytest.raises(KeyboardInterrupt):
-        learner.fit(*two_parts(X, y))
-    assert not hasattr(learner, "guarantee_")

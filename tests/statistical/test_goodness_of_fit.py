@@ -8,7 +8,6 @@ which the same draws must reject.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
 from math import exp
@@ -56,79 +55,69 @@ def fits(observed, distribution) -> bool:
     return 2 * min(p_values) >= FALSE_ALARM
 
 
-def counts(draw: Callable, n: int, outcomes: int, first: int = 0):
-    """Count n draws of first, first + 1, ..., chunk by chunk."""
-    total = np.zeros(outcomes, dtype=np.int64)
-    for start in range(0, n, CHUNK):
-        drawn = np.asarray(draw(min(CHUNK, n - start)))
-        total += np.bincount((drawn - first).astype(np.int64), minlength=outcomes)
-    return total
+def check(draw, n, right, *wrong, first=0, chunk=CHUNK):
+    """Draw n times, of first, first + 1, ..., in chunks; one law must fit, and each of the others not."""
+    observed = np.zeros(len(right), dtype=np.int64)
+    for start in range(0, n, chunk):
+        drawn = np.asarray(draw(min(chunk, n - start)))
+        observed += np.bincount((drawn - first).astype(np.int64), minlength=len(right))
+    assert fits(observed, right)
+    for law in wrong:
+        assert not fits(observed, law)
+    return observed
 
 
-def one_by_one(draw: Callable) -> Callable:
+def one_by_one(draw):
     return lambda size: [draw() for _ in range(size)]
 
 
-# the test itself
+def of_coin(p):
+    return [1 - p, p]
 
 
-def test_a_bin_expects_as_many_as_asked_for():
+def test_the_test_itself():
     seen, due = pool(np.array([1, 2, 3, 4, 5]), np.array([30.0, 5.0, 10.0, 25.0, 5.0]), 20)
     assert seen.tolist() == [1, 14]
     assert due.tolist() == [30.0, 45.0]
-
-
-def test_counts_that_equal_the_law_fit_and_a_single_bin_that_is_off_does_not():
     observed = np.full(100, 1000)
     assert fits(observed, np.full(100, 0.01))
     observed[37] += 500  # 16 standard deviations: alone worth 250, where 99 bins give 99 by chance
     assert not fits(observed, np.full(100, 0.01))
 
 
-# coins and uniform numbers
+RARE = Fraction(1, 10**5)
 
 
 @pytest.mark.parametrize(
     ("p", "wrong", "n"),
     [
         (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 100), 1_000_000),
-        (Fraction(1, 10**5), Fraction(4, 10**5), 10_000_000),
-        (1 - Fraction(1, 10**5), 1 - Fraction(4, 10**5), 10_000_000),
+        (RARE, 4 * RARE, 10_000_000),
+        (1 - RARE, 1 - 4 * RARE, 10_000_000),
     ],
     ids=str,
 )
 def test_bernoulli(p, wrong, n):
-    observed = counts(lambda size: SystemDice().bernoulli(p, size=size), n, 2)
-    assert fits(observed, [1 - p, p])
-    assert not fits(observed, [1 - wrong, wrong])
+    check(lambda size: SystemDice().bernoulli(p, size=size), n, of_coin(p), of_coin(wrong))
 
 
-@pytest.mark.nightly
 def test_bernoulli_one_by_one():
     p, wrong = Fraction(2, 7), Fraction(1, 4)
-    observed = counts(one_by_one(lambda: SystemDice().bernoulli(p)), 50_000, 2)
-    assert fits(observed, [1 - p, p])
-    assert not fits(observed, [1 - wrong, wrong])
+    check(one_by_one(lambda: SystemDice().bernoulli(p)), 10_000, of_coin(p), of_coin(wrong))
 
 
 @pytest.mark.parametrize("n", [6, 100, 50_000])
 def test_below(n):
     """The control is the distribution of a word modulo n, which favours the smaller numbers."""
-    observed = counts(lambda size: SystemDice().below(n, size=size), 4_000_000, n)
     word = 1 << 8 if n < 1 << 8 else 1 << 16
-    assert fits(observed, np.ones(n))
-    assert not fits(observed, np.bincount(np.arange(word) % n))
+    modulo = np.bincount(np.arange(word) % n)
+    check(lambda size: SystemDice().below(n, size=size), 4_000_000, np.ones(n), modulo)
 
 
 def test_below_one_by_one_beyond_64_bits():
     """Of 3 * 2**70 numbers a third lies in each third; the control: 72 bits modulo them."""
     n = 3 << 70
-    observed = counts(one_by_one(lambda: SystemDice().below(n) >> 70), 20_000, 3)
-    assert fits(observed, [1, 1, 1])
-    assert not fits(observed, [2, 1, 1])
-
-
-# selection
+    check(one_by_one(lambda: SystemDice().below(n) >> 70), 4_000, [1, 1, 1], [2, 1, 1])
 
 
 EXPONENTS, MULTIPLICITIES = [4, 0, 2, 1, 7], [3, 1, 5, 0, 40]
@@ -137,43 +126,32 @@ EXPONENTS, MULTIPLICITIES = [4, 0, 2, 1, 7], [3, 1, 5, 0, 40]
 @pytest.mark.nightly
 def test_power_weighted():
     ratio = Fraction(4, 5)
-    observed = counts(
-        one_by_one(lambda: SystemDice().power_weighted(ratio, EXPONENTS, MULTIPLICITIES)), 40_000, 5
+    observed = check(
+        one_by_one(lambda: SystemDice().power_weighted(ratio, EXPONENTS, MULTIPLICITIES)),
+        40_000,
+        power_probabilities(ratio, EXPONENTS, MULTIPLICITIES),
+        power_probabilities(Fraction(41, 50), EXPONENTS, MULTIPLICITIES),
+        power_probabilities(ratio, EXPONENTS, [3, 1, 5, 0, 48]),
     )
     assert observed[3] == 0
-    assert fits(observed, power_probabilities(ratio, EXPONENTS, MULTIPLICITIES))
-    assert not fits(observed, power_probabilities(Fraction(41, 50), EXPONENTS, MULTIPLICITIES))
-    assert not fits(observed, power_probabilities(ratio, EXPONENTS, [3, 1, 5, 0, 48]))
 
 
 def test_power_weighted_with_multiplicities_beyond_64_bits():
-    multiplicities = [1, 2**70, 2**72]  # times 1, 2**-70 and 2**-72: a third each
-    observed = counts(
-        one_by_one(lambda: SystemDice().power_weighted(HALF, [0, 70, 72], multiplicities)), 20_000, 3
+    times = [1, 2**70, 2**72]  # times 1, 2**-70 and 2**-72: a third each
+    check(
+        one_by_one(lambda: SystemDice().power_weighted(HALF, [0, 70, 72], times)), 8_000, [1] * 3, [3, 2, 2]
     )
-    assert fits(observed, [1, 1, 1])
-    assert not fits(observed, [5, 4, 4])
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("exponents", "multiplicities", "n"),
-    [
-        ([0, 1], [1, 1], 4_000),
-        pytest.param([0, 1], [1, 1], 12_000, marks=pytest.mark.nightly),
-        pytest.param([2, 0, 1, 3], [1, 1, 2, 3], 12_000, marks=pytest.mark.nightly),
-        pytest.param([5, 0, 2], [0, 2, 3], 12_000, marks=pytest.mark.nightly),
-    ],
+    ("exponents", "multiplicities"), [([0, 1], [1, 1]), ([2, 0, 1, 3], [1, 1, 2, 3]), ([5, 0, 2], [0, 2, 3])]
 )
-def test_permute_and_flip(exponents, multiplicities, n):
+def test_permute_and_flip(exponents, multiplicities):
     """The control is the exponential mechanism, whose law permute-and-flip improves upon."""
-    draw = one_by_one(lambda: SystemDice().permute_and_flip(HALF, exponents, multiplicities))
-    observed = counts(draw, n, len(exponents))
-    assert fits(observed, permute_and_flip_probabilities(HALF, exponents, multiplicities))
-    assert not fits(observed, power_probabilities(HALF, exponents, multiplicities))
-
-
-# discrete Laplace
+    given = HALF, exponents, multiplicities
+    laws = permute_and_flip_probabilities(*given), power_probabilities(*given)
+    check(one_by_one(lambda: SystemDice().permute_and_flip(*given)), 12_000, *laws)
 
 
 @pytest.mark.parametrize(
@@ -186,11 +164,8 @@ def test_permute_and_flip(exponents, multiplicities, n):
 )
 def test_discrete_laplace(scale, wrong, reach, n):
     ratio = decay_ratio(1 / scale)
-    observed = counts(
-        lambda size: SystemDice().discrete_laplace(ratio, -reach, reach, size=size), n, 2 * reach + 1, -reach
-    )
-    assert fits(observed, laplace_probabilities(ratio, -reach, reach))
-    assert not fits(observed, laplace_probabilities(decay_ratio(1 / wrong), -reach, reach))
+    laws = [laplace_probabilities(decay_ratio(1 / each), -reach, reach) for each in (scale, wrong)]
+    check(lambda size: SystemDice().discrete_laplace(ratio, -reach, reach, size=size), n, *laws, first=-reach)
 
 
 def block_probabilities(scale: float, block: int, blocks: int) -> list[float]:
@@ -222,37 +197,17 @@ def test_block_law_is_the_law_of_blocks():
 def test_discrete_laplace_of_several_digits(scale, wrong, block, n):
     ratio, blocks = decay_ratio(Fraction(1, scale)), 15 * scale // block
     ends = -blocks * block, blocks * block - 1
-    observed = counts(
-        lambda size: SystemDice().discrete_laplace(ratio, *ends, size=size) // block, n, 2 * blocks, -blocks
-    )
-    assert fits(observed, block_probabilities(scale, block, blocks))
-    assert not fits(observed, block_probabilities(wrong, block, blocks))
+    laws = [block_probabilities(each, block, blocks) for each in (scale, wrong)]
+    draw = lambda size: SystemDice().discrete_laplace(ratio, *ends, size=size) // block  # noqa: E731
+    check(draw, n, *laws, first=-blocks)
 
 
 def test_the_lower_digits_of_a_large_scale():
     """P[Z mod m = k] is proportional to r**k + r**(m - k); the control has a scale of 1e3 in place of 1e5."""
-    m = 1 << 12
-    ratio = decay_ratio(Fraction(1, 10**5))
-
-    def distribution(scale):
-        k = np.arange(m)
-        return np.exp(-k / scale) + np.exp(-(m - k) / scale)
-
-    observed = counts(
-        lambda size: SystemDice().discrete_laplace(ratio, -(10**8), 10**8, size=size) % m, 3_000_000, m
-    )
-    assert fits(observed, distribution(10**5))
-    assert not fits(observed, distribution(10**3))
-
-
-def test_discrete_laplace_a_few_at_a_time():
-    """Fewer than 64 draws from a new table take another way than the look-up."""
-    ratio, n, size, reach = decay_ratio(Fraction(1, 7)), 30_000, 60, 100
-    sampling._geometric_tables.cache_clear()
-    draws = [SystemDice().discrete_laplace(ratio, -reach, reach, size=size) for _ in range(n // size)]
-    observed = np.bincount(np.concatenate(draws) + reach, minlength=2 * reach + 1)
-    assert fits(observed, laplace_probabilities(ratio, -reach, reach))
-    assert not fits(observed, laplace_probabilities(decay_ratio(Fraction(10, 77)), -reach, reach))
+    ratio, k = decay_ratio(Fraction(1, 10**5)), np.arange(1 << 12)
+    laws = [np.exp(-k / scale) + np.exp(-(len(k) - k) / scale) for scale in (10**5, 10**3)]
+    draw = lambda size: SystemDice().discrete_laplace(ratio, -(10**8), 10**8, size=size) % len(k)  # noqa: E731
+    check(draw, 1_000_000, *laws)
 
 
 @pytest.mark.first_by_day
@@ -260,30 +215,19 @@ def test_discrete_laplace_a_few_at_a_time():
 def test_a_noisy_comparison(gap):
     ratio = decay_ratio(Fraction(1, 10))
     compare = one_by_one(lambda: SystemDice().discrete_laplace(ratio, gap - 1, gap) - gap + 1)
-    observed = counts(compare, 20_000, 2)
-    p, wrong = laplace_tail(ratio, gap), laplace_tail(ratio, gap + 2)
-    assert fits(observed, [1 - p, p])
-    assert not fits(observed, [1 - wrong, wrong])
-
-
-# geometric
-
-
-def geometric_weights(ratio, reach):
-    """Return P[G = k] for k = 0..reach - 1, and P[G >= reach]; exact fractions would take minutes."""
-    powers = float(ratio) ** np.arange(reach + 1)
-    return np.append(powers[:-1] * (1 - float(ratio)), powers[-1])
+    check(compare, 20_000, *(of_coin(laplace_tail(ratio, each)) for each in (gap, gap + 2)))
 
 
 @pytest.mark.parametrize("scale", [Fraction(1, 3), 10, 1000])
 def test_geometric(scale):
-    ratio, reach = decay_ratio(1 / Fraction(scale)), 5 * int(scale) + 12
-    observed = counts(lambda size: SystemDice().geometric(ratio, 0, reach, size=size), 400_000, reach + 1)
-    assert fits(observed, geometric_weights(ratio, reach))
-    assert not fits(observed, geometric_weights(decay_ratio(Fraction(100, 103) / Fraction(scale)), reach))
+    reach = 5 * int(scale) + 12
+    ratios = [decay_ratio(each / Fraction(scale)) for each in (1, Fraction(100, 103))]
 
+    def weights(ratio):  # exact fractions would take minutes
+        powers = float(ratio) ** np.arange(reach + 1)
+        return np.append(powers[:-1] * (1 - float(ratio)), powers[-1])
 
-# discrete Gaussian
+    check(lambda size: SystemDice().geometric(ratios[0], 0, reach, size=size), 400_000, *map(weights, ratios))
 
 
 def gaussian_weights(sigma2: Fraction, reach: int):
@@ -293,23 +237,14 @@ def gaussian_weights(sigma2: Fraction, reach: int):
 
 
 @pytest.mark.parametrize(
-    ("sigma2", "n"),
-    [
-        (Fraction(1, 5), 1_000_000),
-        (Fraction(4), 2_000_000),
-        (Fraction(10**4), 2_000_000),
-        (Fraction(10**8) + Fraction(1, 3), 2_000_000),
-    ],
-    ids=str,
+    "sigma2", [Fraction(1, 5), Fraction(4), Fraction(10**4), Fraction(10**8) + Fraction(1, 3)], ids=str
 )
-def test_discrete_gaussian(sigma2, n):
+def test_discrete_gaussian(sigma2):
     """The control's sigma2 is 2 per cent wrong."""
     reach = int(10 * float(sigma2) ** 0.5) + 10
-    observed = counts(
-        lambda size: SystemDice().discrete_gaussian(sigma2, size=size), n, 2 * reach + 1, -reach
-    )
-    assert fits(observed, gaussian_weights(sigma2, reach))
-    assert not fits(observed, gaussian_weights(sigma2 * Fraction(102, 100), reach))
+    laws = [gaussian_weights(sigma2 * each, reach) for each in (1, Fraction(102, 100))]
+    draw = lambda size: SystemDice().discrete_gaussian(sigma2, size=size)  # noqa: E731
+    check(draw, 1_000_000, *laws, first=-reach)
 
 
 def test_a_narrow_gaussian_is_almost_surely_zero():
@@ -319,16 +254,17 @@ def test_a_narrow_gaussian_is_almost_surely_zero():
     assert SystemDice().discrete_gaussian(Fraction(2, 25), size=30_000).any()  # P[Z != 0] = 2 exp(-6.25)
 
 
-def test_discrete_gaussian_a_few_at_a_time():
-    sigma2, n, size, reach = Fraction(900), 20_000, 50, 310
+def test_a_few_draws_at_a_time():
+    """Fewer than 64 draws from a new table take another way than the look-up."""
+    ratios = [decay_ratio(each) for each in (Fraction(1, 7), Fraction(10, 77))]
+    sampling._geometric_tables.cache_clear()
     sampling._gaussian_table.cache_clear()
-    draws = [SystemDice().discrete_gaussian(sigma2, size=size) for _ in range(n // size)]
-    observed = np.bincount(np.concatenate(draws) + reach, minlength=2 * reach + 1)
-    assert fits(observed, gaussian_weights(sigma2, reach))
-    assert not fits(observed, gaussian_weights(sigma2 * Fraction(6, 5), reach))
-
-
-# independence
+    draw = lambda size: SystemDice().discrete_laplace(ratios[0], -100, 100, size=size)  # noqa: E731
+    laws = [laplace_probabilities(ratio, -100, 100) for ratio in ratios]
+    check(draw, 30_000, *laws, first=-100, chunk=60)
+    draw = lambda size: SystemDice().discrete_gaussian(Fraction(900), size=size)  # noqa: E731
+    laws = [gaussian_weights(sigma2, 310) for sigma2 in (Fraction(900), Fraction(1080))]
+    check(draw, 20_000, *laws, first=-310, chunk=50)
 
 
 def test_successive_draws_are_independent():

@@ -23,6 +23,7 @@ from dplearn.releases.table_network import TableNoise
 
 SCHEMA = importlib.import_module("dplearn.releases.learned_schema")
 ROWS = 2000  # sampled
+pytestmark = pytest.mark.nightly  # by day the release is enumerated
 MOST = 6  # cells beyond those of the other records
 
 
@@ -67,9 +68,9 @@ PURE, APPROXIMATE = ApproxDP("2.5"), ApproxDP("2.5", "1e-6")
     ("n_columns", "target", "claim", "n_samples", "least"),
     [
         (2, "c0", PURE, 800, 0.3),
-        pytest.param(2, "c0", APPROXIMATE, 4000, 0.1, marks=pytest.mark.nightly),
-        pytest.param(3, None, PURE, 4000, 0.1, marks=pytest.mark.nightly),
-        pytest.param(3, None, APPROXIMATE, 4000, 0.1, marks=pytest.mark.nightly),
+        (2, "c0", APPROXIMATE, 4000, 0.1),
+        (3, None, PURE, 4000, 0.1),
+        (3, None, APPROXIMATE, 4000, 0.1),
     ],
 )
 def test_an_attack_on_sampled_records_finds_less_than_the_claim(n_columns, target, claim, n_samples, least):
@@ -91,7 +92,7 @@ def a_tenth_of_the_noise(monkeypatch):
     monkeypatch.setattr(TableNoise, "noisy", noisy)
 
 
-@pytest.mark.parametrize("mistake", [a_tenth_of_the_noise, pytest.param(no_noise, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("mistake", [a_tenth_of_the_noise, no_noise])
 def test_the_same_attack_refutes_a_release_with_less_noise(mistake, monkeypatch):
     mistake(monkeypatch)
     report = Attack(2, "c0", PURE).run(400)
@@ -116,7 +117,6 @@ class RangeAttack:
         return sample_privacy(self, *self.tables, claim=self.claim, n_samples=600)
 
 
-@pytest.mark.nightly
 def test_the_range_of_sampled_numbers_is_not_that_of_the_table(monkeypatch):
     report = RangeAttack().run()
     assert not report.refutes, report

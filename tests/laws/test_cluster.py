@@ -1,14 +1,27 @@
-"""Tables on a Dask cluster: the same sums if workers are lost, and no private value in logs or keys."""
+"""On a Dask cluster: the same sums if workers are lost, teachers and searches that are paid for once, and no
+private value in logs or keys."""
 
 import os
+import struct
 import sys
+import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
 
-from dplearn import AdditiveClassifier, PrivacyLedger, StatisticalQueryLogisticRegression
+from dplearn import (
+    AdditiveClassifier,
+    BudgetExceededError,
+    PrivacyLedger,
+    StatisticalQueryLogisticRegression,
+    ThresholdClassifier,
+)
 from dplearn.domains import DomainError, Grid, IntegerRange, Schema
 from dplearn.learners import (
     ExponentialMechanismClassifier,
@@ -21,7 +34,7 @@ from dplearn.releases import cdf, median, stable_counts
 from dplearn.table.passes import PartsUnreadableError
 
 #: A cluster of processes is started, and loses some: at night.
-pytestmark = pytest.mark.nightly
+pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]
 WORKERS = 3  # of which a test loses at most two
 N, LENGTH = 12, 300
 SECRET = 98765.4321987  # in a part of its own, outside the domain
@@ -88,17 +101,6 @@ def client():
         yield client
 
 
-def published(model):
-    return repr(
-        {
-            name: np.asarray(value).tolist()
-            for name, value in sorted(vars(model).items())
-            if name.endswith("_")
-        }
-        | {"guarantee_": None}
-    )
-
-
 def answered(model):
     if hasattr(model, "transform"):
         return model.transform(WHOLE[["age", "wage"]][:50]).tolist()
@@ -110,7 +112,6 @@ def fitted(learner, *table):
     return learner.set_params(**parameters).fit(*table)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_a_lost_worker_changes_no_fit(name, client, tmp_path):
     learner = LEARNERS[name]
@@ -124,7 +125,6 @@ def test_a_lost_worker_changes_no_fit(name, client, tmp_path):
     assert reads.count("3") > 2  # and other parts, whose results were lost
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", RELEASES)
 def test_a_lost_worker_changes_no_release(name, client, tmp_path):
     release, column = RELEASES[name], "age" if name == "counts" else "wage"
@@ -153,7 +153,6 @@ def what_is_shown(client):
     return " ".join([*seen, str(client.run_on_scheduler(of_scheduler))])
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["naive Bayes", "logistic regression", "additive", "stumps", "scaler"])
 def test_a_value_outside_the_domain_is_in_no_error_log_or_key(name, client):
     ledger, learner = PrivacyLedger(10, 1e-5), LEARNERS[name]
@@ -179,7 +178,6 @@ def unreadable(number):
     return part(number)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("form", ["frame", "delayed", "mapped", "series", "array", "shuffled"])
 def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
     import dask
@@ -206,7 +204,6 @@ def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
     assert "98765" not in what_is_shown(client)
 
 
-@pytest.mark.filterwarnings("ignore")
 def test_a_shuffled_frame_is_read(client):
     frame = in_parts().shuffle("age")
     fitted(LEARNERS["naive Bayes"], frame, "ill")
@@ -218,3 +215,74 @@ def test_an_error_that_a_task_raises_is_logged_with_its_text(client):
     with pytest.raises(ValueError, match="could not convert"):
         client.submit(lambda column: column.map(float), text[7:9]).result()
     assert "98765" in what_is_shown(client)
+
+
+# Teachers and searches on the workers
+
+X = np.random.default_rng(0).normal(size=(800, 2))
+X[7] = SECRET
+y = (X[:, 0] > 0).astype(int)
+
+
+@pytest.fixture
+def dask(client):
+    with parallel_config(backend="dask"):
+        yield client
+
+
+def executed(dask_worker):
+    return dask_worker.state.executed_count
+
+
+def known_to_scheduler(dask_scheduler):
+    return len(dask_scheduler.tasks)
+
+
+def known_to_worker(dask_worker):
+    return len(dask_worker.data) + len(dask_worker.state.tasks)
+
+
+def on_disk(dask_worker):
+    files = [path for path in Path(dask_worker.local_directory).rglob("*") if path.is_file()]
+    return [path.read_bytes() for path in files]
+
+
+def ensemble(ledger, seed):
+    tree = DecisionTreeClassifier(max_depth=2)
+    how = {"n_teachers": 40, "epsilon": 5, "max_queries": 50, "aggregation": "gnmax", "classes": [0, 1]}
+    return SubsampleAggregateClassifier(tree, ledger=ledger, random_state=seed, **how)
+
+
+def test_teachers_of_two_workers_answer_as_those_of_one_process_and_are_paid_once(dask, tmp_path):
+    ledger = PrivacyLedger(20, 1e-3, path=tmp_path / "ledger", allow_reproducible=True)
+    before = dask.run(executed)
+    spread = ensemble(ledger, 1).fit(X, y)
+    after = dask.run(executed)
+    assert all(after[worker] > before[worker] for worker in after)
+    assert (ledger.spent().epsilon, len(ledger.history())) == (5, 1)
+    with parallel_config(backend="sequential"):
+        alone = ensemble(None, 1).fit(X, y)
+    assert spread.predict(X[:50]).tolist() == alone.predict(X[:50]).tolist()
+
+
+def test_nothing_of_a_fit_stays_on_the_cluster(dask):
+    ensemble(None, None).fit(X, y)
+    for _ in range(200):  # what is no longer wanted is let go soon, and not at once
+        if not dask.run_on_scheduler(known_to_scheduler) and not any(dask.run(known_to_worker).values()):
+            break
+        time.sleep(0.05)
+    assert dask.run_on_scheduler(known_to_scheduler) == 0
+    assert set(dask.run(known_to_worker).values()) == {0}
+    for files in dask.run(on_disk).values():
+        assert not any(struct.pack("<d", SECRET) in content for content in files)
+
+
+def test_a_search_charges_one_ledger_for_every_fit_wherever_it_is(dask, tmp_path):
+    ledger = PrivacyLedger(3.5, path=tmp_path / "ledger")
+    model = ThresholdClassifier(classes=[0, 1], ledger=ledger)
+    search = GridSearchCV(model, {"epsilon": [0.5, 1.0]}, cv=2, refit=False)
+    search.fit(X[:, :1], y)
+    assert (ledger.spent().epsilon, len(ledger.history())) == (3, 4)
+    with pytest.raises(BudgetExceededError):
+        search.fit(X[:, :1], y)
+    assert ledger.spent().epsilon <= 3.5
