@@ -1,4 +1,4 @@
-"""Tests of bins: functions of single values, of public sizes, with descriptions."""
+"""Bins: functions of single values, of public sizes, with descriptions."""
 
 import numpy as np
 import pytest
@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
-from dplearn.learners.bins import Bins, binned, declared_columns, stacked
-from dplearn.table.table import Columns
+from dplearn.learners.bins import Bins, binned
 
 COARSE = Floats(significand_bits=0, smallest=1, largest=1)
 COARSE_OR_MISSING = Floats(significand_bits=0, smallest=1, largest=1, missing=True)
@@ -127,17 +126,3 @@ def test_a_condition_in_words(domain, allowed, words):
 def test_groups_of_values_are_described_by_number():
     shared = Bins(Hashed(100), Hashed(100), 0, 5)
     assert shared.describe("x", [True, False, False, True, False]) == "x is in group 0 or 3 of 5"
-
-
-def test_declared_domains_of_columns():
-    assert declared_columns(None, Bits()) == Bits()
-    assert len(declared_columns([Bits(), Floats()], Bits())) == 2
-    with pytest.raises(TypeError, match="domain must be a Domain, a sequence of them, a Product or a Schema"):
-        declared_columns("float64", Bits())
-
-
-def test_a_table_of_bins():
-    table = stacked(
-        [binned(Bits(None), 2), binned(IntegerRange(0, 9), 2)], Columns([np.array([0, 1]), np.array([4, 5])])
-    )
-    assert table.tolist() == [[0, 0], [1, 1]]

@@ -17,7 +17,6 @@ from dplearn import (
     ParityClassifier,
     PointClassifier,
     PrivateMultiOutputClassifier,
-    StatisticalQueryNaiveBayes,
     ThresholdClassifier,
     ZeroConcentratedDP,
 )
@@ -31,7 +30,7 @@ from dplearn.learners.limits import (
     least_of_outputs,
     multi_label_lower_bound,
 )
-from dplearn.theory import least_sample_size, pure_private_lower_bound, stable_point_sample_size
+from dplearn.theory import least_sample_size, pure_private_lower_bound
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
@@ -42,7 +41,7 @@ def excess_of(epsilon, delta):
     return delta / math.expm1(epsilon)
 
 
-# packing
+# Packing.
 
 
 def best_packing(k, n, epsilon, delta):
@@ -129,12 +128,7 @@ def test_no_private_rule_finds_a_parity_of_uniform_records_more_often(d, n, delt
     assert best <= 1 - bound + 1e-7
 
 
-def test_two_parities_differ_at_half_of_all_points():
-    rows = [[bin(a & x).count("1") % 2 for x in range(16)] for a in range(16)]
-    assert all(sum(np.not_equal(a, b)) == 8 for a, b in product(rows, repeat=2) if a != b)
-
-
-# labels that nothing decides
+# Labels that nothing decides.
 
 
 def weights(n):
@@ -217,7 +211,7 @@ def test_no_agnostic_rule_has_fewer_records_than_the_function_says(delta):
     assert best < 0.9
 
 
-# thresholds
+# Thresholds.
 
 
 def threshold_mean(k, values, n, share, epsilon, delta):
@@ -268,18 +262,7 @@ def test_means_over_the_number_of_records_at_a_value(n):
         assert _mean_sinh(x, n=n, chance=0.3) == pytest.approx(expected, rel=1e-12)
 
 
-# the numbers
-
-
-def test_the_numbers_at_epsilon_1():
-    numbers = {
-        (task, k): multi_label_lower_bound(k, task=task, delta=DELTA, **ASKED)
-        for task in ("agnostic", "thresholds")
-        for k in (10**4, 10**6)
-    }
-    assert list(numbers.values()) == [84, 840, 22, 101]
-    pure = [multi_label_lower_bound(k, task="realizable", **ASKED) for k in (10**4, 10**6)]
-    assert pure == [6937, 693152]
+# The numbers.
 
 
 def simple_bound(task, k):
@@ -301,6 +284,12 @@ def simple_bound(task, k):
 
 
 def test_the_bounds_are_above_those_of_simpler_proofs():
+    numbers = [
+        multi_label_lower_bound(k, task=task, delta=delta, **ASKED)
+        for task, delta in (("agnostic", DELTA), ("thresholds", DELTA), ("realizable", 0))
+        for k in (10**4, 10**6)
+    ]
+    assert numbers == [84, 840, 22, 101, 6937, 693152]
     assert [simple_bound("agnostic", k) for k in (10**4, 10**6)] == [63, 624]
     assert [simple_bound("thresholds", k) for k in (10**4, 10**6)] == [21, 97]
     group = [math.ceil(k * math.log(2) + math.log(19)) for k in (10**4, 10**6)]
@@ -321,14 +310,6 @@ def test_published_codes_prove_less():
     ]
     assert [bound_by_code(TardosCode.length, k, 1) for k in (10**4, 10**6)] == [5, 34]
     assert shaw == [10, 39]
-
-
-def test_two_steps_for_several_points_need_nearly_twice_as_many_records_as_one():
-    one, half = (
-        stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=0.1, beta=0.05, n_outputs=10)
-        for epsilon, delta in ((1, 1e-6), (0.5, 5e-7))
-    )
-    assert (one, half) == (450, 836)
 
 
 @pytest.mark.parametrize("task", ["realizable", "agnostic", "thresholds", "parities"])
@@ -378,33 +359,7 @@ def test_where_nothing_is_known_the_bound_is_0():
     assert multi_label_lower_bound(10**9, task="agnostic", **ASKED | {"epsilon": 1e-9}) == 10**9
 
 
-def test_fractions_and_floats_give_the_same():
-    exact = {name: Fraction(str(value)) for name, value in ASKED.items()}
-    for task in ("realizable", "agnostic", "thresholds"):
-        assert multi_label_lower_bound(50, task=task, **exact) == multi_label_lower_bound(
-            50, task=task, **ASKED
-        )
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"k": 0}, "k must be an integer at least 1, got 0"),
-        ({"task": "points"}, "task must be"),
-        ({"epsilon": 0}, "epsilon must be a finite number above 0"),
-        ({"delta": 1}, "delta must be a finite number"),
-        ({"alpha": 1}, "alpha must be"),
-        ({"beta": 0}, "beta must be"),
-        ({"task": "parities"}, "size must be the number of bits"),
-        ({"size": 0}, "size must be an integer at least 1"),
-    ],
-)
-def test_a_wrong_parameter_is_named(changed, message):
-    with pytest.raises(ValueError, match=message):
-        multi_label_lower_bound(**{"k": 3, "task": "realizable"} | ASKED | changed)
-
-
-# plans
+# Plans.
 
 
 def several(estimator, k, *, epsilon=1.0, delta=1e-6, **known):
@@ -416,27 +371,23 @@ def test_plans_of_several_outputs_have_the_bounds_of_their_class():
     public = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}
     stumps = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[0, 1])
     known = {"n_features": 1, "alpha": 0.1, "beta": 0.1}
-    for k, delta in ((5, 0), (2000, 1e-6)):
+    for k, delta in ((5, 0), (500, 1e-6)):
         plan = several(stumps, k, delta=delta, **known)
         assert plan.guarantee.delta == Fraction(str(delta))
         asked = public | {"delta": delta, "rooted": True}
         assert plan.n_least == multi_label_lower_bound(k, task="realizable", **asked)
         assert plan.n_least_agnostic == multi_label_lower_bound(k, task="agnostic", **asked)
         assert least_sample_size(plan) == plan.n_least < k * plan.estimator_plan.n_needed
-    assert plan.n_least_agnostic >= plan.n_least > 100
-    assert f"n_least                      {plan.n_least}  (no learner of all outputs" in str(plan)
 
 
 def test_plans_of_thresholds_points_lines_and_parities_have_the_bounds():
     public = {"epsilon": 1, "delta": 1e-6, "alpha": 0.1, "beta": 0.05}
-    cuts = several(
-        ThresholdClassifier(domain=IntegerRange(0, 999), alpha=0.1, beta=0.05), 10**3, n_features=1
-    )
-    assert cuts.n_least == multi_label_lower_bound(10**3, task="thresholds", rooted=True, size=1000, **public)
+    cuts = several(ThresholdClassifier(domain=IntegerRange(0, 999), alpha=0.1, beta=0.05), 200, n_features=1)
+    assert cuts.n_least == multi_label_lower_bound(200, task="thresholds", rooted=True, size=1000, **public)
     assert cuts.n_least_agnostic is None
-    lines = several(LineClassifier(101, alpha=0.1, beta=0.05), 40)
-    points = several(PointClassifier(alpha=0.1, beta=0.05, method="stability"), 40)
-    found = multi_label_lower_bound(40, task="realizable", rooted=True, **public)
+    lines = several(LineClassifier(101, alpha=0.1, beta=0.05), 10)
+    points = several(PointClassifier(alpha=0.1, beta=0.05, method="stability"), 10)
+    found = multi_label_lower_bound(10, task="realizable", rooted=True, **public)
     assert lines.n_least == points.n_least == found
     uniform = ParityClassifier(delta=1e-6, method="stable").plan(1000, n_features=20, n_outputs=3)
     asked = public | {"alpha": uniform.alpha, "beta": uniform.beta}
@@ -462,11 +413,6 @@ def test_several_points_at_the_price_of_one_need_more_than_the_bound():
     for k in (1, 10, 1000):
         plan = PointClassifier(delta=1e-6).plan(1000, n_outputs=k)
         assert 200 < plan.n_least < plan.n_needed < 460
-
-
-def test_plans_without_an_accuracy_have_no_bound():
-    plan = several(StatisticalQueryNaiveBayes(), 3, n_features=2, n_labels=2)
-    assert plan.n_least is plan.n_least_agnostic is least_sample_size(plan) is None
 
 
 def test_guarantees_of_other_kinds_have_no_bound():
