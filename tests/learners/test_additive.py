@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, make_classification
+from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.metrics import log_loss, mean_poisson_deviance, recall_score, roc_auc_score
@@ -61,17 +61,6 @@ def fitted():
     X, margins, rng = made(6000)
     y = (rng.random(6000) < 1 / (1 + np.exp(-margins))).astype(int)
     return classifier(domain=DOMAIN).fit(X, y), X, margins, y
-
-
-@pytest.mark.nightly
-def test_labels_are_learned_at_large_epsilon():
-    X, y = load_breast_cancer(return_X_y=True)
-    model = classifier(interactions=False).fit(X[::2], y[::2])
-    assert model.score(X[1::2], y[1::2]) > 0.92
-    assert roc_auc_score(y[1::2], model.decision_function(X[1::2])) > 0.97
-    X, y = load_iris(return_X_y=True)
-    model = classifier(classes=[0, 1, 2], domain=Grid(0, 8, size=81)).fit(X, y)
-    assert model.score(X, y) > 0.9
 
 
 def test_numbers_are_learned_at_large_epsilon():
@@ -371,16 +360,6 @@ def test_several_outputs_share_the_noise_of_one():
     assert many.deviation == pytest.approx(2 * one.deviation, rel=0.01)
     assert many.n_needed > 1.9 * one.n_needed
     assert many.shares == one.shares
-
-
-@pytest.mark.nightly
-def test_other_outputs_change_no_fit_of_one_output_by_much():
-    """Residuals that are shortened together distort no output where noise is small."""
-    X, Y = several(6000)
-    alone = classifier(domain=DOMAIN, classes=["no", "yes"]).fit(X, Y[:, 0])
-    joint = classifier(domain=DOMAIN, classes=SETS).fit(X, Y).estimators_[0]
-    # .971 to .984 in six fits.
-    assert np.corrcoef(alone.decision_function(X), joint.decision_function(X))[0, 1] > 0.96
 
 
 def test_a_later_fit_leaves_nothing_of_an_earlier_one():
@@ -690,47 +669,30 @@ def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, se
     assert additive > linear - 0.1
 
 
+KINDS = ("equal", "near", "loose", "factors", "independent")
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize(
-    ("kind", "d", "n", "epsilon", "seeds"),
+    ("kind", "d", "n", "epsilon"),
     [
         *(
-            (kind, d, 1500, epsilon, 3)
-            for kind in ("equal", "near", "loose", "factors", "independent", "dense", "chain")
-            + ("loose steps", "chain steps")
+            (kind, d, 1500, epsilon)
+            for kind in (*KINDS, "dense", "chain", "loose steps", "chain steps")
             for d in (1, 2, 5, 20, 60, 200)
             for epsilon in (1.0, 3.0)
         ),
-        # At the edges of noise: where it hides correlations, and where it is as large as the signal.
-        ("factors", 5, 1500, 1.0, 6),
-        ("factors", 5, 3000, 1.0, 6),
-        ("independent", 60, 3000, 1.0, 6),
-        ("near", 100, 3000, 3.0, 6),
-        ("equal", 200, 1500, 3.0, 6),
-        ("equal", 200, 3000, 3.0, 6),
-        ("near", 200, 1500, 1.0, 6),
-        ("near", 200, 3000, 1.0, 6),
-        ("near", 200, 6000, 3.0, 6),
-        ("independent", 200, 6000, 3.0, 6),
-        *((f"{kind} curved", 100, 1500, 1.0, 6) for kind in ("near", "loose", "factors", "independent")),
-        ("loose curved", 60, 1500, 1.0, 6),
-        ("loose curved", 200, 1500, 1.0, 6),
-        ("independent curved", 60, 1500, 1.0, 6),
-        ("independent curved", 200, 3000, 3.0, 6),
         # Of a curve straight lines explain nothing: a fit that shows effects shows noise.
-        *(
-            (f"{kind} curved", d, 1500, 1.0, 3)
-            for kind in ("equal", "near", "loose", "factors", "independent")
-            for d in (120, 200)
-        ),
-        ("loose curved", 60, 1500, 1.0, 3),
-        ("factors curved", 60, 1500, 1.0, 3),
-        ("independent curved", 200, 1500, 3.0, 3),
+        *((f"{kind} curved", d, 1500, 1.0) for kind in KINDS for d in (60, 100, 120, 200)),
+        # Where noise hides correlations, and where it is as large as the signal.
+        *((kind, d, 3000, 1.0) for kind, d in (("factors", 5), ("independent", 60), ("near", 200))),
+        *((kind, d, 3000, 3.0) for kind, d in (("near", 100), ("equal", 200), ("independent curved", 200))),
+        *((kind, 200, 6000, 3.0) for kind in ("near", "independent")),
     ],
 )
-def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, n, epsilon, seeds):
+def test_no_table_is_learned_worse_than_by_a_linear_model(kind, d, n, epsilon):
     """In the mean of several fits: where noise hides most of 200 columns, R^2 differ by .2 between fits."""
-    additive, linear = compared(kind, d, epsilon, range(seeds), n)
+    additive, linear = compared(kind, d, epsilon, range(4), n)
     assert additive > linear - 0.1
 
 

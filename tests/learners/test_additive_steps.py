@@ -107,15 +107,6 @@ def test_every_code_has_a_cell_and_an_order_is_kept(domain):
             assert (np.diff(values[column.gap :]) > 0).all()
 
 
-@pytest.mark.parametrize(
-    "domain", [Categories(["a", "b"]), Categories(list(range(600))), IntegerRange(0, 9)], ids=repr
-)
-def test_a_code_outside_the_domain_has_the_cell_of_no_value(domain):
-    column = column_of(domain)
-    outside = np.array([domain.size], dtype=np.uint16)
-    assert column.of(outside).tolist() == [column.size]
-
-
 def test_few_values_have_a_cell_each_and_many_share_cells():
     assert column_of(IntegerRange(18, 90)).size == 73
     assert column_of(IntegerRange(-500, 500)).size == 64
@@ -172,15 +163,6 @@ def test_missing_values_and_categories_are_independent_of_all_others():
     full = kernel(column_of(IntegerRange(0, 40, missing=True)), 4)
     assert full[0].tolist() == [1.0] + [0.0] * 41
     assert (kernel(column_of(Categories(["a", "b", "c"])), 2) == np.eye(3)).all()
-
-
-def test_higher_levels_are_more_flexible():
-    column = column_of(IntegerRange(0, 40))
-    effective = [
-        np.trace(full) ** 2 / (full**2).sum() for full in (kernel(column, level) for level in range(LEVELS))
-    ]
-    assert effective == sorted(effective)
-    assert effective[0] == pytest.approx(1)
 
 
 def test_rows_of_ordered_cells_are_a_line_and_those_of_categories_apart():
@@ -250,38 +232,6 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
     assert exponent < -9
 
 
-@pytest.mark.parametrize(
-    ("n_joint", "given"),
-    [
-        (72, {}),  # 24 for each column
-        (72, {"numbers": True}),
-        (128, {"d": 6, "n": 20_000}),
-        (128, {"d": 60, "n": 700_000, "domain": BIT_COLUMN}),
-        (0, {"kind": "laplace", "interactions": True}),
-        (0, {"d": 1, "interactions": True}),
-        (0, {"d": 257, "domain": BIT_COLUMN, "interactions": True}),
-        (0, {"interactions": False}),
-        (0, {"n": 180}),  # of a resolution below 20
-        (32, {"n": 300}),
-        (32, {"n": 180, "interactions": True}),
-        (0, {"n": 300, "interactions": False}),
-        (32, {"d": 10, "n": 1_000}),  # at most twice the resolution by column, and at least 32
-        (92, {"d": 10, "n": 10_000}),
-        (128, {"d": 10, "n": 40_000}),
-        (128, {"d": 30, "n": 10**5, "domain": IntegerRange(0, 9)}),  # fewer for the memory
-        (100, {"d": 30, "n": 10**6, "domain": IntegerRange(0, 9)}),
-        (32, {"d": 30, "n": 10**9, "domain": IntegerRange(0, 9)}),
-    ],
-    ids=str,
-)
-def test_joint_features_are_planned_where_they_can_be_learned(n_joint, given):
-    assert planned(**given).n_joint == n_joint
-
-
-def test_joint_features_of_many_labels_are_1024_for_all():
-    assert AdditiveClassifier(domain=None).plan(10_000, n_features=3, n_labels=100).n_joint == 10
-
-
 def test_interactions_cost_one_query_from_the_share_of_the_steps():
     one, other = planned(interactions=True), planned(interactions=False)
     assert one.shares.pairs > other.shares.pairs == 0
@@ -300,36 +250,6 @@ def test_fewer_bits_leave_out_half_or_all():
 def test_residuals_are_clipped_unless_noise_is_small():
     assert planned(n=1000).loss.reach == 2048
     assert planned(n=10**6, epsilon=1e6).loss.reach == 4096
-
-
-def plan_of_labels(n=60, classes=(0, 1, 2), d=3, **given):
-    return AdditiveClassifier(**{"domain": Grid(0, 1), "classes": classes, **given}).plan(n, n_features=d)
-
-
-@pytest.mark.parametrize(
-    ("changed", "linear"),
-    [
-        ({}, True),
-        ({"classes": (0, 1)}, False),
-        ({"delta": 0}, False),
-        ({"interactions": True}, False),
-        ({"interactions": False}, True),
-        ({"n": 100_000}, False),
-        ({"n": 1000}, False),
-        ({"n": 1000, "classes": range(12)}, True),
-        ({"n": 2500, "classes": range(12)}, False),
-        ({"d": 4095, "domain": IntegerRange(0, 1)}, True),
-        ({"d": 4096, "domain": IntegerRange(0, 1)}, False),
-    ],
-)
-def test_a_fit_is_linear_where_noise_allows_straight_lines_only_and_labels_are_three_or_more(changed, linear):
-    found = plan_of_labels(**changed)
-    assert found.linear is linear
-    if linear:
-        assert found.level == found.n_joint == found.n_steps == 0
-        assert found.n_queries == 5  # for masses, the mean row, the labels, and two histograms of scores
-        assert sum(found.shares) == 1
-        assert found.logistic.guarantee == found.guarantee
 
 
 # First shapes.
@@ -440,12 +360,6 @@ def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
         ((shape,),) = ask_shapes(oracle, plan, base, masses, variance)
         scale = np.sqrt(np.diag(shape.covariance))[2:]
         assert (np.abs(shape.effects[2:, 0]) < 2.5 * scale).all()
-
-
-def test_a_column_without_order_has_one_kernel():
-    assert len(_kernels(column_of(Categories(["a", "b", "c"])), 5)) == 1
-    assert len(_kernels(column_of(IntegerRange(0, 9)), 3)) == 4
-    assert _kernels(column_of(IntegerRange(0, 9)), 3)[2] is kernel(column_of(IntegerRange(0, 9)), 2)
 
 
 def test_synthetic_records_have_the_given_masses_and_correlations():
@@ -600,27 +514,6 @@ def test_of_a_regression_the_constant_has_a_least_share_of_rows(d, size):
         assert all(np.isfinite(start).all() for start in features.starts)
     assert 0.15 / 1.15 - 1e-9 < shares[0] < 1
     assert d < 200 or shares[1] < 1 / 20  # of labels the constant is one feature among hundreds
-
-
-def test_scales_change_no_prior_and_no_start():
-    """A weight times its feature has the same prior, whatever the scale is."""
-    shapes, masses = shapes_of([1.0, 0.5], [1.0, 0.3])
-    found = []
-    for epsilon in (0.1, 10.0):
-        plan = AdditiveClassifier(domain=[Categories(["a", "b"])] * 2, classes=[0, 1], epsilon=epsilon).plan(
-            3000
-        )
-        features = features_of(plan, BASE, shapes, masses)
-        found.append(
-            [
-                (float(table[0, 0] ** 2 * features.priors[place]), float((table[:, 0] * start[0])[0]))
-                for place, table, start in zip(
-                    (0, features.tables[0].shape[1]), features.tables, features.starts, strict=True
-                )
-            ]
-        )
-    assert np.array(found[0]) == pytest.approx(np.array(found[1]))
-    assert found[0][0] == pytest.approx((0.4**2, 0.6))
 
 
 # The posterior of the weights of features.

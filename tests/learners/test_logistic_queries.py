@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
 from scipy.special import expit, softmax
-from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from dplearn.chance import SeededDice
@@ -204,18 +203,6 @@ def test_without_noise_it_is_as_good_as_logistic_regression(k, order):
     assert accuracy(model, X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.02
 
 
-def test_answer_errors_within_a_tolerance_are_harmless():
-    X, y = classes_of()
-    plan = plan_of(5, 3)
-    signs = np.random.default_rng(1)
-    oracle = PopulationOracle(
-        LabelledRows(plan.rows(X), y),
-        tolerance=0.01,
-        adversary=lambda exact: exact + 9 * signs.choice([-1, 1], exact.shape),
-    )
-    assert accuracy(learn_logistic(oracle, plan), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
-
-
 @pytest.mark.parametrize(("order", "delta"), [(1, 0), (2, "1e-6")])
 def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
     X, y = classes_of()
@@ -224,15 +211,6 @@ def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
     assert accuracy(learn_logistic(oracle, plan), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
     assert oracle.left == 0
     assert len(oracle.rounds) == 2 + plan.n_steps
-
-
-@pytest.mark.parametrize("second_moments", [True, False])
-def test_one_step_classifies_digits(second_moments):
-    """All images are similar: their common direction is separated."""
-    X, y = load_digits(return_X_y=True)
-    plan = plan_of(65, 10, n_steps=1, second_moments=second_moments)
-    model = learn_logistic(PopulationOracle(LabelledRows(plan.rows(X), y)), plan)
-    assert accuracy(model, X, y) > 0.86
 
 
 def test_probabilities_are_calibrated_where_noise_is_small():

@@ -13,7 +13,7 @@ from sklearn.metrics import balanced_accuracy_score, recall_score, roc_auc_score
 
 from dplearn import LinearRegressor, StatisticalQueryLogisticRegression
 from dplearn.chance import SeededDice
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.estimator import recipe
 from dplearn.estimator.recipe import FitFacts
 from dplearn.learners.linear.columns import (
@@ -21,7 +21,6 @@ from dplearn.learners.linear.columns import (
 )
 from dplearn.learners.linear.logistic import (
     MOST_COLUMNS,
-    STEPS,
     deviation_of,
     logistic_plan,
 )
@@ -84,32 +83,6 @@ def test_rows_of_any_length_are_predicted_alike():
     assert np.mean(model.predict(wide) == model.predict(50 * wide)) > 0.98
 
 
-def test_a_table_of_anything_is_encoded_by_its_schema():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(18, 90, 3000),
-            "town": rng.choice(["north", "south", None], 3000),
-            "debt": np.where(rng.random(3000) < 0.2, np.nan, rng.lognormal(5, 2, 3000)),
-            "owner": rng.integers(0, 2, 3000),
-        }
-    )
-    labels = np.where((frame["town"] == "south") ^ (frame["debt"].isna()), "yes", "no")
-    schema = Schema(
-        {
-            "age": IntegerRange(18, 90),
-            "town": Categories(["north", "south", None]),
-            "debt": Floats(missing=True),
-            "owner": Bits(None),
-        },
-        labels=["no", "yes"],
-    )
-    model = learner(domain=schema, epsilon=5.0).fit(frame, labels)
-    assert model.score(frame, labels) > 0.75
-    assert model.design_.names[2:5] == ("town == 'south'", "town is missing", "debt")
-    assert model.predict(frame.assign(town="moon", age=300)).shape == (3000,)
-
-
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("n_steps", [1, 4])
 @pytest.mark.parametrize("settings", [{}, {"delta": 0.0}])
@@ -127,23 +100,6 @@ def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_st
     [oracle] = oracles
     assert plan.n_queries == sum(each.n_queries for each in oracle.rounds)
     assert len(oracle.rounds) == plan.n_steps + 2  # the queries of the last round are asked together
-
-
-@pytest.mark.parametrize(
-    ("table", "epsilon", "delta", "warned"),
-    [
-        ((426, 30, 2), 1.0, 0.0, True),  # breast cancer: as many right as the most common label has
-        ((426, 30, 2), 1.0, 1e-6, False),
-        ((1347, 64, 10), 1.0, 1e-6, False),  # digits: .8
-        ((1347, 64, 10), 0.1, 1e-6, True),
-        ((32_561, 107, 2), 0.1, 1e-6, False),  # as large as Adult: .80
-        ((32_561, 107, 2), 1.0, 0.0, False),
-    ],
-)
-def test_noise_dominated_fits_are_warned_of_by_public_numbers(table, epsilon, delta, warned):
-    n, d, k = table
-    plan = learner(epsilon=epsilon, delta=delta).plan(n, n_features=d, n_labels=k)
-    assert (plan.noise_to_signal >= 1) == warned
 
 
 @pytest.mark.parametrize("make", [np.asarray, csr_matrix])
@@ -171,31 +127,6 @@ def planned(n, d, k, *, epsilon=1, delta=0, n_steps=None, beta="1/20"):
     return logistic_plan(
         SimpleNamespace(cost=ApproxDP(epsilon, delta), **settings), FitFacts(n, d, k), beta=Fraction(beta)
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "n", "steps", "second_moments"),
-    [
-        ({"delta": "1e-6"}, 30_000, STEPS[2], True),
-        ({"delta": "1e-6"}, 1_500, 1, True),
-        ({"delta": "1e-6"}, 100, 1, False),
-        ({}, 100_000, STEPS[1], True),
-        ({}, 10_000, 1, False),
-        ({"n_steps": 5}, 100, 5, True),
-    ],
-)
-def test_more_steps_are_taken_where_the_noise_allows(settings, n, steps, second_moments):
-    plan = planned(n, 64, 5, **settings)
-    assert (plan.n_steps, plan.second_moments) == (steps, second_moments)
-
-
-def test_rows_are_on_the_finest_grid_whose_noise_can_be_drawn():
-    fine = planned(10_000, 20, 2, delta="1e-6")
-    coarse = planned(10_000, 20, 2, epsilon="0.001", delta="1e-6")
-    assert fine.bits == 10 > coarse.bits >= 3
-    assert planned(10_000, 20, 2, epsilon="1e-9").bits == 10
-    with pytest.raises(ValueError, match="epsilon must be large enough"):
-        planned(10_000, 20, 2, epsilon="1e-12", delta="1e-12")
 
 
 @pytest.mark.parametrize("settings", [{"delta": "1e-6"}, {}])

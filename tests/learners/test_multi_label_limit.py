@@ -20,7 +20,6 @@ from dplearn import (
     ThresholdClassifier,
     ZeroConcentratedDP,
 )
-from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
 from dplearn.learners.limits import (
     Task,
@@ -57,19 +56,6 @@ def test_one_label_fails_exactly_as_often_as_the_bound_says(epsilon, sizes, delt
     for n in sizes:
         bound = least_failure(np.array([n]), 0.0, -math.inf, epsilon, excess_of(epsilon, delta))[0]
         assert 1 - best_packing(1, n, epsilon, delta) == pytest.approx(bound, abs=1e-7)
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.02])
-@pytest.mark.parametrize(("k", "sizes"), [(2, (1, 2, 3, 4)), (3, (1, 2))])
-@pytest.mark.parametrize("epsilon", [0.4, 1.0])
-def test_no_private_rule_beats_the_packing_of_several_labels(k, sizes, epsilon, delta):
-    for n in sizes:
-        rivals = math.log(2**k - 1)
-        bound = least_failure(np.array([n]), rivals, -math.inf, epsilon, excess_of(epsilon, delta))[0]
-        best = best_packing(k, n, epsilon, delta)
-        assert 1 - best >= bound - 1e-7
-        if n == 1:
-            assert 1 - best == pytest.approx(bound, abs=1e-7)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.02])
@@ -265,53 +251,6 @@ def test_means_over_the_number_of_records_at_a_value(n):
 # The numbers.
 
 
-def simple_bound(task, k):
-    """Bounds for accuracy on the records, with sinh(epsilon) for 2 sinh(epsilon / 2) and all of 2 beta."""
-    epsilon, lost = 1.0, 0.2
-
-    def excluded(n):
-        if task == "agnostic":
-            mean = sum(abs(2 * s - n) for s in range(n + 1)) / (n * (n + 1))
-            noise = math.sinh(epsilon) * math.sqrt(2 * k / 3) + 2 * k * DELTA * (1 + math.exp(-epsilon))
-            return 2 * k * n / (n + 2) * (mean - lost) > n * noise
-        noise = math.sinh(epsilon) * math.sqrt(2 * k / (n + 1)) + k * DELTA * (1 + math.exp(-epsilon))
-        return k * (1 - lost) / (n * (n + 1)) > noise / 2
-
-    n = 1
-    while excluded(n):
-        n += 1
-    return n
-
-
-def test_the_bounds_are_above_those_of_simpler_proofs():
-    numbers = [
-        multi_label_lower_bound(k, task=task, delta=delta, **ASKED)
-        for task, delta in (("agnostic", DELTA), ("thresholds", DELTA), ("realizable", 0))
-        for k in (10**4, 10**6)
-    ]
-    assert numbers == [84, 840, 22, 101, 6937, 693152]
-    assert [simple_bound("agnostic", k) for k in (10**4, 10**6)] == [63, 624]
-    assert [simple_bound("thresholds", k) for k in (10**4, 10**6)] == [21, 97]
-    group = [math.ceil(k * math.log(2) + math.log(19)) for k in (10**4, 10**6)]
-    assert group == [6935, 693151]
-
-
-def bound_by_code(length, k, n):
-    """The least number of users whose code, with the error that the proof needs, is longer than k labels."""
-    # Somebody of n is accused with probability at least (.95 - error) / n, and by privacy at most e error.
-    while length(n, 0.95 / (n * math.e + 1)) <= k:
-        n += 1
-    return n
-
-
-def test_published_codes_prove_less():
-    shaw = [
-        bound_by_code(lambda n, e: (n - 1) * BonehShawCode.repetitions(n, e), k, 2) for k in (10**4, 10**6)
-    ]
-    assert [bound_by_code(TardosCode.length, k, 1) for k in (10**4, 10**6)] == [5, 34]
-    assert shaw == [10, 39]
-
-
 @pytest.mark.parametrize("task", ["realizable", "agnostic", "thresholds", "parities"])
 @pytest.mark.parametrize("rooted", [False, True])
 def test_more_labels_and_a_harder_task_never_need_fewer(task, rooted):
@@ -342,21 +281,6 @@ def test_records_elsewhere_raise_the_bound():
     near = multi_label_lower_bound(10, task="parities", size=30, **ASKED)
     assert near == pytest.approx(300 * math.log(2), abs=6)
     assert multi_label_lower_bound(10, task="parities", size=30, rooted=True, **ASKED) > 3 * near
-
-
-def test_few_values_of_thresholds_bound_less():
-    few, many = (
-        multi_label_lower_bound(10**6, task="thresholds", size=size, delta=1e-9, **ASKED)
-        for size in (4, None)
-    )
-    assert few < many
-    assert multi_label_lower_bound(1, task="thresholds", size=1, rooted=True, **ASKED) > 0
-
-
-def test_where_nothing_is_known_the_bound_is_0():
-    assert multi_label_lower_bound(5, task="parities", size=3, **ASKED | {"alpha": 0.25}) == 0
-    assert multi_label_lower_bound(5, task="agnostic", **ASKED | {"beta": 0.99}) == 0
-    assert multi_label_lower_bound(10**9, task="agnostic", **ASKED | {"epsilon": 1e-9}) == 10**9
 
 
 # Plans.

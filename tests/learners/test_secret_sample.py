@@ -1,4 +1,4 @@
-"""Learners fitted on secret samples: what they guarantee, charge, and refuse, and how many errors they make."""
+"""Learners fitted on secret samples: what they guarantee and charge, refuse, and how often they err."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Scaler, components and clusters, of sums in a box: near scikit-learn, with queries that move as proofs say."""
+"""Scaler, components and clusters, of sums in a box: near scikit-learn; queries that move as proofs say."""
 
 import warnings
 
