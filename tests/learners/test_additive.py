@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
-from sklearn.metrics import log_loss, mean_poisson_deviance, recall_score, roc_auc_score
+from sklearn.metrics import mean_poisson_deviance, recall_score, roc_auc_score
 from sklearn.utils.class_weight import compute_class_weight
 
 from dplearn import (
@@ -575,14 +575,6 @@ def test_digits_are_classified_as_well_as_by_logistic_regression():
     assert ours > peer - 0.02
 
 
-def test_probabilities_of_iris_are_better_than_guesses():
-    X, y = load_iris(return_X_y=True)
-    model = AdditiveClassifier(epsilon=3.0, domain=Grid(0, 8, 81), classes=[0, 1, 2], random_state=0).fit(
-        X, y
-    )
-    assert log_loss(y, model.predict_proba(X)) < 0.8 * np.log(3)
-
-
 # Correlated columns.
 
 
@@ -758,23 +750,20 @@ def test_counts_are_learned_with_a_learned_schema_and_by_groups(settings, given)
     assert mean_poisson_deviance(y, model.predict(X).clip(1e-9)) < 0.6 * base
 
 
-def test_small_and_constant_tables_of_counts_have_finite_predictions():
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_small_and_constant_tables_of_counts_and_ranges_near_0_have_finite_predictions(delta):
     X = np.array([["a", 1], ["b", 2], ["a", 3]], dtype=object)
+    model = clone(COUNTING).set_params(domain=[Categories(["a", "b"]), IntegerRange(0, 9)], delta=delta)
     for y in ([0, 0, 0], [60, 60, 60], [0, 1, 60]):
-        for delta in (0, 1e-6):
-            model = clone(COUNTING).set_params(
-                domain=[Categories(["a", "b"]), IntegerRange(0, 9)], delta=delta
-            )
+        for bounds in ((0, 60), (-5, 5e-324)):
             with pytest.warns(UserWarning, match="noise is larger"):
-                predicted = model.fit(X, y).predict(X)
+                predicted = model.set_params(target_range=bounds).fit(X, y).predict(X)
             assert np.isfinite(predicted).all()
 
 
 def test_predictions_are_of_the_loss_of_the_fit():
     X, y = np.arange(400)[:, None] % 5, np.arange(400) % 5
-    learner = AdditiveRegressor(
-        epsilon=100, loss="poisson", target_range=(0, 10), domain=Grid(0, 4), random_state=0
-    )
+    learner = clone(COUNTING).set_params(domain=Grid(0, 4))
     for ask in (learner.predict, learner.predict_interval):
         with pytest.raises(NotFittedError):
             ask(X)
@@ -782,10 +771,3 @@ def test_predictions_are_of_the_loss_of_the_fit():
     assert (learner.set_params(loss="squared").predict(X) == predicted).all()
     with pytest.raises(ValueError, match="prediction intervals"):
         learner.predict_interval(X)
-
-
-def test_a_range_that_is_too_close_to_0_loses_no_budget():
-    ledger = PrivacyLedger(epsilon=1, delta=1e-5)
-    learner = AdditiveRegressor(loss="poisson", domain=[Grid(0, 10)], clip_target=True, ledger=ledger)
-    learner.set_params(target_range=(-5, 5e-324)).fit(np.arange(50)[:, None] % 10, np.zeros(50))
-    assert np.isfinite(learner.predict([[1]])).all()

@@ -8,33 +8,26 @@ from hypothesis import strategies as st
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.bins import Bins, binned
 
-COARSE = Floats(significand_bits=0, smallest=1, largest=1)
 COARSE_OR_MISSING = Floats(significand_bits=0, smallest=1, largest=1, missing=True)
 
 
 @pytest.mark.parametrize(
     ("domain", "n_bins", "size"),
     [
-        (IntegerRange(0, 99), 8, 8),
         (IntegerRange(1, 16), 32, 16),
         (IntegerRange(-(2**63), 2**63 - 2), 4, 4),
         (LargeIntegerRange(0, 2**200), 5, 5),
-        (Grid(0, 1), 16, 16),
         (Bits(), 32, 2),
         (Categories(["a", "b", None], other=True), 2, 4),
-        (Hashed(64), 2, 64),
         (Hashed(2**20), 2, 4096),
         (IntegerRange(0, 99, missing=True), 8, 9),
-        (IntegerRange(1, 16, missing=True), 32, 17),
         (IntegerRange(0, 2**20, missing=True), 4096, 4082),
         (IntegerRange(-(2**63) + 2, 2**63 - 1, missing=True), 4, 5),
         (Grid(0, 1, missing=True), 16, 17),
         (Floats(), 4, 51),
-        (Floats(), 16, 99),
         (Floats(missing=True), 32, 196),
         (Floats(significand_bits=0, smallest=1, largest=2), 32, 5),
         (Floats(smallest=2.0**20), 4, 3),
-        (Floats(largest=2.0**-20), 4, 3),
     ],
     ids=repr,
 )
@@ -105,12 +98,9 @@ def test_a_value_outside_the_categories_has_no_bin():
         (IntegerRange(0, 39, missing=True), [1, 1, 0, 0, 0], "(x is missing or x <= 9)"),
         (IntegerRange(0, 39, missing=True), [0, 0, 1, 1, 0], "x > 9 and x <= 29 and x is not missing"),
         (Grid(0, 3, 4, missing=True), [1, 0, 0, 1, 1], "(x is missing or x >= 2)"),
-        (COARSE, [0, 0, 1], "x >= 1"),
-        (COARSE_OR_MISSING, [1, 0, 0, 0], "x is missing"),
         (COARSE_OR_MISSING, [0, 1, 1, 1], "x is not missing"),
         (COARSE_OR_MISSING, [0, 1, 0, 0], "x <= -1 and x is not missing"),
         (COARSE_OR_MISSING, [1, 0, 0, 1], "(x is missing or x >= 1)"),
-        (Bits(40), [0, 1], "x > 40"),
         (Bits(None), [1, 0], "not x"),
         (Categories(["a", "b", None, 3]), [1, 1, 0, 0], "(x == 'a' or x == 'b')"),
         (Categories(["a", "b", None, 3]), [1, 1, 0, 1], "x is not missing"),

@@ -94,32 +94,12 @@ def test_no_pair_of_records_moves_totals_further_than_is_claimed(plan):
         assert np.array_equal(query.inputs(records), query.values(records))  # no row counts as zeros
 
 
-def test_a_vector_of_products_is_as_long_as_their_matrix():
-    plan = plan_of(6, 2)
-    records = example(plan)
-    lengths = np.sqrt((moments_query(plan).inputs(records).astype(float) ** 2).sum(axis=1)) / 5
-    matrices = (records.X.astype(float) ** 2).sum(axis=1)
-    assert (lengths <= matrices).all()
-    assert (lengths >= 0.98 * matrices).all()
-
-
 @pytest.mark.parametrize("k", [2, 3, 7])
 def test_centred_parts_have_the_claimed_norm(k):
     plan = plan_of(2, k)
     labels = label_parts(plan)(np.ones((k, 2)), np.arange(k)).astype(object)
     square = int(max((labels**2).sum(axis=1)))
     assert plan.norm == isqrt(square * plan.reach**2 - 1) + 1
-
-
-def test_predictions_are_softmax_rounded_down_to_parts():
-    plan = plan_of(5, 4)
-    records = example(plan, n=500)
-    weights = 6 * np.random.default_rng(3).normal(size=(5, 4))
-    parts = predicted_parts(plan, weights)(records.X.astype(float), records.y) + plan.portion
-    exact = softmax(records.X / plan.reach @ weights, axis=1)
-    assert np.abs(parts / plan.whole - exact).max() < 0.004
-    assert (parts >= 0).all()
-    assert (parts.sum(axis=1) <= plan.whole).all()
 
 
 def test_predictions_do_not_depend_on_how_rows_lie_in_memory():
@@ -221,13 +201,6 @@ def test_probabilities_are_calibrated_where_noise_is_small():
     for low in (0.1, 0.3, 0.5, 0.7):
         near = (chances >= low) & (chances < low + 0.2)
         assert abs(y[near].mean() - chances[near].mean()) < 0.12
-
-
-def test_a_row_of_zeros_in_the_metric_has_no_margins_beyond_range():
-    X, y = classes_of(n=100)
-    plan = plan_of(5, 3, n_steps=2)
-    model = learn_logistic(PopulationOracle(LabelledRows(plan.rows(X), y)), plan)
-    assert np.isfinite(model.margins(np.zeros((1, 4)))).all()
 
 
 # Calibration.

@@ -151,12 +151,7 @@ def test_the_deviation_and_the_tolerance_are_those_of_answers(settings):
 @pytest.mark.first_by_day
 @pytest.mark.parametrize(
     ("n_steps", "delta"),
-    [
-        (1, 0),
-        pytest.param(1, 1e-6, marks=pytest.mark.nightly),
-        ("auto", 1e-6),
-        pytest.param(24, 1e-6, marks=pytest.mark.nightly),
-    ],
+    [(1, 0), ("auto", 1e-6), (24, 1e-6)],
 )
 def test_rare_labels_are_ranked_and_no_worse_is_predicted_than_the_majority(n_steps, delta):
     """One digit of ten: a step without the label's frequency predicts it too often."""
