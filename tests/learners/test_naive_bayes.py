@@ -146,6 +146,7 @@ def test_in_the_local_model_a_column_has_few_bins():
 
 def test_classes_are_asked_for_where_bins_are_many():
     assert planned(10, [Hashed(64)], n_bins=2).n_queries == 2
+    assert planned(10, [Bits(None)]).n_queries == 1
     assert planned(10, [Grid(0, 1)] * 2, n_bins=2).n_queries == 2
 
 

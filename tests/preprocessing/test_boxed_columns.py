@@ -231,7 +231,9 @@ QUERIES = {
 def test_no_pair_of_rows_moves_the_totals_further_than_the_noise_is_for(name, noise):
     make, d, reach = QUERIES[name]
     order = 1 if noise == "laplace" else 2
-    replaced, added = greatest_moves(make(noise, order), rows_within(reach, d, order))[order - 1]
+    found = greatest_moves(make(noise, order), rows_within(reach, d, order))
+    replaced, added = found[order - 1]
     assert max(replaced, added) <= 1
+    assert {"clusters": 0.65, "scale of columns": 0.49}.get(name, 0.9) < found[1, 1] <= 1  # the norm of a row
     # One column has no two rows that are at a right angle, and a spread no two that differ in all squares.
     assert replaced > (0.56 if name in ("moments of one column", "spread") else 0.88)

@@ -138,6 +138,7 @@ def test_bins_have_the_right_numbers(strategy):
         np.testing.assert_allclose(shares, 0.2, atol=0.05)
     else:
         np.testing.assert_allclose(np.diff(fitted.cuts_, axis=0, n=2) / fitted.cuts_[0], 0, atol=1e-9)
+        assert (np.diff(fitted.cuts_[:2], axis=0) < X.max(axis=0) / 5).all()
     bins = fitted.transform(X)
     np.testing.assert_array_equal(fitted.transform(fitted.inverse_transform(bins))[bins > 0], bins[bins > 0])
 
