@@ -487,8 +487,8 @@ def test_interactions_of_numbers_are_found():
     assert joint.score(X, y) > 0.8
     assert alone.score(X, y) < 0.1
     assert joint.residual_std_ < 0.6 * alone.residual_std_
-    usual = np.sqrt(np.mean(joint.interactions_.margins(X.astype(np.int16)) ** 2))
-    assert joint.interactions_.usual_deviation == pytest.approx([usual], rel=0.2)
+    usual = np.sqrt(np.mean(joint.interactions_.variances(X.astype(np.int16))))
+    assert joint.interactions_.usual_deviation == pytest.approx([usual], rel=0.1)
     low, high = joint.predict_interval(X, beta=0.1).T
     assert ((low <= y) & (y <= high)).mean() > 0.8
 
