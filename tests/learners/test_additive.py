@@ -353,15 +353,6 @@ def test_one_column_of_labels_is_one_output():
     assert two.classes_.tolist() == ["no", "yes"]
 
 
-def test_several_outputs_share_the_noise_of_one():
-    one = AdditiveClassifier(domain=DOMAIN, classes=[0, 1]).plan(1000)
-    many = AdditiveClassifier(domain=DOMAIN, classes=[0, 1]).plan(1000, n_outputs=4)
-    assert many.resolution == pytest.approx(one.resolution / 2, rel=0.01)
-    assert many.deviation == pytest.approx(2 * one.deviation, rel=0.01)
-    assert many.n_needed > 1.9 * one.n_needed
-    assert many.shares == one.shares
-
-
 def test_a_later_fit_leaves_nothing_of_an_earlier_one():
     X, y = load_iris(return_X_y=True)
     given = {"domain": Grid(0, 8, size=81), "random_state": 0}

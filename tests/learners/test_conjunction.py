@@ -189,20 +189,6 @@ def test_from_that_number_on_the_error_is_at_most_alpha(kind, share):
     assert failures <= 30 * beta
 
 
-def test_the_sample_size_is_monotone_in_each_parameter():
-    asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
-    n = conjunction_query_sample_size([2] * 10, **asked)
-    assert n < conjunction_query_sample_size([2] * 20, **asked) < 4 * n + 10**4
-    assert n < conjunction_query_sample_size([3] * 10, **asked)
-    for name, value in {"epsilon": 2, "alpha": 0.2, "beta": 0.2}.items():
-        assert conjunction_query_sample_size([2] * 10, **asked | {name: value}) < n
-    assert n < conjunction_query_sample_size([2] * 10, **asked, noise="local")
-    many = asked | {"delta": 1e-6}
-    assert conjunction_query_sample_size([2] * 99, **many, noise="gaussian") < conjunction_query_sample_size(
-        [2] * 99, **asked
-    )
-
-
 def test_the_threshold_is_half_of_alpha_over_the_literals_or_the_noise_bound():
     assert literals_kept([2, 2, 5]) == 6
     assert literals_kept([2]) == 2

@@ -99,15 +99,6 @@ def test_the_class_is_drawn_before_the_data_are_read_and_does_not_depend_on_them
     assert concepts.numbers is None
 
 
-def test_parts_of_a_table_share_one_draw():
-    concepts = Hashed()
-    parts = learner(concepts, random_state=0).fit([X[:700], X[700:]], [Y[:700], Y[700:]])
-    assert len(concepts.n_draws) == 1
-    whole = learner(random_state=0).fit(X, Y)
-    assert repr(parts.concept_) == repr(whole.concept_)
-    assert parts.seed_ == whole.seed_
-
-
 def test_within_a_secret_sample_the_class_is_drawn_too():
     fitted = SecretSampleClassifier(learner(), sample_size=600).fit(X, Y)
     assert fitted.predict(X).shape == Y.shape

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 import pytest
@@ -94,14 +93,6 @@ def test_no_pair_of_records_moves_totals_further_than_is_claimed(plan):
         assert np.array_equal(query.inputs(records), query.values(records))  # no row counts as zeros
 
 
-@pytest.mark.parametrize("k", [2, 3, 7])
-def test_centred_parts_have_the_claimed_norm(k):
-    plan = plan_of(2, k)
-    labels = label_parts(plan)(np.ones((k, 2)), np.arange(k)).astype(object)
-    square = int(max((labels**2).sum(axis=1)))
-    assert plan.norm == isqrt(square * plan.reach**2 - 1) + 1
-
-
 def test_predictions_do_not_depend_on_how_rows_lie_in_memory():
     plan = plan_of(40, 3)
     records = example(plan, n=257)
@@ -142,15 +133,6 @@ def test_weights_of_any_size_leave_margins_exact():
     huge = predicted_parts(plan, np.array([[1e200, -1e200]] * 3))(records.X.astype(float), records.y)
     signs = np.sign(records.X.sum(axis=1))
     assert np.array_equal(huge[:, 0], -signs * plan.portion)
-
-
-def test_rows_are_computed_once_for_the_same_records():
-    plan = plan_of(3, 2)
-    records, mapped = example(plan), Mapped(plan, np.eye(3))
-    rows = mapped.of(records)
-    assert mapped.of(records) is rows
-    assert mapped.of(records[np.arange(3)]).shape == (3, 3)
-    assert mapped.of(records) is rows
 
 
 @pytest.mark.parametrize("n_steps", [1, 2, 24])
