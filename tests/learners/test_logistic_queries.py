@@ -34,14 +34,8 @@ from dplearn.learners.linear.logistic_queries import (
 from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic, released_weights
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle, population
+from tests.learners.logistic_plans import plan_of
 from tests.learners.moves import greatest_moves, grid
-
-
-def plan_of(n_columns, n_classes, *, order=2, n_steps=24, second_moments=True, **grid):
-    """Return a plan for rows of `n_columns` numbers; `grid` may have `bits` and `levels`."""
-    noise = {1: "laplace", 2: "gaussian"}[order]
-    public = FitFacts(1000, n_columns - 1, n_classes)
-    return LogisticPlan(ApproxDP(1), noise, n_steps, second_moments, public=public, **grid)
 
 
 def example(plan, n=60, seed=0):
