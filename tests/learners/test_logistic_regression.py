@@ -293,6 +293,11 @@ def test_names_go_with_effects_whatever_the_order_of_the_frame(columns):
     assert model.coef_[0, 0] > 10 * abs(model.coef_[0, 1])
     with pytest.raises(ValueError, match="input_features must equal feature_names_in_"):
         model.get_feature_names_out(["signal", "noise", "x"])
+    plain = StatisticalQueryLogisticRegression(epsilon=9, classes=[0, 1]).fit(X[:100, :2], np.arange(100) % 2)
+    assert list(plain.get_feature_names_out()) == ["x0", "x1"]
+    assert list(plain.get_feature_names_out(["a", "b"])) == ["a", "b"]
+    with pytest.raises(ValueError, match="input_features must be 2 names, got 1"):
+        plain.get_feature_names_out(["a"])
 
 
 # Wide tables, of which columns are kept.
