@@ -74,7 +74,7 @@ def test_numbers_are_learned_at_large_epsilon():
 def test_shapes_are_learned_at_small_epsilons(epsilon, delta, least, fitted):
     _, X, margins, y = fitted
     model = classifier(domain=DOMAIN, epsilon=epsilon, delta=delta).fit(X, y)
-    assert (model.noise_, model.residual_clip_) == ("gaussian" if delta else "laplace", 0.5)
+    assert (model.noise_, model.residual_clip_) == (("gaussian", 0.5) if delta else ("laplace", 1.0))
     assert np.corrcoef(model.decision_function(X), margins)[0, 1] > least
 
 
