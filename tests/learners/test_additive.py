@@ -116,6 +116,8 @@ def test_without_interactions_predictions_are_sums_of_effects():
     found = three.effects(iris[0])
     assert found.shape == (150, 4, 3)
     np.testing.assert_allclose(three.intercept_ + found.sum(axis=1), three.decision_function(iris[0]))
+    for row, likely in zip(three.decision_function(iris[0]), three.predict_proba(iris[0]), strict=True):
+        assert likely == pytest.approx([np.exp(each) / sum(np.exp(row)) for each in row])
     assert (three.classes_[three.decision_function(iris[0]).argmax(axis=1)] == three.predict(iris[0])).all()
     fine = {"domain": Grid(-1, 1, size=17, outside="clip"), "interactions": False}
     numbers = regressor(target_range=(0, 400), **fine).fit(*diabetes)
