@@ -14,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from threadpoolctl import threadpool_limits
 
 from dplearn import SyntheticDataClassifier, SyntheticDataRegressor
 from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Schema
@@ -62,6 +63,13 @@ def one_hot(model):
 
 TREE = one_hot(DecisionTreeClassifier(max_depth=4))
 OF_AGE = make_column_transformer(("passthrough", ["age"]))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """Threads of boosting wait for each other where other tests run beside this one."""
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="module")
