@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from tests.learners.logistic_plans import plan_of
 
 from dplearn.audit.cases import logistic_regression as cases
 from dplearn.audit.cases.logistic_regression import (
@@ -23,6 +22,7 @@ from dplearn.mechanisms import noisy_counts
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, VectorQuery
 from tests.laws.oracle_mistakes import parts_that_the_data_scale
+from tests.learners.logistic_plans import plan_of
 
 CASES = {case.name: case for case in LOGISTIC_CASES}
 ENDS = UNIVERSE[::4]  # one label, at the two ends
