@@ -1,67 +1,317 @@
-"""The sums of additive models move by no more than their bounds, which hill climbing nearly attains."""
+"""Losses, rows and queries of additive models: exact, of one record alone, and within their bounds."""
 
 import math
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
+from math import exp
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, softmax
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.chance import SeededDice
-from dplearn.domains import Categories, Floats, IntegerRange
+from dplearn.domains import Categories, IntegerRange
+from dplearn.kernels.rows import norm_powers
+from dplearn.learners.additive import model as models
 from dplearn.learners.additive import queries, steps
-from dplearn.learners.additive.losses import MARGIN_BITS, LogisticLoss, SquaredLoss
-from dplearn.learners.additive.model import JointBasis
+from dplearn.learners.additive.losses import (
+    MARGIN_BITS,
+    RESIDUAL_BITS,
+    LogisticLoss,
+    OutputsLoss,
+    SoftmaxLoss,
+    SquaredLoss,
+    weighted,
+)
+from dplearn.learners.additive.model import LANDMARKS, JointBasis
+from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.queries import (
-    ColumnBundles,
     Rows,
     grouped,
     margins_of,
-    mass_query,
-    moment_query,
+    outputs_query,
     residual_norm,
     residual_query,
+    slices_of,
 )
-from dplearn.queries import HistogramQuery, LabelledRows
+from dplearn.learners.additive.start import _normal_scores, synthetic_cells
+from dplearn.privacy import ApproxDP
+from dplearn.queries import Answer, CentralOracle, HistogramQuery, LabelledRows
+from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.queries.oracle import BudgetedOracle
 from dplearn.table.targets import STEPS
+from tests.learners.moves import greatest_moves, grid
 
-DOMAIN = [
-    IntegerRange(0, 30),
-    Categories(["a", "b", "c"]),
-    Floats(missing=True),
-    IntegerRange(0, 200, missing=True),
-]
-SETTINGS = {"gaussian": {}, "laplace": {"delta": 0}}
+ONE = 1 << RESIDUAL_BITS
+HALF = LogisticLoss(Fraction(1, 2))
 
 
-def table(n, seed=0):
+def answer(*means, deviation=0.0):
+    return Answer(np.array(means), 1000, TailBound(root=math.sqrt(2) * deviation), TailBound())
+
+
+def wide_margins(k, n, seed=0):
     rng = np.random.default_rng(seed)
-    X = np.empty((n, 4), dtype=object)
-    X[:, 0] = rng.integers(0, 31, n)
-    X[:, 1] = rng.choice(["a", "b", "c"], n, p=[0.8, 0.15, 0.05])
-    X[:, 2] = np.where(rng.random(n) < 0.1, np.nan, rng.normal(0, 10, n))
-    X[:, 3] = np.where(rng.random(n) < 0.1, np.nan, rng.binomial(200, 0.2, n))
-    return X, X[:, 0].astype(float) / 30 + (X[:, 1] == "a")
+    scales = np.exp2(rng.uniform(0, 45, (n, 1)))
+    return np.rint(rng.normal(0, 1, (n, k)) * scales).astype(np.int64)
 
 
-@cache
-def asked(kind, n_labels, n=800, steps=2):
-    """Return the columns of a fit, and all queries that it asks."""
-    X, score = table(n)
-    if n_labels:
-        y = np.digitize(score, np.quantile(score, np.arange(1, n_labels) / n_labels))
-        model = AdditiveClassifier(domain=DOMAIN, classes=range(n_labels), random_state=0)
-    else:
-        y, model = score, AdditiveRegressor(domain=DOMAIN, target_range=(-3, 3), random_state=0)
-    model.set_params(**{"epsilon": 3.0, **SETTINGS[kind]})
-    model._steps = steps
-    return asked_by(model, X, y)
+# Losses.
+
+RARE = np.array([0.9, 0.08, 0.02])
+LOSSES = {
+    "logistic, clipped": (lambda: HALF, 2, 2),
+    "logistic": (lambda: LogisticLoss(Fraction(1)), 2, 2),
+    "a rare label": (lambda: LogisticLoss(Fraction(1, 2), 0.97), 2, 2),
+    "three labels": (lambda: SoftmaxLoss(3), 3, 2),
+    "three labels, two rare": (lambda: SoftmaxLoss(3, shares=RARE), 3, 2),
+    "three labels, two rare, L1": (lambda: SoftmaxLoss(3, order=1, shares=RARE), 3, 1),
+    "three labels, L1": (lambda: SoftmaxLoss(3, order=1), 3, 1),
+    "fifty labels": (lambda: SoftmaxLoss(50), 50, 2),
+    "fifty labels, L1": (lambda: SoftmaxLoss(50, order=1), 50, 1),
+    "5000 labels": (lambda: SoftmaxLoss(5000), 5000, 2),
+    "labels of less than a step": (lambda: SoftmaxLoss(300, shares=np.full(300, 1 / 5000)), 300, 2),
+    "squared": (lambda: SquaredLoss(centre=-2000, scale=7), 0, 2),
+    "squared, wide": (lambda: SquaredLoss(scale=STEPS), 0, 1),
+    "counts": (lambda: PoissonLoss(mean=STEPS // 10, scale=STEPS // 3), 0, 1),
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.nightly] * ("5000" in each)) for each in LOSSES]
+)
+def test_residuals_and_targets_are_within_their_reach_and_of_one_record_alone(name):
+    make, k, order = LOSSES[name]
+    loss = make()
+    margins = wide_margins(loss.n_outputs, n=40 if k > 1000 else 1000)
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, k, len(margins)) if k else rng.integers(-STEPS, STEPS + 1, len(margins))
+    residuals = loss.residuals(margins, y)
+    for found, reach in ((residuals, loss.reach), (loss.targets(y), loss.target_reach)):
+        assert found.dtype == np.int64
+        assert found.shape == (len(y), loss.n_outputs)
+        lengths = norm_powers(found, order)
+        assert lengths.max() <= reach**order
+        assert lengths.max() > (0.9 * reach) ** order
+    assert loss.target_reach <= loss.most_target_reach
+    alone = [loss.residuals(margins[[place]], y[[place]])[0] for place in range(40)]
+    assert (residuals[:40] == np.array(alone)).all()
+    assert (loss.residuals(np.asfortranarray(margins[::-1]), y[::-1])[::-1] == residuals).all()
+
+
+@pytest.mark.parametrize(
+    "shares", [(0.5, 0.5), (0.97, 0.03), (0.998, 0.002), (0.6, 0.3, 0.1), (0.996, 0.002, 0.002)]
+)
+@pytest.mark.parametrize("order", [1, 2])
+def test_targets_of_the_base_have_the_released_mean_near_0(shares, order):
+    k = len(shares)
+    loss = LogisticLoss(Fraction(1, 2)) if k == 2 else SoftmaxLoss(k, order=order)
+    base = loss.base([answer(*shares)])
+    y = np.repeat(np.arange(k), np.rint(np.array(shares) * 1000).astype(int))
+    means = base.loss.targets(y).mean(axis=0) / ONE
+    assert means == pytest.approx(base.targets, abs=2e-4)
+    assert np.abs(base.targets).max() <= 1 / ONE
+    assert base.loss.target_reach <= loss.most_target_reach == base.loss.most_target_reach
+    assert (base.loss.reach, base.loss.clip if k == 2 else 0) == (loss.reach, loss.clip if k == 2 else 0)
+
+
+def test_residuals_are_minus_the_derivatives_of_the_losses():
+    rng = np.random.default_rng(0)
+    margins, y = rng.normal(0, 3, (400, 4)).clip(-9, 9), rng.integers(0, 4, 400)
+    whole = np.rint(margins * 2**MARGIN_BITS).astype(np.int64)
+    for clip in (Fraction(1, 2), Fraction(1)):
+        found = LogisticLoss(clip).residuals(whole[:, :1], y % 2)[:, 0] / ONE
+        exact = (y % 2 - expit(margins[:, 0])).clip(-float(clip), float(clip))
+        assert found == pytest.approx(exact, abs=2e-3)
+    exact = np.eye(4)[y] - softmax(margins, axis=1)
+    assert SoftmaxLoss(4, order=1).residuals(whole, y) / ONE == pytest.approx(exact, abs=4e-3)
+    short = exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1)
+    assert SoftmaxLoss(4).residuals(whole, y) / ONE == pytest.approx(short, abs=4e-3)
+    y = rng.integers(-STEPS, STEPS + 1, 400)
+    numbers = SquaredLoss(centre=1000, scale=STEPS).residuals(whole[:, :1], y)[:, 0]
+    assert numbers / ONE == pytest.approx(((y - 1000) / STEPS - margins[:, 0]).clip(-1, 1), abs=1e-3)
+    counts = PoissonLoss(mean=STEPS // 10, scale=STEPS // 3).residuals(whole[:, :1], y)[:, 0]
+    exact = (y + STEPS) / (STEPS // 3) - 0.3 * np.exp(margins[:, 0])
+    assert counts / ONE == pytest.approx(exact.clip(-1, 1), abs=0.02)
+
+
+def test_the_base_and_probabilities_are_those_of_the_released_shares():
+    base = LogisticLoss(Fraction(1)).base([answer(0.8, 0.2)])
+    assert expit(base.margins) == pytest.approx([0.2])
+    assert base.curvature == pytest.approx([0.16])
+    assert softmax(SoftmaxLoss(3).base([answer(0.5, 0.3, 0.2)]).margins) == pytest.approx([0.5, 0.3, 0.2])
+    for loss in (HALF, LogisticLoss(Fraction(1))):
+        found = loss.probabilities(np.array([[-1e300], [-50.0], [0.0], [50.0], [1e300]]))
+        assert found.sum(axis=1) == pytest.approx(1)
+        assert (np.diff(found[:, 1]) >= 0).all()
+
+
+@pytest.mark.parametrize("p", [0.1, 0.3, 0.6, 0.95])
+def test_probabilities_are_those_that_the_clipped_loss_fits(p):
+    def mean_loss(margin):
+        """The integral of the clipped residuals."""
+        grid = np.linspace(0, margin, 2001)
+        slope = p * np.minimum(1 - expit(grid), 0.5) - (1 - p) * np.minimum(expit(grid), 0.5)
+        return -float(np.trapezoid(slope, grid))
+
+    best = minimize_scalar(mean_loss, bounds=(-9, 9), method="bounded").x
+    assert HALF.probabilities(np.array([[best]]))[0, 1] == pytest.approx(p, abs=0.01)
+    plain = LogisticLoss(Fraction(1)).probabilities(np.array([[np.log(p / (1 - p))]]))
+    assert plain[0].tolist() == pytest.approx([1 - p, p])
+
+
+@pytest.mark.parametrize("clip", [Fraction(1, 2), Fraction(1)])
+@pytest.mark.parametrize("logit", [-9.0, -0.7, -0.1, 0.0, 0.3, 4.0])
+def test_a_margin_has_its_logit_with_residuals_clipped_or_not(clip, logit):
+    loss = LogisticLoss(clip)
+    first, second = loss.probabilities(np.array([[loss.margin_of(logit)]]))[0]
+    assert np.log(second / first) == pytest.approx(logit, abs=1e-9)
+    assert np.isfinite([loss.margin_of(1e4), loss.margin_of(-1e4)]).all()
+
+
+@pytest.mark.parametrize("loss", [LogisticLoss(Fraction(1, 2)), LogisticLoss(Fraction(1)), SoftmaxLoss(3)])
+def test_the_signs_of_shifted_margins_are_those_of_weighted_labels(loss):
+    k = max(2, loss.n_outputs)
+    weights = np.array([0.2, 7.0, 1.5][:k])
+    margins = np.random.default_rng(0).normal(0, 3, (500, loss.n_outputs))
+    likely = weighted(loss.probabilities(margins), weights)
+    moved = margins + loss.shift(weights)
+    codes = (moved[:, 0] > 0).astype(int) if k == 2 else moved.argmax(axis=1)
+    assert (likely.argmax(axis=1) == codes).all()
+    assert likely.sum(axis=1) == pytest.approx(1)
+    assert loss.shift(np.ones(k)).tolist() == [0.0] * loss.n_outputs
+
+
+@pytest.mark.parametrize("means", [(0.0, 0.0), (-5.0, 9.0), (1e30, -1e30), (-1.0, 1.0), (0.99, 0.0)])
+@pytest.mark.parametrize("deviation", [0.0, 1e-3, 1e20])
+def test_the_base_of_any_answer_is_finite(means, deviation):
+    given = answer(*means, deviation=deviation)
+    labels, numbers, counted = HALF.base([given]), SquaredLoss().base([given]), PoissonLoss().base([given])
+    assert np.isfinite(labels.margins).all()
+    assert (labels.curvature > 0).all()
+    assert 0 < numbers.unit < np.inf
+    assert 1 <= numbers.loss.scale <= 2 * STEPS
+    assert abs(numbers.loss.centre) <= STEPS
+    assert numbers.loss.narrowed(numbers, 0.0, 0.0)[0].loss.scale == 1
+    narrow, wider = counted.loss.narrowed(counted, 0.0, 0.0)
+    for each in (counted, narrow):
+        assert 0 < each.curvature[0] < np.inf
+        assert 0 < each.loss.scale <= 2 * STEPS
+        assert 0 < each.loss.mean <= 2 * STEPS
+    assert wider == 1
+
+
+def test_the_query_for_targets_asks_for_their_means_and_those_of_their_squares():
+    [query] = SquaredLoss(bits=8).base_queries()
+    targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
+    records = LabelledRows(np.zeros((len(targets), 1), np.int16), targets)
+    rows = query.inputs(records)
+    exact = np.stack([targets / STEPS, (targets / STEPS) ** 2], axis=1)
+    assert rows * float(query.unit) == pytest.approx(exact, abs=2**-7)
+    found = greatest_moves(query, records)
+    assert found.max() <= 1
+    assert found.min() > 0.95
+
+
+# Losses of several outputs.
+
+MIXED = [HALF, SoftmaxLoss(3), LogisticLoss(Fraction(1))]
+
+
+def drawn_outputs(n=500, seed=0):
+    rng = np.random.default_rng(seed)
+    margins = rng.integers(-3 << 12, 3 << 12, (n, 5))
+    return margins, np.stack([rng.integers(0, 2, n), rng.integers(0, 3, n), rng.integers(0, 2, n)], axis=1)
+
+
+def test_residuals_and_targets_are_those_of_each_label_unless_they_are_shortened():
+    margins, y = drawn_outputs()
+    loss = OutputsLoss(MIXED)
+    assert loss.n_outputs == 5
+    assert loss.reach == math.ceil(math.hypot(2048, 4096, 4096))
+    for part, here, codes in zip(MIXED, slices_of([1, 3, 1]), y.T, strict=True):
+        own = part.residuals(margins[:, here], codes)
+        assert (loss.residuals(margins, y)[:, here] == own).all()
+        assert (loss.targets(y)[:, here] == part.targets(codes)).all()
+
+
+@pytest.mark.parametrize("reach", [1, 777, 3000])
+def test_long_residuals_are_shortened_together_to_the_reach(reach):
+    margins, y = drawn_outputs()
+    whole, short = OutputsLoss(MIXED), OutputsLoss(MIXED, reach=reach, target_reach=reach)
+    for before, after in (
+        (whole.residuals(margins, y), short.residuals(margins, y)),
+        (whole.targets(y), short.targets(y)),
+    ):
+        assert norm_powers(after, 2).max() <= reach**2
+        kept = norm_powers(before, 2) <= (0.99 * reach) ** 2
+        assert (np.abs(after - before)[kept] <= np.abs(before)[kept] / 512 + 1).all()
+        assert (np.sign(after) * np.sign(before) >= 0).all()
+
+
+def answered(part, shares=(0.5, 0.5)):
+    codes = np.repeat([0, 1], [round(1000 * share) for share in shares])
+    oracle = CentralOracle(
+        LabelledRows(np.zeros((1000, 1)), codes), privacy=ApproxDP(1000), dice=SeededDice(0)
+    )
+    return oracle.ask(part.base_queries())[0]
+
+
+def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residuals():
+    rare = answered(HALF, (0.95, 0.05))
+    base = OutputsLoss([HALF] * 25).base([rare] * 25)
+    assert base.loss.reach < 0.35 * 2048 * 5
+    assert base.loss.target_reach < 0.3 * (1 << RESIDUAL_BITS) * 5
+    assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
+    assert base.margins.shape == base.variance.shape == (25,)
+
+
+def test_the_base_of_each_label_is_that_of_its_histogram():
+    rng = np.random.default_rng(0)
+    y = (rng.random((20_000, 3)) < [0.1, 0.5, 0.8]).astype(np.int64)
+    records = LabelledRows(np.zeros((20_000, 1)), y)
+    oracle = CentralOracle(records, privacy=ApproxDP(10), dice=SeededDice(0))
+    base = OutputsLoss([HALF] * 3).ask_base(oracle, Fraction(1, 2))
+    shares = 1 / (1 + np.exp(-base.margins))
+    assert shares == pytest.approx([0.1, 0.5, 0.8], abs=0.02)
+    assert [float(each.margins[0]) for each in base.outputs] == base.margins.tolist()
+    assert oracle.left == Fraction(1, 2)
+
+
+def made_rows(seed, order=2, d=2):
+    rng = np.random.default_rng(seed)
+    tables = [rng.normal(size=(4, 1 + seed % 2)) for _ in range(d)]
+    return Rows.of(tables, constant=0.5, length=1.0, bits=6, order=order)
+
+
+def query_of(order=2, reach=None, parts=(HALF, HALF, HALF)):
+    loss = OutputsLoss(list(parts), order, reach=reach)
+    rows = [made_rows(seed, order) for seed in range(len(parts))]
+
+    def residuals(blocks):
+        margins = np.stack([block.X.sum(axis=1) * (1 << 10) for block in blocks], axis=1)
+        return loss.residuals(margins.astype(np.int64), blocks[0].y)
+
+    return outputs_query(rows, residuals, [1] * len(parts), reach=loss.reach, bits=11), rows
+
+
+@pytest.mark.parametrize(("order", "reach"), [(2, None), (2, 1500), (1, None)])
+def test_no_pair_of_records_moves_the_sums_of_several_labels_further_than_their_norm(order, reach):
+    records = grid(*[range(4)] * 2, *[range(2)] * 3)
+    records = LabelledRows(records[:, :2].astype(np.int16), records[:, 2:])
+    replaced, added = greatest_moves(query_of(order, reach)[0], records)[order - 1]
+    assert max(replaced, added) <= 1
+    assert replaced > 0.85
+
+
+# Queries of whole fits.
+
+NOISES = {"gaussian": {}, "laplace": {"delta": 0}}
 
 
 def asked_by(model, X, y):
@@ -73,6 +323,7 @@ def asked_by(model, X, y):
         of_records = copy(query)
         for image in images:
             of_records._function = lambda records, image=image: query.values(image(records))
+            of_records._total = lambda records, image=image: query.total(image(records))
         queries.append(of_records)
         return right[type(self)](self, query, *task)
 
@@ -89,80 +340,7 @@ def asked_by(model, X, y):
     return [shape.column for shape in model.shapes_], queries
 
 
-def greatest_move(query, columns, n_codes, order, rounds=30, crowd=96, seed=0):
-    """Return the greatest move of a query's totals that hill climbing over pairs of records finds."""
-    rng = np.random.default_rng(seed)
-    sizes = [column.size for column in columns]
-
-    def code(n):
-        if n_codes:
-            return rng.integers(0, n_codes, n)
-        return rng.choice([-STEPS, STEPS, 0, int(rng.integers(-STEPS, STEPS + 1))], n)
-
-    def values(cells, y):
-        found = query.values(LabelledRows(cells.astype(np.int16), y)).astype(np.float64)
-        return np.eye(query.size)[found.astype(int)] if found.ndim == 1 else found
-
-    def moves(X, y):
-        return (np.abs(values(X[0], y[0]) - values(X[1], y[1])) ** order).sum(axis=1)
-
-    X = np.stack([np.stack([rng.integers(0, size, crowd) for size in sizes], axis=1) for _ in range(2)])
-    y = np.stack([code(crowd), code(crowd)])
-    best = moves(X, y)
-    for _ in range(rounds):
-        # Each pair tries one change of one of its records.
-        for side in (0, 1):
-            for place in range(len(sizes) + 1):
-                one, other = X.copy(), y.copy()
-                if place == len(sizes):
-                    other[side] = code(crowd)
-                else:
-                    one[side, :, place] = rng.integers(0, sizes[place], crowd)
-                found = moves(one, other)
-                better = found >= best
-                X[:, better], y[:, better], best[better] = one[:, better], other[:, better], found[better]
-    return float(best.max())
-
-
-def bound(query, order):
-    return query.l1 if order == 1 else query.squared_l2
-
-
-#: The least share of the bound on each move that is found. With Laplace noise, residuals of three labels are
-#: at most two labels' apart in their L1 norm, which hill climbing rarely finds. With Gaussian noise and three
-#: labels, targets are centred on released shares: only the rarest label has the greatest target.
-LEAST = {("laplace", 3): 0.6, ("gaussian", 3): 0.65}
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("n_labels", [2, 3, 0])
-@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(kind, n_labels):
-    columns, queries = asked(kind, n_labels)
-    order = 1 if kind == "laplace" else 2
-    shares = [greatest_move(query, columns, n_labels, order) / bound(query, order) for query in queries]
-    assert max(shares) <= 1
-    histograms = [
-        share for share, query in zip(shares, queries, strict=True) if isinstance(query, HistogramQuery)
-    ]
-    assert histograms == [1.0] * len(histograms)
-    vectors = [
-        share for share, query in zip(shares, queries, strict=True) if not isinstance(query, HistogramQuery)
-    ]
-    assert min(vectors) > LEAST.get((kind, n_labels), 0.9)
-    assert min(vectors) > 2**-order  # with half of the bound on the distance, each fails
-
-
-def test_no_pair_of_records_moves_a_sum_of_a_linear_fit_further_than_its_noise_is_for():
-    columns, queries = asked("gaussian", 3, n=60, steps=None)
-    _, mean_row, labels, *scores = queries  # the first, for the masses, is that of other fits
-    assert len(scores) == 2
-    found = [greatest_move(query, columns, 3, 2) / bound(query, 2) for query in (mean_row, labels)]
-    assert max(found) <= 1
-    assert min(found) > 0.6  # rows have a number 1 in common before they get one length: none are opposite
-    assert [greatest_move(query, columns, 3, 2) / bound(query, 2) for query in scores] == [1.0, 1.0]
-
-
+#: Of few values: all records are tried.
 #: Of few values: all records are tried.
 FEW = [
     IntegerRange(0, 3, missing=True),
@@ -172,43 +350,48 @@ FEW = [
 ]
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 0])
-@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-def test_no_record_moves_a_sum_of_a_fit_for_added_records_further_than_its_noise_is_for(kind, n_labels):
+@cache
+def asked(kind, n_labels, n=400, steps=2):
+    """Return all queries that a fit asks, and all records of its columns and of some targets."""
     rng = np.random.default_rng(0)
-    X = np.empty((400, 4), dtype=object)
-    X[:, 0], X[:, 2] = rng.choice([np.nan, 0, 1, 2, 3], 400), rng.integers(0, 3, 400)
-    X[:, 1], X[:, 3] = rng.choice(["a", "b", "c"], 400), rng.choice(["a", "b"], 400)
+    X = np.empty((n, 4), dtype=object)
+    X[:, 0], X[:, 2] = rng.choice([np.nan, 0, 1, 2, 3], n), rng.integers(0, 3, n)
+    X[:, 1], X[:, 3] = rng.choice(["a", "b", "c"], n, p=[0.8, 0.15, 0.05]), rng.choice(["a", "b"], n)
     score = X[:, 2].astype(float) + (X[:, 1] == "a") * (X[:, 3] == "a")
-    given = {"domain": FEW, "interactions": True, "neighbors": "add_remove", "epsilon": 3.0, **SETTINGS[kind]}
+    given = {"domain": FEW, "interactions": True if steps else "auto", "epsilon": 3.0, **NOISES[kind]}
     if n_labels:
         model = AdditiveClassifier(classes=range(n_labels), **given)
         y, codes = np.minimum(score.astype(int), n_labels - 1), np.arange(n_labels)
     else:
         model, y = AdditiveRegressor(target_range=(-3, 3), **given), score
-        codes = np.array([-STEPS, -STEPS + 1, -12345, -1, 0, 1, 54321, STEPS - 1, STEPS])
-    model._steps = 2
+        codes = np.array([-STEPS, -12345, -1, 1, STEPS])
+    model._steps = steps
     columns, queries = asked_by(model, X, y)
-    sizes = [range(column.size) for column in columns]
-    *cells, targets = np.stack(np.meshgrid(*sizes, codes, indexing="ij")).reshape(5, -1)
-    records = LabelledRows(np.stack(cells, axis=1).astype(np.int16), targets)
-    vectors = [query for query in queries if not isinstance(query, HistogramQuery)]
-    assert len(vectors) > 3
-    shares = []
-    for query in vectors:
-        rows = query.values(records).astype(object)
-        found = {
-            1: (abs(rows).sum(axis=1).max(), query.added_l1),
-            2: ((rows**2).sum(axis=1).max(), query.added_squared_l2),
-        }
-        assert all(most <= bound for most, bound in found.values())
-        most, bound = found[1 if kind == "laplace" else 2]
-        shares.append(most / bound)
-    # Targets of three labels are centred on released shares, so that only the rarest has the greatest.
-    assert min(shares) > (0.5 if n_labels == 3 else 0.8)
+    found = grid(*[range(column.size) for column in columns], codes)
+    return queries, LabelledRows(found[:, :4].astype(np.int16), found[:, 4])
 
 
-def joint_rows(length, n_cells=9, d=4):
+@pytest.mark.parametrize("n_labels", [2, 3, 0])
+@pytest.mark.parametrize("kind", NOISES)
+def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(kind, n_labels):
+    queries, records = asked(kind, n_labels)
+    found = np.array([greatest_moves(query, records) for query in queries])
+    assert found.max() <= 1
+    of_noise = found[:, 0 if kind == "laplace" else 1]
+    histograms = np.array([isinstance(query, HistogramQuery) for query in queries])
+    assert (of_noise[histograms] == 1).all()
+    assert (~histograms).sum() > 3
+    assert (of_noise[~histograms].min(axis=0) > [0.74, 0.94]).all()
+
+
+def test_no_pair_of_records_moves_a_sum_of_a_linear_fit_further_than_its_noise_is_for():
+    queries, records = asked("gaussian", 3, n=60, steps=None)
+    found = np.array([greatest_moves(query, records)[1] for query in queries])
+    assert found.max() <= 1
+    assert (found.min(axis=0) > [0.59, 0.95]).all()  # rows have a 1 in common: none are opposite
+
+
+def joint_rows(length, n_cells=4, d=4):
     """Return rows of four columns, with one number of each column and 30 joint features."""
     rng = np.random.default_rng(0)
     scores = [np.linspace(-2.0, 2.0, n_cells)] * d
@@ -221,66 +404,39 @@ def joint_rows(length, n_cells=9, d=4):
 
 @pytest.mark.parametrize("length", [0.05, 0.7, 1.1, 3.0])
 def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_further(length):
-    rows, columns = joint_rows(length), [SimpleNamespace(size=9)] * 4
-    rng = np.random.default_rng(0)
-    records = LabelledRows(rng.integers(0, 9, (3000, 4)).astype(np.int16), rng.integers(0, 2, 3000))
+    rows, rng = joint_rows(length), np.random.default_rng(0)
+    cells = grid(*[range(4)] * 4, range(2))
+    records = LabelledRows(cells[:, :4].astype(np.int16), cells[:, 4])
     whole, factors = rows.of_records(records), rows.block(records).weights
     squares = (whole.astype(object) ** 2).sum(axis=1) * factors.astype(object) ** 2
     assert max(squares) <= (rows.reach << queries.WEIGHT_BITS) ** 2
     joint = (whole[:, rows.joint_slice] ** 2).sum(axis=1)
     assert (joint > (whole**2).sum(axis=1) / 2).mean() > 0.9
-    loss = LogisticLoss(Fraction(1, 2))
     weights = rng.normal(size=(30, 1)) * rows.unit
-    margins = margins_of([np.zeros((9, 1))] * 4, np.zeros(1), weights)
+    margins = margins_of([np.zeros((4, 1))] * 4, np.zeros(1), weights)
     query = residual_query(
-        rows, lambda block: loss.residuals(margins(block), block.y), n_outputs=1, reach=2048, bits=11
+        rows, lambda block: HALF.residuals(margins(block), block.y), n_outputs=1, reach=2048, bits=11
     )
-    share = greatest_move(query, columns, 2, 2) / query.squared_l2
-    assert share <= 1
+    _, (share, added) = greatest_moves(query, records)
+    assert max(share, added) <= 1
     if length < 2:  # no row is as long as 3
-        assert share > 0.9
+        assert min(share, added) > 0.85
 
 
-def test_the_means_of_a_target_and_of_its_square_move_by_at_most_their_bound():
-    [query] = SquaredLoss(bits=6).base_queries()
-    targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
-    rows = query.inputs(LabelledRows(np.zeros((len(targets), 1), np.int16), targets))
-    moves = rows[:, None, :] - rows[None, :, :]
-    assert 0.95 < (moves**2).sum(axis=2).max() / query.squared_l2 <= 1
-    assert 0.95 < np.abs(moves).sum(axis=2).max() / query.l1 <= 1
-    assert 0.95 < (rows**2).sum(axis=1).max() / query.added_squared_l2 <= 1
-    assert np.abs(rows).sum(axis=1).max() == query.added_l1
-
-
-@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@pytest.mark.parametrize("kind", NOISES)
 def test_a_total_is_the_sum_of_values_each_of_which_is_of_its_own_record(kind, monkeypatch):
     monkeypatch.setattr(queries, "_BLOCK", 7)
-    columns, found = asked(kind, 3)
-    rng = np.random.default_rng(0)
-    X = np.stack([rng.integers(0, column.size, 40) for column in columns], axis=1).astype(np.int16)
-    records = LabelledRows(X, rng.integers(0, 3, 40))
-    order = rng.permutation(40)
+    found, records = asked(kind, 3)
+    records = records[np.random.default_rng(0).permutation(270)[:40]]
     for query in found:
         values, each = query.values(records), query.inputs(records)
         alone = [query.values(records[np.array([place])])[0] for place in range(40)]
         assert values.dtype.kind in "iu"
         assert (values == np.array(alone)).all()
-        assert (query.values(records[order]) == values[order]).all()
         assert (each == values).all()  # none is longer than its norm
         if not isinstance(query, HistogramQuery):
             assert (query.total(records) == values.sum(axis=0)).all()
-            assert (query.total(records[order]) == query.total(records)).all()
-
-
-def test_no_vector_is_longer_than_its_norm():
-    columns, queries = asked("gaussian", 0)
-    rng = np.random.default_rng(1)
-    X = np.stack([rng.integers(0, column.size, 500) for column in columns], axis=1).astype(np.int16)
-    records = LabelledRows(X, rng.integers(-STEPS, STEPS + 1, 500))
-    for query in queries:
-        if not isinstance(query, HistogramQuery):
-            squares = (query.values(records).astype(np.int64) ** 2).sum(axis=1)
-            assert 0 < squares.max() <= query.norm**2
+            assert (query.total(records[np.arange(40)[::-1]]) == query.total(records)).all()
 
 
 def test_factors_of_other_records_are_never_taken_from_the_cache():
@@ -330,21 +486,6 @@ def test_products_are_rounded_so_that_they_are_no_longer_than_before():
     assert residual_norm(2048, 512, 11) == 2048 * 256
 
 
-def test_moments_are_those_of_shortened_rows():
-    rows = Rows.of([np.array([[3.0], [0.5]]), np.array([[4.0], [0.25]])], constant=0.0, length=1.0, bits=6)
-    query = moment_query(rows)
-    records = LabelledRows(np.array([[0, 0], [1, 1]]), np.array([0, 0]))
-    short = np.array([[0.6, 0.8], [0.5, 0.25]])
-    expected = [short[:, 0] @ short[:, 0], short[:, 0] @ short[:, 1], short[:, 1] @ short[:, 1]]
-    assert query.total(records) / np.array([5, 7, 5]) / 64**2 == pytest.approx(expected, abs=0.03)
-
-
-def test_masses_of_a_single_cell_have_noise_although_nothing_moves_them():
-    query = mass_query(Rows.of([np.ones((1, 1))], constant=0.0, length=1.0, bits=0))
-    assert (query.squared_l2, query.l1, query.norm) == (1, 1, 1)
-    assert math.isqrt(query.norm) == 1
-
-
 def test_adjacent_columns_are_grouped_while_their_codes_are_few():
     assert grouped([66, 66, 66]).bundles == ((66, 66), (66,))
     assert grouped([3, 4, 5, 6, 512, 2]).bundles == ((3, 4, 5, 6), (512, 2))
@@ -370,22 +511,179 @@ def test_sums_of_bundles_are_sums_of_columns(shape):
         assert split.tolist() == np.bincount(column, minlength=size).tolist()
 
 
-def test_codes_of_the_most_cells_do_not_overflow():
-    bundles = ColumnBundles(((90, 91), (8192,)))
-    [pairs, alone] = bundles.codes(np.array([[89, 90, 8191]], dtype=np.int16))
-    assert pairs.tolist() == [90 * 91 - 1]
-    assert alone.tolist() == [8191]
-
-
-def block_of(records):
-    return Rows([], 0, 1, 1.0).block(records)
-
-
 def test_margins_are_sums_of_whole_numbers_of_one_record():
     margins = margins_of([np.array([[0.5], [np.inf]]), np.array([[-1e300], [0.25]])], np.array([1.0]))
     records = LabelledRows(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
-    found = margins(block_of(records))
+    found, last = (margins(Rows([], 0, 1, 1.0).block(each)) for each in (records, records[np.array([2])]))
     assert found.dtype == np.int64
     assert found[0, 0] == 1.75 * 2**MARGIN_BITS
     assert np.abs(found[1:]).max() == pytest.approx(1e6 * 2**MARGIN_BITS, rel=1e-3)
-    assert (margins(block_of(records[np.array([2])])) == found[2:]).all()
+    assert (last == found[2:]).all()
+
+
+# Joint features.
+
+EXACT = 2**53  # sums of whole numbers below it are exact in floats, in any order
+
+
+def drawn(masses, correlations, n=500):
+    orders = [np.arange(len(mass)) for mass in masses]
+    scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
+    return scores, synthetic_cells(masses, orders, correlations, n)
+
+
+def basis_of(d=3, cells=5, correlation=0.5, weights=None, n=500, **settings):
+    """Return a basis of columns with the same masses and correlations, and its synthetic records."""
+    masses = [np.full(cells, 1 / cells)] * d
+    correlations = np.where(np.eye(d), 1.0, correlation)
+    scores, records = drawn(masses, correlations, n)
+    given = {"size": 20} | settings
+    weights = np.ones(d) if weights is None else np.array(weights)
+    return JointBasis.of(scores, weights, correlations, records, **given), records
+
+
+def any_cells(n, d, size, seed=0):
+    """Return any cells, those of unknown categories included."""
+    return np.random.default_rng(seed).integers(0, size + 1, (n, d)).astype(np.int16)
+
+
+def exact(features, cells):
+    """Return the features of one record, computed in whole numbers and fractions."""
+    kernels = features.kernels
+    scores = [int(each[cell]) for each, cell in zip(kernels.scores, cells, strict=True)]
+    turned = [sum(s * int(t) for s, t in zip(scores, column, strict=True)) for column in kernels.turn.T]
+    places = [min(max(total >> 14, -(1 << 20)), 1 << 20) for total in turned]
+    sums = [-int(mean) for mean in features.means]
+    for landmark, weights in zip(kernels.landmarks, features.weights, strict=True):
+        square = min(sum((a - int(b)) ** 2 for a, b in zip(places, landmark, strict=True)) >> 12, 1 << 14)
+        distance = square / 2**8
+        kernel = round((exp(-0.25 * distance) + exp(-distance)) / 2 * 2**14)
+        sums = [total + kernel * int(weight) for total, weight in zip(sums, weights, strict=True)]
+    step = Fraction(features.step)
+    return [min(max(round(total * step), -32767), 32767) for total in sums]
+
+
+@pytest.mark.parametrize("unit", [1e-5, 0.003, 1.0])
+def test_features_are_those_of_whole_numbers(unit):
+    features = basis_of()[0].rounded(unit)
+    cells = any_cells(20, 3, 5)
+    assert features.of(cells).tolist() == [exact(features, record) for record in cells]
+
+
+@pytest.mark.parametrize(("d", "size"), [(2, 2), (3, 5), (40, 9)])
+def test_features_of_a_record_do_not_depend_on_its_place_or_on_other_records(d, size, monkeypatch):
+    features = basis_of(d, size, n=600)[0].rounded(0.003)
+    cells = any_cells(300, d, size)
+    found = features.of(cells)
+    assert found.dtype == np.int16
+    assert len(np.unique(found)) > 4
+    order = np.random.default_rng(1).permutation(300)
+    assert (features.of(cells[order]) == found[order]).all()
+    assert (features.of(np.asfortranarray(cells)) == found).all()
+    assert (np.concatenate([features.of(cells[place : place + 1]) for place in range(300)]) == found).all()
+    for cut in (1, 7, 150):
+        assert (np.concatenate([features.of(cells[:cut]), features.of(cells[cut:])]) == found).all()
+    monkeypatch.setattr(models, "_BLOCK", 7)
+    assert (features.of(cells) == found).all()
+
+
+MASSES = {
+    "equal": np.full(40, 1 / 40),
+    "nearly all in one cell": np.array([1 - 1e-12, 1e-12]),
+    "least": np.array([1 - 39e-300, *[1e-300] * 39]),
+    "one cell": np.ones(1),
+}
+
+
+def largest_sums(features, cells):
+    """Return the greatest magnitudes that sums of the computation can have, distances those of records."""
+    kernels, weights = features.kernels, np.abs(features.weights.astype(float))
+    farthest = np.array([np.abs(each).max() for each in kernels.scores])
+    norms = [np.linalg.norm(each, axis=1).max() for each in (kernels.coordinates(cells), kernels.landmarks)]
+    return {
+        "scores times turn": (farthest @ np.abs(kernels.turn)).max(),
+        "squared distances": sum(norms) ** 2,
+        "weighted kernels": (2**14 * weights.sum(axis=0) + np.abs(features.means)).max(),
+    }
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-9, 1.0, 1e300])
+@pytest.mark.parametrize("amplitude", [1e-150, 1.0, 1e150])
+@pytest.mark.parametrize("masses", MASSES)
+def test_all_sums_are_of_whole_numbers_that_floats_hold_exactly(masses, amplitude, unit):
+    with np.errstate(all="ignore"):
+        for d, correlation in ((2, 0.99), (2, -0.98), (256, 0.9)):
+            if d > 2 and (unit, amplitude) != (1e-9, 1.0):
+                continue
+            correlations = np.where(np.eye(d), 1.0, correlation)
+            scores, records = drawn([MASSES[masses]] * d, correlations)
+            weights = np.where(np.arange(d) % 2, 0.25, 1.0)
+            basis = JointBasis.of(scores, weights, correlations, records, size=9, amplitude=amplitude)
+            features = basis.rounded(unit)
+            kernels = features.kernels
+            cells = any_cells(50, d, len(MASSES[masses]))
+            assert max(largest_sums(features, cells).values()) < EXACT
+            for part in (*kernels.scores, kernels.turn, kernels.landmarks, features.means):
+                assert (part == np.rint(part)).all()
+            assert np.log2(features.step) == np.rint(np.log2(features.step))
+            assert np.abs(features.of(cells).astype(int)).max() <= 32767
+    assert LANDMARKS <= 512
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+def test_released_numbers_of_any_size_are_limited(bad):
+    basis, _ = basis_of(d=2, size=2)
+    with np.errstate(all="ignore"):
+        for changed in (
+            replace(basis, weights=np.full_like(basis.weights, bad)),
+            replace(basis, means=np.full_like(basis.means, bad)),
+        ):
+            features = changed.rounded(0.01)
+            cells = any_cells(20, 2, 2)
+            assert max(largest_sums(features, cells).values()) < EXACT
+            alone = np.concatenate([features.of(cells[place : place + 1]) for place in range(20)])
+            assert (features.of(cells) == alone).all()
+        scores = [np.array([bad, 0.0, 1.0]), np.array([-1.0, 1.0])]
+        records = any_cells(100, 2, 1)
+        features = JointBasis.of(scores, np.ones(2), np.eye(2), records, size=2).rounded(0.01)
+        assert np.abs(features.kernels.scores[0]).max() < 1 << 15
+        assert max(largest_sums(features, records).values()) < EXACT
+
+
+def test_coordinates_of_correlated_columns_are_less_correlated():
+    basis, records = basis_of(d=2, cells=21, correlation=0.9, n=3000)
+    scores = np.stack([each[column] for each, column in zip(basis.kernels.scores, records.T, strict=True)])
+    places = basis.kernels.coordinates(records) / 2**10
+    assert np.corrcoef(scores)[0, 1] > 0.85
+    assert abs(np.corrcoef(places.T)[0, 1]) < 0.6
+    assert places.var(axis=0).sum() == pytest.approx(1, abs=0.02)
+    # All of the spread of one column along the other is not removed: rare directions would be noise.
+    assert np.corrcoef(places.T)[0, 1] > 0.2
+
+
+def test_features_are_the_directions_that_vary_most():
+    basis, records = basis_of(n=2000)
+    squares = (basis.values(records) ** 2).mean(axis=0)
+    assert basis.values(records).mean(axis=0) == pytest.approx(0, abs=1e-9)
+    assert (np.diff(squares) < 0).all()
+    assert squares.sum() < 1
+    fewer, _ = basis_of(n=2000, size=4)
+    assert np.abs(fewer.values(records)) == pytest.approx(np.abs(basis.values(records)[:, :4]))
+    louder, _ = basis_of(n=2000, amplitude=3.0)
+    assert (louder.values(records) ** 2).mean(axis=0) == pytest.approx(9 * squares)
+
+
+def test_scaled_features_are_multiples_without_those_of_scale_0():
+    basis, records = basis_of()
+    scales = np.zeros(basis.weights.shape[1])
+    scales[[0, 3]] = 2.0, 0.5
+    assert basis.scaled(scales).values(records) == pytest.approx(basis.values(records)[:, [0, 3]] * [2, 0.5])
+    assert basis.scaled(0 * scales) is None
+
+
+def test_a_product_of_two_columns_is_a_linear_function_of_the_features():
+    basis, records = basis_of(d=2, cells=21, correlation=0.0, n=3000)
+    values = basis.values(records)
+    product = (records[:, 0] - 10.0) * (records[:, 1] - 10.0)
+    fitted = values @ np.linalg.lstsq(values, product, rcond=None)[0]
+    assert 1 - (product - fitted).var() / product.var() > 0.9

@@ -1,21 +1,15 @@
-"""User-level tests of private conjunctions."""
+"""Private conjunctions: what a fit finds and says, from answers within a threshold, and enough records."""
 
-import pickle
 import warnings
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
 
-from dplearn import BudgetExceededError, PrivacyLedger
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Schema
+from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Schema
 from dplearn.learners.bins import binned
 from dplearn.learners.counts.conjunction import (
     BinConjunction,
@@ -30,7 +24,6 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, LocalOracle, population
 from dplearn.queries.answer import TailBound
 
-MODELS = ["central", "local"]
 BITS = Bits(None)
 
 
@@ -39,7 +32,7 @@ def bits(n=30_000, d=6, seed=0):
     return X, X[:, 1] & ~X[:, 3] & 1
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["central", "local"])
 @pytest.mark.parametrize("delta", [0, 1e-6])
 def test_a_conjunction_of_bits_is_found(model, delta):
     X, y = bits(400_000 if model == "local" else 30_000)
@@ -47,11 +40,9 @@ def test_a_conjunction_of_bits_is_found(model, delta):
     plan, fitted = learner.plan(len(X), n_features=6), learner.fit(X, y)
     assert repr(fitted.concept_) == "1 if x1 and not x3, else 0"
     assert fitted.score(X, y) == 1
-    assert plan.guarantee == fitted.guarantee_
     assert plan.noise == fitted.noise_
     assert plan.n_needed <= plan.n_samples
     assert plan.error <= 0.3
-    assert fitted.guarantee_.delta == (Fraction("1e-6") if plan.noise == "gaussian" else 0)
 
 
 @pytest.mark.parametrize("positive", ["low", "high"])
@@ -65,62 +56,25 @@ def test_either_label_can_be_the_positive_one(positive):
     assert fitted.predict_proba(X[:3]).tolist() == (y[:3, None] == fitted.classes_).astype(float).tolist()
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_ranges_and_lists_of_declared_columns(frame):
+def test_ranges_and_lists_of_declared_columns():
     rng = np.random.default_rng(0)
     age, town = rng.integers(0, 80, 40_000), rng.choice(["a", "b", "c"], 40_000)
     y = np.where((age >= 20) & (age < 60) & (town != "b"), "yes", "no")
     schema = Schema({"age": IntegerRange(0, 79), "town": Categories(["a", "b", "c"])}, labels=["no", "yes"])
-    X = frame({"age": age.tolist(), "town": town.tolist()})
+    X = pd.DataFrame({"age": age, "town": town})
     fitted = ConjunctionClassifier(domain=schema, alpha=0.2).fit(X, y)
     assert repr(fitted.concept_) == "'yes' if age > 19 and age <= 59 and town != 'b', else 'no'"
     assert fitted.score(X, y) == 1
-    assert fitted.predict(frame({"age": [30], "town": ["elsewhere"]})).tolist() == ["no"]
+    assert fitted.predict(pd.DataFrame({"age": [30], "town": ["elsewhere"]})).tolist() == ["no"]
 
 
-def test_few_records_are_warned_of_by_public_numbers():
-    X, y = bits(50)
-    with pytest.warns(
-        UserWarning, match=r"n_samples is 50: alpha=0.1 and beta=0.05 require \d+ records in the worst case"
-    ):
-        ConjunctionClassifier(domain=BITS).fit(X, y)
-
-
-def test_a_rare_exception_does_not_undo_a_condition():
+def test_rare_exceptions_undo_no_condition_and_frequent_ones_undo_all():
     X, y = bits()
     y[:10] = 1 - y[:10]
-    fitted = ConjunctionClassifier(epsilon=4, domain=BITS, alpha=0.3).fit(X, y)
-    assert repr(fitted.concept_) == "1 if x1 and not x3, else 0"
-
-
-def test_labels_that_are_often_wrong_leave_no_condition():
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (50_000, 10))
-    y = X[:, 1] & X[:, 4] & (1 - X[:, 7])
-    wrong = rng.random(len(y)) < 0.1
-    learner = ConjunctionClassifier(classes=[0, 1], random_state=0)
-    assert str(learner.fit(X, y).concept_) == "1 if x1 > 0 and x4 > 0 and x7 <= 0, else 0"
-    assert str(learner.fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 1"
-
-
-def test_searches_are_charged_and_copies_predict_alike():
-    X, y = bits()
-    ledger = PrivacyLedger(16)
-    learner = ConjunctionClassifier(epsilon=4, ledger=ledger, domain=BITS, classes=[0, 1], alpha=0.3)
-    pipeline = make_pipeline(FunctionTransformer(), learner)
-    search = GridSearchCV(pipeline, {"conjunctionclassifier__alpha": [0.3]}, cv=3).fit(X, y)
-    assert (pickle.loads(pickle.dumps(search)).predict(X) == y).all()
-    with pytest.raises(BudgetExceededError):
-        clone(learner).fit(X, y)
-
-
-def test_an_integer_seed_makes_a_fit_reproducible_and_the_guarantee_states_it():
-    X, y = bits(300)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fits = [ConjunctionClassifier(domain=BITS, random_state=0).fit(X, y) for _ in range(2)]
-    assert fits[0].concept_ == fits[1].concept_
-    assert fits[0].guarantee_.reproducible
+    learner = ConjunctionClassifier(epsilon=4, domain=BITS, alpha=0.3)
+    assert repr(learner.fit(X, y).concept_) == "1 if x1 and not x3, else 0"
+    wrong = np.random.default_rng(0).random(len(y)) < 0.1
+    assert str(clone(learner).set_params(alpha=0.1).fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 1"
 
 
 def test_delta_is_spent_where_columns_are_many():
@@ -128,25 +82,6 @@ def test_delta_is_spent_where_columns_are_many():
     many, few = (learner.plan(10**6, n_features=d) for d in (100, 3))
     assert (many.noise, many.guarantee.delta) == ("gaussian", Fraction(1, 10**6))
     assert (few.noise, few.guarantee.delta) == ("laplace", 0)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"epsilon": -1}, "epsilon must be a finite number above 0"),
-        ({"trust_model": "shuffle"}, "trust_model must be one of 'central', 'local'"),
-        ({"n_bins": 1}, "n_bins must be an integer from 2 to 4096, got 1"),
-        ({"alpha": 1}, "alpha must be a finite number above 0 and below 1"),
-        ({"beta": 0}, "beta must be a finite number above 0 and below 1"),
-        ({"positive": 2}, "positive must be one of the two labels, got 2"),
-        ({"classes": [0, 1, 2]}, "a conjunction needs 2 classes, got 3 classes"),
-        ({"classes": [0, 1], "positive": "x"}, "positive must be one of the two labels, got 'x'"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameters, message):
-    X, y = bits(10)
-    with pytest.raises(ValueError, match=message):
-        ConjunctionClassifier(**parameters).fit(X, y)
 
 
 def test_a_fit_warns_of_numbers_that_no_domain_declares_to_be_bits():
@@ -159,16 +94,6 @@ def test_a_fit_warns_of_numbers_that_no_domain_declares_to_be_bits():
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="domain is None")
             clone(learner).set_params(domain=domain).fit(ages, y)
-
-
-def test_unsupported_tables_are_refused():
-    X, y = bits(4)
-    with pytest.raises(ValueError, match="needs a record for each of 6 columns, got n_samples=4"):
-        ConjunctionClassifier(trust_model="local", classes=[0, 1]).fit(X, y)
-    with pytest.raises(DomainError, match="values are 0 or 1"):
-        ConjunctionClassifier(domain=BITS, classes=[0, 1]).fit(X + 1, y)
-    with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
-        ConjunctionClassifier().plan(10)
 
 
 # Conjunctions from shares: found by any oracle, and said in words.
@@ -209,11 +134,7 @@ def test_a_range_has_no_holes_and_a_list_has():
 
 @pytest.mark.parametrize(
     "domain",
-    [
-        Floats(significand_bits=0, smallest=1, largest=1, missing=True),
-        IntegerRange(0, 2, missing=True),
-        Grid(0, 2, 3, missing=True),
-    ],
+    [Floats(significand_bits=0, smallest=1, largest=1, missing=True), Grid(0, 2, 3, missing=True)],
     ids=repr,
 )
 def test_missing_values_are_no_end_of_a_range(domain):
@@ -268,20 +189,6 @@ def test_from_that_number_on_the_error_is_at_most_alpha(kind, share):
     assert failures <= 30 * beta
 
 
-def test_the_sample_size_is_monotone_in_each_parameter():
-    asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
-    n = conjunction_query_sample_size([2] * 10, **asked)
-    assert n < conjunction_query_sample_size([2] * 20, **asked) < 4 * n + 10**4
-    assert n < conjunction_query_sample_size([3] * 10, **asked)
-    for name, value in {"epsilon": 2, "alpha": 0.2, "beta": 0.2}.items():
-        assert conjunction_query_sample_size([2] * 10, **asked | {name: value}) < n
-    assert n < conjunction_query_sample_size([2] * 10, **asked, noise="local")
-    many = asked | {"delta": 1e-6}
-    assert conjunction_query_sample_size([2] * 99, **many, noise="gaussian") < conjunction_query_sample_size(
-        [2] * 99, **asked
-    )
-
-
 def test_the_threshold_is_half_of_alpha_over_the_literals_or_the_noise_bound():
     assert literals_kept([2, 2, 5]) == 6
     assert literals_kept([2]) == 2
@@ -292,13 +199,3 @@ def test_the_threshold_is_half_of_alpha_over_the_literals_or_the_noise_bound():
     )
     assert conjunction_threshold([2, 2], noise.times(100), alpha=0.1, beta=0.05) == 1 / 4
     assert conjunction_error([2, 2], 10, epsilon=1, alpha=0.1, beta=0.05) == 1
-
-
-def test_invalid_sizes_are_refused():
-    asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
-    with pytest.raises(ValueError, match="sizes must hold at least one number"):
-        conjunction_query_sample_size([], **asked)
-    with pytest.raises(ValueError, match="sizes must be an integer at least 1, got 0"):
-        conjunction_error([0], 10, **asked)
-    with pytest.raises(ValueError, match="alpha must be a finite number above 0 and below 1"):
-        conjunction_error([2], 10, **asked | {"alpha": 1})

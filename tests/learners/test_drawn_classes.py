@@ -11,8 +11,8 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger, SecretSampleC
 from dplearn.audit import enumerate_privacy, fitted_with
 from dplearn.audit.fits import ready
 from dplearn.chance import PublicStream
-from dplearn.concepts import Conjunctions, CountedClass, FiniteClass
-from dplearn.domains import Bits, DomainError, IntegerRange, Product
+from dplearn.concepts import CountedClass, FiniteClass
+from dplearn.domains import DomainError, IntegerRange, Product
 from dplearn.privacy import ApproxDP
 from dplearn.theory import representation_sample_size
 
@@ -99,15 +99,6 @@ def test_the_class_is_drawn_before_the_data_are_read_and_does_not_depend_on_them
     assert concepts.numbers is None
 
 
-def test_parts_of_a_table_share_one_draw():
-    concepts = Hashed()
-    parts = learner(concepts, random_state=0).fit([X[:700], X[700:]], [Y[:700], Y[700:]])
-    assert len(concepts.n_draws) == 1
-    whole = learner(random_state=0).fit(X, Y)
-    assert repr(parts.concept_) == repr(whole.concept_)
-    assert parts.seed_ == whole.seed_
-
-
 def test_within_a_secret_sample_the_class_is_drawn_too():
     fitted = SecretSampleClassifier(learner(), sample_size=600).fit(X, Y)
     assert fitted.predict(X).shape == Y.shape
@@ -115,15 +106,11 @@ def test_within_a_secret_sample_the_class_is_drawn_too():
 
 
 def test_other_classes_have_no_seed():
-    assert ExponentialMechanismClassifier().fit(X / 50, Y).seed_ is None
     table = FiniteClass([[0, 1], [1, 0]])
     fitted = ExponentialMechanismClassifier(table).fit([[0], [1]] * 9, [0, 1] * 9)
     assert fitted.seed_ is None
-    assert not any("seed" in each for each in fitted.guarantee_.assumes)
-    for concepts in (table, Conjunctions.over(Product([Bits()]), 2)):
-        assert not concepts.is_drawn
-        assert concepts.draw(5) is concepts
-        assert concepts.miss(0.01) == 0
+    assert table.draw(5) is table
+    assert (table.is_drawn, table.miss(0.01)) == (False, 0)
 
 
 def test_the_plan_adds_what_the_class_misses():
@@ -144,30 +131,41 @@ def test_the_plan_adds_what_the_class_misses():
 
 
 def test_an_unsuitable_draw_is_refused_unpaid():
-    ledger = PrivacyLedger(9)
+    ledger, over = PrivacyLedger(9), FiniteClass([[0, 1], [1, 0]], 2)
 
     class Other(Hashed):
         def draw(self, seed):
             return self.wrong
 
-    for wrong in (None, Hashed(n_buckets=2048), FiniteClass([[0, 1, 2]], n_labels=3)):
+    for wrong in (None, Hashed(n_buckets=2048), FiniteClass([[0, 1, 2]], n_labels=3), over):
         concepts = Other()
         concepts.wrong = wrong
-        with pytest.raises(ValueError, match="draw of Other must return a concept class of 2 labels"):
+        message = "over the same domain" if wrong is over else "a concept class of 2 labels"
+        with pytest.raises(ValueError, match=f"draw of Other must return .*{message}"):
             learner(concepts, ledger=ledger).fit(X, Y)
+    with pytest.raises(ValueError, match="protects must be 'examples' for a drawn concept class"):
+        learner(protects="labels").fit(X, Y)
+    with pytest.raises(ValueError, match="domain must describe 2 columns, as X has, got 1"):
+        learner(ledger=ledger).fit(np.repeat(X, 2, axis=1), Y)
     assert ledger.history() == []
+
+
+UNIVERSE = [(key, label) for key in range(3) for label in (0, 1)]
+
+
+def report_of(model):
+    """All outcomes of fits of two records."""
+
+    def fitted(rows, dice):
+        found = fitted_with(model, [[key] for key, _ in rows], [label for _, label in rows], dice=dice)
+        return repr(found.concept_), found.seed_ if type(model) is ExponentialMechanismClassifier else None
+
+    return enumerate_privacy(fitted, universe=UNIVERSE, n=2)
 
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_every_outcome_keeps_the_guarantee_for_a_seed(seed):
-    model = learner(Hashed(3, 2), random_state=seed, method="permute_and_flip")
-
-    def fitted(rows, dice):
-        found = fitted_with(model, [[key] for key, _ in rows], [label for _, label in rows], dice=dice)
-        return repr(found.concept_), found.seed_
-
-    universe = [(key, label) for key in range(3) for label in (0, 1)]
-    report = enumerate_privacy(fitted, universe=universe, n=2)
+    report = report_of(learner(Hashed(3, 2), random_state=seed, method="permute_and_flip"))
     assert report.keeps(ApproxDP(1))
     assert report.epsilon > 0.5
 
@@ -178,30 +176,4 @@ def test_a_class_drawn_from_labels_breaks_the_guarantee():
             super()._fit(X, y, dice, recipe=self._recipe(True).given(random_state=int(y[0]) + 3), **more)
 
     model = Peeking(Hashed(3, 2), classes=[0, 1], method="permute_and_flip", random_state=0)
-
-    def fitted(rows, dice):
-        found = fitted_with(model, [[key] for key, _ in rows], [label for _, label in rows], dice=dice)
-        return repr(found.concept_)
-
-    universe = [(key, label) for key in range(3) for label in (0, 1)]
-    assert not enumerate_privacy(fitted, universe=universe, n=2).keeps(ApproxDP(1))
-
-
-def test_a_drawn_class_does_not_protect_labels_only():
-    with pytest.raises(ValueError, match="protects must be 'examples' for a drawn concept class"):
-        learner(protects="labels").fit(X, Y)
-
-
-@pytest.mark.parametrize("n_columns", [2, 4])
-def test_a_class_over_another_number_of_columns_is_refused(n_columns):
-    with pytest.raises(ValueError, match=f"domain must describe {n_columns} columns, as X has, got 1"):
-        learner().fit(np.repeat(X, n_columns, axis=1), Y)
-
-
-def test_a_class_drawn_over_another_domain_is_refused():
-    class Moved(Hashed):
-        def draw(self, seed):
-            return FiniteClass([[0, 1], [1, 0]], 2)
-
-    with pytest.raises(ValueError, match="the method draw of Moved must return a class over the same domain"):
-        learner(Moved()).fit(X, Y)
+    assert not report_of(model).keeps(ApproxDP(1))

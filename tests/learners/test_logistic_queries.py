@@ -1,21 +1,41 @@
+"""Queries and arithmetic of logistic regression: sums and their bounds, steps, calibration, kept columns."""
+
 import math
+from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
 
 import numpy as np
 import pytest
-from scipy.special import softmax
+from scipy.sparse import csr_array, random_array
+from scipy.special import expit, softmax
+from sklearn.linear_model import LogisticRegression
 
+from dplearn.chance import SeededDice
+from dplearn.estimator.recipe import FitFacts
+from dplearn.learners.linear.columns import (
+    kept_columns,
+    mass_query,
+    mass_threshold,
+    reduced_rows,
+    reduction,
+)
 from dplearn.learners.linear.logistic_queries import (
+    LogisticPlan,
     Mapped,
     label_parts,
     mean_row_query,
     moments_query,
     predicted_parts,
     products_query,
+    score_edges,
+    score_queries,
+    weighted_parts,
 )
-from dplearn.queries import LabelledRows
+from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic, released_weights
+from dplearn.privacy import ApproxDP
+from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle, population
 from tests.learners.logistic_plans import plan_of
+from tests.learners.moves import greatest_moves, grid
 
 
 def example(plan, n=60, seed=0):
@@ -50,73 +70,21 @@ PLANS = [
         (5, 4, 2, 0),
     ]
 ]
-
-
 shapes = pytest.mark.parametrize(
     "plan", PLANS, ids=lambda plan: f"{plan.n_columns}-{plan.n_classes}-{plan.order}-{plan.bits}"
 )
 
 
 @shapes
-def test_totals_are_the_sums_of_rows_that_keep_their_norms(plan):
-    records = example(plan)
+def test_no_pair_of_records_moves_totals_further_than_is_claimed(plan):
+    few = {2: [-30, -1, -0.1, 0, 0.5, 30], 3: [-30, -1, 0, 0.5, 30]}.get(plan.n_columns, [-30, 0, 1])
+    records = grid(*[few] * (plan.n_columns - 1), range(plan.n_classes))
+    records = LabelledRows(plan.rows(records[:, :-1]), records[:, -1].astype(int))
     for query in queries(plan):
-        each = query._function(records).astype(object)
-        assert query.inputs(records).tolist() == each.tolist()  # none was longer, and so counted as zeros
-        assert query.total(records).tolist() == each.sum(axis=0).tolist()
-        if plan.order == 1:
-            assert np.abs(each).sum(axis=1).max() <= query.norm == query.added_l1
-
-
-@shapes
-def test_one_replaced_record_moves_totals_by_no_more_than_is_claimed(plan):
-    records = example(plan, n=40, seed=1)
-    for query in queries(plan, seed=1):
-        rows = query.inputs(records).astype(object)
-        apart = rows[:, None, :] - rows[None, :, :]
-        assert (apart**2).sum(axis=2).max() <= query.squared_l2
-        if plan.order == 1:
-            assert np.abs(apart).sum(axis=2).max() <= query.l1
-
-
-def test_claims_are_no_looser_than_they_need_be():
-    plan = plan_of(2, 2, order=2, bits=10)
-    far = LabelledRows(plan.rows(np.array([[1e30], [0.0], [-1e30]])), np.array([0, 0, 0]))
-    first, second, third = moments_query(plan).inputs(far).astype(object)
-    assert ((first - second) ** 2).sum() == moments_query(plan).squared_l2
-    first, _, third = mean_row_query(plan).inputs(far).astype(object)
-    assert ((first - third) ** 2).sum() == mean_row_query(plan).squared_l2
-    labels = products_query(plan, Mapped(plan, np.eye(2)), label_parts(plan))
-    first, _, third = labels.inputs(far).astype(object)
-    assert ((first - third) ** 2).sum() == labels.squared_l2
-
-
-def test_a_vector_of_products_is_as_long_as_their_matrix():
-    plan = plan_of(6, 2)
-    records = example(plan)
-    lengths = np.sqrt((moments_query(plan).inputs(records).astype(float) ** 2).sum(axis=1)) / 5
-    matrices = (records.X.astype(float) ** 2).sum(axis=1)
-    assert (lengths <= matrices).all()
-    assert (lengths >= 0.98 * matrices).all()
-
-
-@pytest.mark.parametrize("k", [2, 3, 7])
-def test_centred_parts_have_the_claimed_norm(k):
-    plan = plan_of(2, k)
-    labels = label_parts(plan)(np.ones((k, 2)), np.arange(k)).astype(object)
-    square = int(max((labels**2).sum(axis=1)))
-    assert plan.norm == isqrt(square * plan.reach**2 - 1) + 1
-
-
-def test_predictions_are_softmax_rounded_down_to_parts():
-    plan = plan_of(5, 4)
-    records = example(plan, n=500)
-    weights = 6 * np.random.default_rng(3).normal(size=(5, 4))
-    parts = predicted_parts(plan, weights)(records.X.astype(float), records.y) + plan.portion
-    exact = softmax(records.X / plan.reach @ weights, axis=1)
-    assert np.abs(parts / plan.whole - exact).max() < 0.004
-    assert (parts >= 0).all()
-    assert (parts.sum(axis=1) <= plan.whole).all()
+        found = greatest_moves(query, records)
+        assert found.max() <= 1
+        assert plan.bits < 7 or found[plan.order - 1].min() > (0.97 if plan.order == 1 else 0.7)
+        assert np.array_equal(query.inputs(records), query.values(records))  # no row counts as zeros
 
 
 def test_predictions_do_not_depend_on_how_rows_lie_in_memory():
@@ -161,17 +129,217 @@ def test_weights_of_any_size_leave_margins_exact():
     assert np.array_equal(huge[:, 0], -signs * plan.portion)
 
 
-def test_rows_are_computed_once_for_the_same_records():
-    plan = plan_of(3, 2)
-    records, mapped = example(plan), Mapped(plan, np.eye(3))
-    rows = mapped.of(records)
-    assert mapped.of(records) is rows
-    assert mapped.of(records[np.arange(3)]).shape == (3, 3)
-    assert mapped.of(records) is rows
-
-
 @pytest.mark.parametrize("n_steps", [1, 2, 24])
 def test_shares_are_all_of_the_budget(n_steps):
     plan = plan_of(2, 2, n_steps=n_steps)
     directions, labels, step = plan.shares
     assert directions + labels + (n_steps - 1) * step + plan.calibration_share == Fraction(1)
+
+
+# Steps.
+
+
+def classes_of(n=2000, d=4, k=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 0.5
+    margins = X @ rng.normal(size=(d, k)) * 2 + rng.gumbel(size=(n, k))
+    return X, margins.argmax(axis=1)
+
+
+def accuracy(model, X, y):
+    return np.mean(model.margins(X).argmax(axis=1) == y)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("order", [1, 2])
+def test_without_noise_it_is_as_good_as_logistic_regression(k, order):
+    X, y = classes_of(k=k)
+    plan = plan_of(5, k, order=order)
+    model = learn_logistic(PopulationOracle(LabelledRows(plan.rows(X), y)), plan)
+    assert accuracy(model, X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.02
+
+
+@pytest.mark.parametrize(("order", "delta"), [(1, 0), (2, "1e-6")])
+def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
+    X, y = classes_of()
+    plan = plan_of(5, 3, order=order, n_steps=6 if order == 1 else 24)
+    oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=ApproxDP(20, delta), dice=SeededDice(0))
+    assert accuracy(learn_logistic(oracle, plan), X, y) > LogisticRegression().fit(X, y).score(X, y) - 0.05
+    assert oracle.left == 0
+    assert len(oracle.rounds) == 2 + plan.n_steps
+
+
+def test_probabilities_are_calibrated_where_noise_is_small():
+    X, y = classes_of(n=20_000, k=2)
+    plan = plan_of(5, 2)
+    oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=ApproxDP(3, "1e-6"), dice=SeededDice(0))
+    chances = softmax(learn_logistic(oracle, plan).margins(X), axis=1)[:, 1]
+    for low in (0.1, 0.3, 0.5, 0.7):
+        near = (chances >= low) & (chances < low + 0.2)
+        assert abs(y[near].mean() - chances[near].mean()) < 0.12
+
+
+# Calibration.
+
+EDGES = np.concatenate([[-1.0], score_edges(9), [1.0]])
+MIDDLES = (EDGES[1:] + EDGES[:-1]) / 2
+
+
+def counts_of(slope, offset, n=100_000):
+    likely = expit(slope * MIDDLES + offset)
+    each = n / len(MIDDLES)
+    return np.column_stack([each * (1 - likely), each * likely])
+
+
+@pytest.mark.parametrize(("slope", "offset"), [(2.0, 0.0), (8.0, -3.0), (0.5, 1.0)])
+def test_slope_and_offset_are_found_for_every_prior(slope, offset):
+    found = calibrate(counts_of(slope, offset), EDGES, slope=1.0, noise=1.0)
+    assert (found.slope, found.offset) == (pytest.approx(slope, rel=0.02), pytest.approx(offset, abs=0.02))
+
+
+def test_the_deviation_of_the_slope_is_that_of_noisy_counts():
+    exact, rng = counts_of(6.0, -1.0), np.random.default_rng(0)
+    found = [
+        calibrate(exact + rng.normal(scale=100.0, size=exact.shape), EDGES, slope=6.0, noise=100.0)
+        for _ in range(200)
+    ]
+    given = np.mean([each.deviation for each in found])
+    assert 0.8 < np.std([each.slope for each in found]) / given < 1.25
+
+
+def test_noise_dominated_counts_give_the_prior_slope_and_offset():
+    few = counts_of(50.0, -2.0, n=100)
+    found = calibrate(few, EDGES, slope=3.0, noise=1e6)
+    assert (found.slope, found.deviation) == (3.0, 3.0)
+    assert found.offset == pytest.approx(np.log(few[:, 1].sum() / few[:, 0].sum()))
+
+
+def test_scores_of_the_wrong_sign_give_nearly_no_slope():
+    found = calibrate(counts_of(-4.0, 0.0), EDGES, slope=1.0, noise=1.0)
+    assert 0 < found.slope < 1e-3
+
+
+def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours():
+    plan = plan_of(2, 3, levels=1)
+    records = LabelledRows(np.array([[1.0, 0.0], [1.0, 0.0]]) * plan.reach, np.array([0, 2]))
+    weights = np.array([[3.0, 2.0, 1.0], [0.0, 0.0, 0.0]])  # margins 3, 2, 1
+    after, before = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=4.0)
+    assert after.inputs(records).tolist() == [1, 0]  # 3 - 2, 1 - 3
+    assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
+
+
+# Class weights.
+
+
+def test_only_ratios_of_weights_matter_and_absent_labels_have_the_weight_1():
+    oracle = population(LabelledRows(np.zeros((4, 1)), np.array([1, 0, 0, 0])))
+    found = [
+        released_weights(oracle, each, (0, 1), share=1, noise_to_signal=0.0).loss.tolist()
+        for each in ({0: 3.0, 1: 9.0}, {1: 3.0}, {0: 1 / 3})
+    ]
+    assert found == [pytest.approx([1 / 3, 1.0])] * 3
+
+
+def test_weighted_parts_are_whole_and_no_greater_than_those_of_weight_1():
+    parts = lambda rows, y: np.array([[-5.0, 3.0], [511.0, -512.0]])  # noqa: E731
+    found = weighted_parts(parts, np.array([1.0, 0.02]))(None, np.array([0, 1]))
+    assert found.tolist() == [[-40, 24], [82, -82]]
+
+
+def test_the_steps_use_weights_as_far_as_the_noise_allows():
+    oracle = population(LabelledRows(np.zeros((50, 1)), np.array([1] + [0] * 49)))
+    known = {"classes": (0, 1), "share": 1}
+    found = [
+        released_weights(oracle, "balanced", noise_to_signal=noise, **known).steps[0]
+        for noise in (0.001, 0.003, 0.006, 0.015, 0.5)
+    ]
+    assert found == pytest.approx([49**-1, 49**-0.75, 49**-0.5, 49**-0.25, 1.0])
+
+
+def test_noise_in_empty_bins_is_no_record_of_a_rare_class():
+    weights = ClassWeights(np.ones(2), np.ones(2), 1.0, np.array([0.98, 0.02]))
+    noisy = np.column_stack([[0.5, 0.48, 0.0, 0.0], [0.006, 0.006, 0.018, 0.006]])
+    assert weights.counts(noisy)[:, 1] == pytest.approx([0.002, 0.002, 0.014, 0.002])
+
+
+# Columns that are kept of wide tables.
+
+
+def wide_plan(d, n=50, n_kept=2, **grid):
+    public = FitFacts(n, d, 2)
+    return LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=False, n_kept=n_kept, public=public, **grid)
+
+
+def sparse(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    rows = random_array((n, d), density=0.3, rng=rng, format="csr", data_sampler=rng.standard_normal)
+    rows.data *= 10.0 ** rng.integers(-300, 300, rows.nnz)
+    return rows
+
+
+@pytest.mark.parametrize("bits", [0, 3, 10])
+def test_masses_are_shares_of_squared_lengths_each_of_its_row_alone(bits):
+    rows, plan = sparse(200, 7), wide_plan(7, 200, bits=bits)
+    query = mass_query(plan)
+    each = query.inputs(LabelledRows(rows, np.zeros(200)))
+    assert (each >= 0).all()
+    assert each.sum(axis=1).max() <= plan.reach**2
+    dense = rows.toarray() / np.maximum(np.abs(rows.toarray()).max(axis=1, keepdims=True), 1e-300)
+    exact = dense**2 / np.maximum((dense**2).sum(axis=1, keepdims=True), 1)
+    assert np.abs(each / plan.reach**2 - exact).max() <= 1.01 / plan.reach**2
+    alone = [query.inputs(LabelledRows(rows[[place]], np.zeros(1)))[0] for place in range(30)]
+    assert np.array_equal(each[:30], alone)
+
+
+def test_no_pair_of_records_moves_masses_further_than_is_claimed_and_one_reaches_it():
+    rows = csr_array(grid([-2.0, 0, 0.5, 5.0], [-2.0, 0, 0.5, 5.0]))
+    found = greatest_moves(mass_query(wide_plan(2)), LabelledRows(rows, np.zeros(16)))
+    assert found.tolist() == [[1, 1], [1, 1]]
+
+
+def test_rows_of_zeros_and_tables_without_numbers_have_no_mass():
+    plan = wide_plan(3, 2)
+    for rows in (csr_array((2, 3)), csr_array((np.zeros(2), ([0, 1], [1, 2])), shape=(2, 3))):
+        assert mass_query(plan).total(LabelledRows(rows, np.zeros(2))).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf, 1e308])
+def test_no_number_makes_a_mass_that_is_out_of_bounds(stray):
+    rows = csr_array((np.array([stray, 1e308, 3.0, stray]), ([0, 0, 1, 1], [0, 1, 0, 2])), shape=(2, 3))
+    query = mass_query(wide_plan(3, 2))
+    total = query.total(LabelledRows(rows, np.zeros(2)))
+    assert (total >= 0).all()
+    assert total.sum() <= 2 * query.norm
+
+
+def test_columns_above_the_threshold_are_kept():
+    masses = np.array([0.0, 0.5, 0.02, 0.3, -0.01])
+    assert kept_columns(masses, threshold=0.03, most=4).tolist() == [1, 3]
+    assert kept_columns(masses, threshold=0.01, most=4).tolist() == [1, 2, 3]
+    assert kept_columns(masses, threshold=0.01, most=2).tolist() == [1, 3]
+    assert kept_columns(masses, threshold=9.0, most=4).tolist() == [1]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_about_one_column_without_mass_is_above_the_threshold(order):
+    plan = replace(wide_plan(10**6), noise="laplace" if order == 1 else "gaussian")
+    rng = np.random.default_rng(order)
+    noise = rng.laplace(size=10**6) / np.sqrt(2) if order == 1 else rng.normal(size=10**6)
+    assert (noise > mass_threshold(plan, 1.0)).sum() <= 5
+    assert (noise > 0.9 * mass_threshold(plan, 1.0)).sum() >= 2
+
+
+def test_rows_are_reduced_to_kept_columns_and_signed_sums_of_the_others():
+    matrix = reduction(np.array([1, 4]), 7, 2)
+    rows = np.arange(1.0, 8.0)[None] * [[1.0], [10.0]]
+    # The others are 0, 2, 3, 5 and 6, with quotients by 2 of 0, 1, 1, 2 and 3.
+    assert (rows @ matrix).tolist() == [[2, 5, 1 - 3 - 7, -4 + 6], [20, 50, -90, 20]]
+    assert (rows @ reduction(np.array([1, 4]), 7, 0)).tolist() == [[2, 5], [20, 50]]
+
+
+def test_reduced_records_are_integer_rows_of_the_reduced_table():
+    rows, inner, matrix = sparse(20, 6, seed=2), wide_plan(6, n_kept=3), reduction(np.array([1, 4]), 6, 1)
+    records = LabelledRows(rows, np.arange(20))
+    reduced = reduced_rows(inner, matrix, records)
+    assert np.array_equal(reduced.X, inner.rows((rows @ matrix).toarray()))
+    assert reduced.y is records.y

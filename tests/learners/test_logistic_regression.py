@@ -1,28 +1,26 @@
-"""Logistic regression: what it learns, plans, refuses and warns of."""
+"""Logistic regression: what it learns, how weights make predictions, class weights, wide tables, plans."""
 
-import pickle
 from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
-from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits, load_iris
-from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from scipy.sparse import csr_matrix, random_array
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, make_classification
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import balanced_accuracy_score, recall_score, roc_auc_score
 
-from dplearn import BudgetExceededError, PrivacyLedger
+from dplearn import LinearRegressor, StatisticalQueryLogisticRegression
 from dplearn.chance import SeededDice
-from dplearn.domains import Bits, Categories, DomainError, Floats, IntegerRange, Schema
+from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.estimator import recipe
 from dplearn.estimator.recipe import FitFacts
+from dplearn.learners.linear.columns import (
+    reduction,
+)
 from dplearn.learners.linear.logistic import (
     MOST_COLUMNS,
-    STEPS,
-    StatisticalQueryLogisticRegression,
     deviation_of,
     logistic_plan,
 )
@@ -45,17 +43,16 @@ def fitted():
     return learner().fit(X, Y)
 
 
-def test_iris_is_classified(fitted):
-    assert fitted.score(X, Y) > 0.9
-    assert (fitted.n_steps_, fitted.noise_, fitted.coef_.shape) == (24, "gaussian", (3, 4))
-
-
 @pytest.mark.parametrize("delta", [0.0, 1e-6])
 def test_digits_are_classified_at_a_small_epsilon(delta):
     images, digits = load_digits(return_X_y=True)
     small = learner(epsilon=3.0, delta=delta).fit(images[:1400], digits[:1400])
     assert small.n_steps_ == 1
     assert small.score(images[1400:], digits[1400:]) > 0.6
+
+
+def test_iris_is_classified(fitted):
+    assert fitted.score(X, Y) > 0.9
 
 
 def test_two_classes_have_one_row_of_weights_whose_sign_predicts():
@@ -67,12 +64,15 @@ def test_two_classes_have_one_row_of_weights_whose_sign_predicts():
     assert np.array_equal(model.predict(table), model.decision_function(table) > 0)
 
 
-def test_margins_are_weights_divided_by_the_rows_length(fitted):
+def test_margins_are_weights_divided_by_the_rows_length_and_their_softmax_is_probable(fitted):
     rows = np.column_stack([X, np.ones(len(X))])
     lengths = np.linalg.norm(rows @ fitted.metric_, axis=1)[:, None]
     margins = fitted.offset_ + (X @ fitted.coef_.T + fitted.intercept_ - fitted.offset_) / lengths
     assert np.allclose(fitted.decision_function(X), margins)
     assert 0.7 < np.median(lengths) < 1.4
+    for row, likely, label in zip(margins, fitted.predict_proba(X), fitted.predict(X), strict=True):
+        assert likely == pytest.approx([np.exp(each) / sum(np.exp(row)) for each in row])
+        assert label == fitted.classes_[max(range(3), key=lambda place, row=row: row[place])]
     assert np.allclose(fitted.predict_log_proba(X), np.log(fitted.predict_proba(X)))
 
 
@@ -81,72 +81,6 @@ def test_rows_of_any_length_are_predicted_alike():
     wide = np.column_stack([100 * X, np.full(len(X), 100.0)])
     model = learner().fit(wide, Y)
     assert np.mean(model.predict(wide) == model.predict(50 * wide)) > 0.98
-
-
-def test_sparse_rows_are_the_same_rows(fitted):
-    sparse = learner().fit(csr_matrix(X), Y)
-    assert np.array_equal(sparse.coef_, fitted.coef_)
-    assert np.array_equal(sparse.predict(csr_matrix(X)), fitted.predict(X))
-    with pytest.raises(DomainError, match="finite"):
-        learner().fit(csr_matrix([[np.nan, 1.0], [0.0, 2.0]]), [0, 1])
-
-
-def test_a_table_of_anything_is_encoded_by_its_schema():
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {
-            "age": rng.integers(18, 90, 3000),
-            "town": rng.choice(["north", "south", None], 3000),
-            "debt": np.where(rng.random(3000) < 0.2, np.nan, rng.lognormal(5, 2, 3000)),
-            "owner": rng.integers(0, 2, 3000),
-        }
-    )
-    labels = np.where((frame["town"] == "south") ^ (frame["debt"].isna()), "yes", "no")
-    schema = Schema(
-        {
-            "age": IntegerRange(18, 90),
-            "town": Categories(["north", "south", None]),
-            "debt": Floats(missing=True),
-            "owner": Bits(None),
-        },
-        labels=["no", "yes"],
-    )
-    model = learner(domain=schema, epsilon=5.0).fit(frame, labels)
-    assert model.score(frame, labels) > 0.75
-    assert model.design_.names[2:5] == ("town == 'south'", "town is missing", "debt")
-    assert model.coef_.shape == (1, 7)
-    assert model.predict(frame.assign(town="moon", age=300)).shape == (3000,)
-    with pytest.raises(DomainError, match="in column 'age'"):
-        learner(domain=schema).fit(frame.assign(age=300), labels)
-
-
-def test_a_refused_fit_has_no_cost():
-    ledger = PrivacyLedger(200.0, 1e-5)
-    for table, labels in (([[np.nan]], [0]), ([[1.0], [2.0]], [0, 0]), ([[1.0], [2.0]], [0])):
-        with pytest.raises(ValueError, match=r"NaN|class|samples"):
-            learner(ledger=ledger, random_state=None).fit(np.array(table), labels)
-    assert ledger.spent().epsilon == 0
-    learner(ledger=ledger, random_state=None).fit(X, Y)
-    learner(ledger=ledger, random_state=None).fit(X, Y)
-    with pytest.raises(BudgetExceededError):
-        learner(ledger=ledger, random_state=None).fit(X, Y)
-
-
-def test_the_guarantee_is_the_cost(fitted):
-    assert (fitted.guarantee_.epsilon, fitted.guarantee_.delta) == (100, Fraction("1e-6"))
-    assert "in every column, values are finite numbers" in fitted.guarantee_.assumes
-
-
-def test_the_plan_matches_the_fit():
-    for settings in ({}, {"delta": 0.0}):
-        model = learner(**settings)
-        plan = model.plan(len(X), n_features=4, n_labels=3)
-        model.fit(X, Y)
-        assert (plan.n_steps, plan.noise) == (model.n_steps_, model.noise_)
-        assert plan.guarantee.epsilon == model.guarantee_.epsilon
-        assert plan.guarantee.delta == model.guarantee_.delta
-        assert 0 < plan.deviation < plan.tolerance
-    assert learner(domain=[Categories(["a", "b"])] * 2, classes=[0, 1]).plan(100).n_steps >= 1
 
 
 @pytest.mark.parametrize("labels", [2, 3])
@@ -168,38 +102,6 @@ def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_st
     assert len(oracle.rounds) == plan.n_steps + 2  # the queries of the last round are asked together
 
 
-@pytest.mark.parametrize(
-    ("table", "epsilon", "delta", "warned"),
-    [
-        ((426, 30, 2), 1.0, 0.0, True),  # breast cancer: as many right as the most common label has
-        ((426, 30, 2), 1.0, 1e-6, False),
-        ((1347, 64, 10), 1.0, 1e-6, False),  # digits: .8
-        ((1347, 64, 10), 0.1, 1e-6, True),
-        ((32_561, 107, 2), 0.1, 1e-6, False),  # as large as Adult: .80
-        ((32_561, 107, 2), 1.0, 0.0, False),
-    ],
-)
-def test_noise_dominated_fits_are_warned_of_by_public_numbers(table, epsilon, delta, warned):
-    n, d, k = table
-    plan = learner(epsilon=epsilon, delta=delta).plan(n, n_features=d, n_labels=k)
-    assert (plan.noise_to_signal >= 1) == warned
-
-
-@pytest.mark.parametrize("value", [0.0, 1e300])
-def test_the_warning_is_the_same_for_all_records(value):
-    few = learner(epsilon=0.01, delta=0.0, classes=[0, 1])
-    with pytest.warns(UserWarning, match="n_samples is 50") as caught:
-        few.fit(np.full((50, 4), value), np.zeros(50, dtype=int))
-    undeclared, message = [str(each.message) for each in caught]
-    assert message.startswith(
-        "n_samples is 50: noise is larger than the signal of the labels for 4 numeric columns"
-    )
-    assert "a delta such as 1e-6" in message
-    assert undeclared.startswith("domain is None: ")
-    assert "domain=" in undeclared
-    assert few.plan(50, n_features=4).noise_to_signal > 1
-
-
 @pytest.mark.parametrize("make", [np.asarray, csr_matrix])
 def test_rows_of_any_length_are_predicted_without_a_warning(fitted, make):
     far = fitted.decision_function(make(X * 1e300))
@@ -207,50 +109,11 @@ def test_rows_of_any_length_are_predicted_without_a_warning(fitted, make):
     np.testing.assert_allclose(far, fitted.decision_function(make(X * 1e100)), rtol=1e-9)
 
 
-def test_a_plan_without_a_shape_is_refused():
-    with pytest.raises(ValueError, match="n_features must be given"):
-        learner(classes=[0, 1]).plan(100)
-    with pytest.raises(ValueError, match="n_labels must be given"):
-        learner(domain=[Bits()]).plan(100)
+def test_other_parameters_have_other_noise(fitted):
+    assert not np.array_equal(learner(n_steps=23).fit(X, Y).metric_, fitted.metric_)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"epsilon": 0}, "epsilon must be"),
-        ({"delta": 1.0}, "delta"),
-        ({"n_steps": 0}, "n_steps must be"),
-        ({"n_steps": "many"}, "n_steps must be"),
-        ({"classes": [0, "a"]}, "classes must be"),
-    ],
-)
-def test_bad_parameters_are_named(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        learner(**parameters).fit(X, Y)
-    with pytest.raises(TypeError, match="domain must be"):
-        learner(domain="floats").fit(X, Y)
-
-
-def test_it_goes_with_pipelines_searches_and_pickles():
-    search = GridSearchCV(
-        make_pipeline(FunctionTransformer(), learner()),
-        {"statisticalquerylogisticregression__n_steps": [1, 24]},
-        cv=2,
-    ).fit(X, Y)
-    assert search.best_params_ == {"statisticalquerylogisticregression__n_steps": 24}
-    copy = pickle.loads(pickle.dumps(search.best_estimator_))
-    assert np.array_equal(copy.predict(X), search.predict(X))
-
-
-def test_a_seed_repeats_a_fit_and_other_parameters_have_other_noise(fitted):
-    assert np.array_equal(clone(fitted).fit(X, Y).coef_, fitted.coef_)
-    other = learner(n_steps=23).fit(X, Y)
-    assert not np.array_equal(other.metric_, fitted.metric_)
-
-
-def test_a_fitted_model_contains_no_records(fitted):
-    arrays = [value for value in vars(fitted).values() if isinstance(value, np.ndarray)]
-    assert max(array.size for array in arrays) == 25
+# Plans.
 
 
 def planned(n, d, k, *, epsilon=1, delta=0, n_steps=None, beta="1/20"):
@@ -266,64 +129,265 @@ def planned(n, d, k, *, epsilon=1, delta=0, n_steps=None, beta="1/20"):
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "n", "steps", "second_moments"),
-    [
-        ({"delta": "1e-6"}, 30_000, STEPS[2], True),
-        ({"delta": "1e-6"}, 1_500, 1, True),
-        ({"delta": "1e-6"}, 100, 1, False),
-        ({}, 100_000, STEPS[1], True),
-        ({}, 10_000, 1, False),
-        ({"n_steps": 5}, 100, 5, True),
-    ],
-)
-def test_more_steps_are_taken_where_the_noise_allows(settings, n, steps, second_moments):
-    plan = planned(n, 64, 5, **settings)
-    assert (plan.n_steps, plan.second_moments) == (steps, second_moments)
-
-
-def test_rows_are_on_the_finest_grid_whose_noise_can_be_drawn():
-    fine = planned(10_000, 20, 2, delta="1e-6")
-    coarse = planned(10_000, 20, 2, epsilon="0.001", delta="1e-6")
-    assert fine.bits == 10 > coarse.bits >= 3
-    assert planned(10_000, 20, 2, epsilon="1e-9").bits == 10
-    with pytest.raises(ValueError, match="epsilon must be large enough"):
-        planned(10_000, 20, 2, epsilon="1e-12", delta="1e-12")
-
-
 @pytest.mark.parametrize("settings", [{"delta": "1e-6"}, {}])
-def test_the_deviation_is_that_of_answers(settings):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(4000, 30)), np.zeros(4000, dtype=int)
-    y[::2] = 1
-    plan = planned(4000, 30, 2, **settings)
-    records = LabelledRows(plan.rows(X), y)
-    oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(0))
-    query = products_query(plan, Mapped(plan, np.eye(31)), label_parts(plan))
-    share = plan.shares[1]
-    exact = query.total(records) / 4000 * float(query.unit)
-    off = oracle.ask(query, share)[0].means - exact
-    assert 0.7 < np.sqrt((off**2).mean()) / deviation_of(plan, query, share) < 1.4
-
-
-def test_a_single_class_is_refused():
-    with pytest.raises(ValueError, match="at least 2 classes, got 1 class"):
-        planned(10, 3, 1)
-
-
-def test_the_tolerance_holds_as_often_as_it_says():
+def test_the_deviation_and_the_tolerance_are_those_of_answers(settings):
     rng = np.random.default_rng(1)
-    X, y = rng.normal(size=(500, 3)), rng.integers(3, size=500)
-    for settings in ({"delta": "1e-6"}, {}):
-        plan = planned(500, 3, 3, beta="1/4", **settings)
-        query = products_query(plan, Mapped(plan, np.eye(4)), label_parts(plan))
-        records = LabelledRows(plan.rows(X), y)
-        exact = query.total(records) / 500 * float(query.unit)
-        off = []
-        for seed in range(60):
-            oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(seed))
-            off.append(np.abs(oracle.ask(query, plan.shares[1])[0].means - exact).max())
-        assert (
-            sum(np.array(off) > plan.tolerance) <= 24
-        )  # 15 are expected at most; 24 is three deviations more
-        assert max(off) > plan.tolerance / 3
+    plan = planned(500, 3, 3, beta="1/4", **settings)
+    query = products_query(plan, Mapped(plan, np.eye(4)), label_parts(plan))
+    records = LabelledRows(plan.rows(rng.normal(size=(500, 3))), rng.integers(3, size=500))
+    exact, off = query.total(records) / 500 * float(query.unit), []
+    for seed in range(60):
+        oracle = CentralOracle(records, privacy=plan.guarantee, dice=SeededDice(seed))
+        off.append(oracle.ask(query, plan.shares[1])[0].means - exact)
+    assert 0.9 < np.sqrt(np.mean(np.square(off))) / deviation_of(plan, query, plan.shares[1]) < 1.1
+    greatest = np.abs(off).reshape(60, -1).max(axis=1)
+    assert (greatest > plan.tolerance).sum() <= 24  # 15 are expected at most; 24 is three deviations more
+    assert greatest.max() > plan.tolerance / 3
+
+
+# Class weights and rare labels.
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize(
+    ("n_steps", "delta"),
+    [(1, 0), ("auto", 1e-6), (24, 1e-6)],
+)
+def test_rare_labels_are_ranked_and_no_worse_is_predicted_than_the_majority(n_steps, delta):
+    """One digit of ten: a step without the label's frequency predicts it too often."""
+    images, digits = load_digits(return_X_y=True)
+    images, rare = np.tile(images, (4, 1)), np.tile(digits == 4, 4).astype(int)
+    for seed in range(2):
+        model = StatisticalQueryLogisticRegression(
+            epsilon=1.0,
+            delta=delta,
+            n_steps=n_steps,
+            domain=IntegerRange(0, 16),
+            classes=[0, 1],
+            random_state=seed,
+        ).fit(images, rare)
+        chances = model.predict_proba(images)[:, 1]
+        assert model.score(images, rare) > 1 - rare.mean() - 0.005
+        assert roc_auc_score(rare, chances) > 0.85
+        assert abs(chances.mean() - rare.mean()) < 0.03
+
+
+RARE = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
+
+
+def weighted(X, y, **parameters):
+    known = {"classes": sorted(set(y.tolist())), "random_state": 0}
+    return StatisticalQueryLogisticRegression(**known | parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 10.0])
+def test_balanced_weights_find_a_rare_class_that_a_fit_without_weights_does_not_predict(epsilon):
+    X, y = RARE
+    plain, model = weighted(X, y, epsilon=epsilon), weighted(X, y, epsilon=epsilon, class_weight="balanced")
+    assert balanced_accuracy_score(y, model.predict(X)) > balanced_accuracy_score(y, plain.predict(X)) + 0.1
+    assert recall_score(y, model.predict(X)) > 0.6
+    ranks = [roc_auc_score(y, each.decision_function(X)) for each in (plain, model)]
+    assert ranks[1] > ranks[0] - 0.03
+
+
+def test_probabilities_are_those_of_the_weighted_population():
+    X, y = RARE
+    model = weighted(X, y, epsilon=10.0, class_weight={0: 1, 1: 20})
+    weights = np.where(y == 1, 20, 1)
+    chances = model.predict_proba(X)[:, 1]
+    assert np.average(chances, weights=weights) == pytest.approx(np.average(y, weights=weights), abs=0.03)
+
+
+def test_weights_of_several_classes_shift_the_margins_only():
+    X, y = load_digits(return_X_y=True)
+    known = {"epsilon": 100.0, "domain": IntegerRange(0, 16)}
+    model = weighted(X, y, class_weight={3: 50.0}, **known)
+    assert (model.predict(X) == 3).sum() > (weighted(X, y, **known).predict(X) == 3).sum()
+    assert np.ptp(model.offset_) == pytest.approx(np.log(50))
+
+
+def test_the_plan_counts_the_query_for_the_classes():
+    known = {"n_features": 4, "n_labels": 2}
+    plain, weighted = (
+        StatisticalQueryLogisticRegression().plan(1000, **known),
+        StatisticalQueryLogisticRegression().set_params(class_weight="balanced").plan(1000, **known),
+    )
+    assert weighted.n_queries == plain.n_queries + 1
+    assert sum(weighted.shares[:2]) + weighted.shares[2] * (weighted.n_steps - 1) == (
+        1 - weighted.calibration_share - weighted.counting_share
+    )
+    assert plain.deviation < weighted.deviation < 1.1 * plain.deviation
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_one_record_and_a_class_without_records_are_fitted(delta):
+    model = StatisticalQueryLogisticRegression(
+        classes=["a", "b"], class_weight="balanced", delta=delta, random_state=0
+    )
+    with np.errstate(all="raise"):
+        model.fit(np.zeros((1, 2)), ["a"])
+    assert np.isfinite(model.predict_proba(np.zeros((2, 2)))).all()
+
+
+# Coefficients.
+
+N = 20_000
+SCHEMA = Schema({"town": Categories(list("abcd")), "age": Grid(0, 1), "z": Grid(-2, 2)})
+
+
+def table(k):
+    rng = np.random.default_rng(0)
+    town, age = rng.integers(4, size=N), rng.uniform(0, 1, N)
+    z = rng.normal(size=N) * 0.2 + 0.5 * (town == 2)
+    margins = 2 * (age - 0.5) + np.array([-1, 0, 1, 0.3])[town] - z + rng.logistic(size=N)
+    y = (margins > 0).astype(int) if k == 2 else np.digitize(margins, [-1, 1])
+    return pd.DataFrame({"town": np.array(list("abcd"))[town], "age": age, "z": z.clip(-2, 2)}), y
+
+
+def fit(X, y, **parameters):
+    return StatisticalQueryLogisticRegression(domain=SCHEMA, classes=sorted(set(y)), **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize(("k", "apart"), [(2, 0.15), (3, 0.25)])
+def test_two_fits_have_coefficients_that_compare(k, apart):
+    X, y = table(k)
+    first, second = (fit(X, y, epsilon=3.0, random_state=seed) for seed in range(2))
+    assert np.abs(first.coef_ - second.coef_).max() < apart
+    assert np.allclose(first.coef_[:, :4].sum(axis=1), 0)
+    assert np.abs(first.intercept_ - second.intercept_).max() < 0.1
+    if k == 2:  # in the units of the margin that made the labels, but for the length of rows
+        assert np.allclose(first.coef_[0, :4], np.array([-1, 0, 1, 0.3]) - 0.075, atol=0.25)
+    assert list(first.get_feature_names_out()) == [
+        *(f"town == '{name}'" for name in "abcd"),
+        "age",
+        "z",
+    ]
+    assert first.coef_.shape == first.coef_std_.shape == ((1 if k == 2 else k), 6)
+
+
+@pytest.mark.nightly
+def test_intervals_hold_the_coefficients_of_a_fit_with_next_to_no_noise_about_as_often_as_they_say():
+    X, y = table(2)
+    for n_steps in (1, 24):
+        exact = fit(X, y, epsilon=1e4, n_steps=n_steps, random_state=0).coef_
+        held = []
+        for seed in range(8):
+            low, high = np.moveaxis(
+                fit(X, y, epsilon=1.0, n_steps=n_steps, random_state=seed).coef_interval(0.1), -1, 0
+            )
+            assert (low < high).all()
+            held.append((low <= exact) & (exact <= high))
+        assert 0.7 < np.mean(held) <= 1
+
+
+@pytest.mark.parametrize("columns", [["signal", "noise"], ["noise", "signal"], ["noise", "other", "signal"]])
+def test_names_go_with_effects_whatever_the_order_of_the_frame(columns):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.uniform(0, 10, 2000) for name in columns})
+    schema = Schema({"signal": Grid(0, 10, 1001), "noise": Grid(0, 10, 1001)}, labels=[0, 1])
+    model = StatisticalQueryLogisticRegression(epsilon=9, domain=schema, random_state=0)
+    model.fit(frame, (frame["signal"] > 5).astype(int))
+    assert list(model.get_feature_names_out()) == ["signal", "noise"]
+    assert list(model.get_feature_names_out(columns)) == ["signal", "noise"]
+    assert model.coef_[0, 0] > 10 * abs(model.coef_[0, 1])
+    with pytest.raises(ValueError, match="input_features must equal feature_names_in_"):
+        model.get_feature_names_out(["signal", "noise", "x"])
+    plain = StatisticalQueryLogisticRegression(epsilon=9, classes=[0, 1]).fit(X[:100, :2], np.arange(100) % 2)
+    assert list(plain.get_feature_names_out()) == ["x0", "x1"]
+    assert list(plain.get_feature_names_out(["a", "b"])) == ["a", "b"]
+    with pytest.raises(ValueError, match="input_features must be 2 names, got 1"):
+        plain.get_feature_names_out(["a"])
+
+
+# Wide tables, of which columns are kept.
+
+
+def wide_table(n=6000, d=5000, seed=0):
+    """Five columns that many rows have, two of which matter; all others are nearly empty."""
+    rng = np.random.default_rng(seed)
+    rows = random_array((n, d), density=0.0002, rng=rng, format="lil", data_sampler=rng.standard_normal)
+    rows[:, [7, 70, 700, 4000, 4999]] = rng.choice([-1.0, 0.0, 1.0], (n, 5))
+    rows = rows.tocsr()
+    margin = 3 * (rows[:, [70]] - rows[:, [4000]]).toarray().ravel()
+    return rows, (margin + rng.logistic(size=n) > 0).astype(int)
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return wide_table()
+
+
+def test_wide_tables_are_learned_from_their_common_columns(wide):
+    X, y = wide
+    fitted = StatisticalQueryLogisticRegression(epsilon=2, classes=[0, 1], random_state=0).fit(
+        X[:4000], y[:4000]
+    )
+    assert set(fitted.columns_) >= {7, 70, 700, 4000, 4999}
+    assert fitted.coef_.shape == fitted.coef_std_.shape == (1, 5000)
+    assert len(fitted.columns_) < 100
+    effects = dict(zip(fitted.columns_.tolist(), fitted.coef_[0, fitted.columns_], strict=True))
+    assert 0.5 < effects[70] < 6  # of twelve seeds, from .67 to 1.11
+    assert -6 < effects[4000] < -0.5
+    assert max(abs(effects[other]) for other in (7, 700, 4999)) < 0.1
+    exact = LogisticRegression().fit(X[:4000], y[:4000]).score(X[4000:], y[4000:])
+    assert fitted.score(X[4000:], y[4000:]) > exact - 0.04
+    margins = fitted.decision_function(X[4000:])
+    assert np.array_equal(fitted.decision_function(X[4000:].toarray()), margins)
+    reduced = X[4000:] @ reduction(fitted.columns_, 5000, len(fitted.metric_) - 1 - len(fitted.columns_))
+    rows = np.column_stack([reduced.toarray(), np.ones(2000)])
+    lengths = np.linalg.norm(rows @ fitted.metric_, axis=1)
+    products = X[4000:] @ fitted.coef_[0] + fitted.intercept_ - fitted.offset_
+    assert np.allclose(fitted.offset_ + products / lengths, margins)
+
+
+def test_wide_tables_of_any_kind_have_the_same_fit(wide):
+    X, y = (part[:800] for part in wide)
+    learner = StatisticalQueryLogisticRegression(epsilon=3, classes=[0, 1], random_state=1)
+    expected = learner.fit(X, y).coef_
+    assert np.array_equal(learner.fit(X.toarray(), y).coef_, expected)
+    assert np.array_equal(learner.fit([X[:300], X[300:]], [y[:300], y[300:]]).coef_, expected)
+
+
+def test_declared_tables_are_wide_by_their_numbers():
+    values = [f"v{place}" for place in range(4200)]
+    X = np.array(values, dtype=object)[np.random.default_rng(0).permutation(4000) % 40][:, None]
+    y = (X[:, 0] < "v20").astype(int)
+    schema = Schema({"a": Categories(values)})
+    fitted = StatisticalQueryLogisticRegression(domain=schema, classes=[0, 1], random_state=0)
+    frame = pd.DataFrame(X, columns=["a"])
+    fitted.fit(frame, y)
+    kept = {fitted.get_feature_names_out()[place] for place in fitted.columns_}
+    assert {f"a == {value!r}" for value in values[:40]} <= kept
+    assert fitted.score(frame, y) > 0.95
+
+
+def test_the_plan_of_a_wide_table_says_how_many_columns_are_kept():
+    learner = StatisticalQueryLogisticRegression()
+    plans = [learner.plan(n, n_features=1 << 18, n_labels=2) for n in (10**3, 10**5, 10**7)]
+    assert [plan.n_kept for plan in plans] == sorted(plan.n_kept for plan in plans)
+    assert plans[0].n_kept == 64
+    assert plans[-1].n_kept == 1024
+    assert learner.plan(10**5, n_features=4095, n_labels=2).n_kept is None
+    assert learner.plan(10**5, n_features=4096, n_labels=2).n_kept > 64
+    assert all(plan.n_queries == 1 + 1 + plan.n_steps + 1 for plan in plans)
+    directions, labels, step = plans[1].shares
+    assert directions + labels + 23 * step + plans[1].calibration_share + plans[1].selection_share == 1
+
+
+def numbers_that_become_infinite(d):
+    twice = csr_matrix((np.full(2, 1.7e308), np.full(2, 7), np.array([0, 2, 2])), shape=(2, d))
+    wide = np.zeros((2, d), dtype=np.longdouble)
+    wide[0, 7] = np.longdouble("1e4000")
+    return [twice, wide, csr_matrix(wide)]
+
+
+@pytest.mark.parametrize("d", [10, 5000])
+@pytest.mark.parametrize("kind", range(3))
+def test_numbers_that_are_infinite_as_floats_are_refused(d, kind):
+    X = numbers_that_become_infinite(d)[kind]
+    with pytest.raises(DomainError, match="X must hold finite numbers"):
+        StatisticalQueryLogisticRegression(classes=[0, 1]).fit(X, [0, 1])
+    if kind == 1:
+        with pytest.raises(DomainError, match="X must hold finite numbers"):
+            LinearRegressor(target_range=(0, 1)).fit(X[:, :10], [0.0, 1.0])

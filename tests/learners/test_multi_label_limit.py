@@ -17,11 +17,9 @@ from dplearn import (
     ParityClassifier,
     PointClassifier,
     PrivateMultiOutputClassifier,
-    StatisticalQueryNaiveBayes,
     ThresholdClassifier,
     ZeroConcentratedDP,
 )
-from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
 from dplearn.learners.limits import (
     Task,
@@ -31,7 +29,7 @@ from dplearn.learners.limits import (
     least_of_outputs,
     multi_label_lower_bound,
 )
-from dplearn.theory import least_sample_size, pure_private_lower_bound, stable_point_sample_size
+from dplearn.theory import least_sample_size, pure_private_lower_bound
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
@@ -42,7 +40,7 @@ def excess_of(epsilon, delta):
     return delta / math.expm1(epsilon)
 
 
-# packing
+# Packing.
 
 
 def best_packing(k, n, epsilon, delta):
@@ -58,19 +56,6 @@ def test_one_label_fails_exactly_as_often_as_the_bound_says(epsilon, sizes, delt
     for n in sizes:
         bound = least_failure(np.array([n]), 0.0, -math.inf, epsilon, excess_of(epsilon, delta))[0]
         assert 1 - best_packing(1, n, epsilon, delta) == pytest.approx(bound, abs=1e-7)
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.02])
-@pytest.mark.parametrize(("k", "sizes"), [(2, (1, 2, 3, 4)), (3, (1, 2))])
-@pytest.mark.parametrize("epsilon", [0.4, 1.0])
-def test_no_private_rule_beats_the_packing_of_several_labels(k, sizes, epsilon, delta):
-    for n in sizes:
-        rivals = math.log(2**k - 1)
-        bound = least_failure(np.array([n]), rivals, -math.inf, epsilon, excess_of(epsilon, delta))[0]
-        best = best_packing(k, n, epsilon, delta)
-        assert 1 - best >= bound - 1e-7
-        if n == 1:
-            assert 1 - best == pytest.approx(bound, abs=1e-7)
 
 
 @pytest.mark.parametrize("delta", [0.0, 0.02])
@@ -129,12 +114,7 @@ def test_no_private_rule_finds_a_parity_of_uniform_records_more_often(d, n, delt
     assert best <= 1 - bound + 1e-7
 
 
-def test_two_parities_differ_at_half_of_all_points():
-    rows = [[bin(a & x).count("1") % 2 for x in range(16)] for a in range(16)]
-    assert all(sum(np.not_equal(a, b)) == 8 for a, b in product(rows, repeat=2) if a != b)
-
-
-# labels that nothing decides
+# Labels that nothing decides.
 
 
 def weights(n):
@@ -191,12 +171,6 @@ def test_the_correlation_with_records_is_twice_that_with_the_mean(n):
         assert means == pytest.approx(math.prod(weights(n)[s]), abs=1e-9)
 
 
-@pytest.mark.parametrize("a", [0.0, 0.05, 0.3, 1.0])
-def test_the_least_agreement_of_accurate_signs(a):
-    mean = quad(lambda u: max(u - 2 * a, -u), 0, 1, points=[min(a, 1)])[0]
-    assert mean == pytest.approx(0.5 - 2 * a + a**2)
-
-
 def best_sign(n, means, epsilon, delta, alpha):
     """The best chance of an accurate sign, in the worst case over some means of which none is below alpha."""
     payoffs = []
@@ -217,7 +191,7 @@ def test_no_agnostic_rule_has_fewer_records_than_the_function_says(delta):
     assert best < 0.9
 
 
-# thresholds
+# Thresholds.
 
 
 def threshold_mean(k, values, n, share, epsilon, delta):
@@ -268,67 +242,7 @@ def test_means_over_the_number_of_records_at_a_value(n):
         assert _mean_sinh(x, n=n, chance=0.3) == pytest.approx(expected, rel=1e-12)
 
 
-# the numbers
-
-
-def test_the_numbers_at_epsilon_1():
-    numbers = {
-        (task, k): multi_label_lower_bound(k, task=task, delta=DELTA, **ASKED)
-        for task in ("agnostic", "thresholds")
-        for k in (10**4, 10**6)
-    }
-    assert list(numbers.values()) == [84, 840, 22, 101]
-    pure = [multi_label_lower_bound(k, task="realizable", **ASKED) for k in (10**4, 10**6)]
-    assert pure == [6937, 693152]
-
-
-def simple_bound(task, k):
-    """Bounds for accuracy on the records, with sinh(epsilon) for 2 sinh(epsilon / 2) and all of 2 beta."""
-    epsilon, lost = 1.0, 0.2
-
-    def excluded(n):
-        if task == "agnostic":
-            mean = sum(abs(2 * s - n) for s in range(n + 1)) / (n * (n + 1))
-            noise = math.sinh(epsilon) * math.sqrt(2 * k / 3) + 2 * k * DELTA * (1 + math.exp(-epsilon))
-            return 2 * k * n / (n + 2) * (mean - lost) > n * noise
-        noise = math.sinh(epsilon) * math.sqrt(2 * k / (n + 1)) + k * DELTA * (1 + math.exp(-epsilon))
-        return k * (1 - lost) / (n * (n + 1)) > noise / 2
-
-    n = 1
-    while excluded(n):
-        n += 1
-    return n
-
-
-def test_the_bounds_are_above_those_of_simpler_proofs():
-    assert [simple_bound("agnostic", k) for k in (10**4, 10**6)] == [63, 624]
-    assert [simple_bound("thresholds", k) for k in (10**4, 10**6)] == [21, 97]
-    group = [math.ceil(k * math.log(2) + math.log(19)) for k in (10**4, 10**6)]
-    assert group == [6935, 693151]
-
-
-def bound_by_code(length, k, n):
-    """The least number of users whose code, with the error that the proof needs, is longer than k labels."""
-    # Somebody of n is accused with probability at least (.95 - error) / n, and by privacy at most e error.
-    while length(n, 0.95 / (n * math.e + 1)) <= k:
-        n += 1
-    return n
-
-
-def test_published_codes_prove_less():
-    shaw = [
-        bound_by_code(lambda n, e: (n - 1) * BonehShawCode.repetitions(n, e), k, 2) for k in (10**4, 10**6)
-    ]
-    assert [bound_by_code(TardosCode.length, k, 1) for k in (10**4, 10**6)] == [5, 34]
-    assert shaw == [10, 39]
-
-
-def test_two_steps_for_several_points_need_nearly_twice_as_many_records_as_one():
-    one, half = (
-        stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=0.1, beta=0.05, n_outputs=10)
-        for epsilon, delta in ((1, 1e-6), (0.5, 5e-7))
-    )
-    assert (one, half) == (450, 836)
+# The numbers.
 
 
 @pytest.mark.parametrize("task", ["realizable", "agnostic", "thresholds", "parities"])
@@ -351,60 +265,7 @@ def test_more_labels_and_a_harder_task_never_need_fewer(task, rooted):
         assert found == sorted(found, reverse=True), name
 
 
-def test_records_elsewhere_raise_the_bound():
-    for task in ("realizable", "agnostic", "thresholds"):
-        at_x, elsewhere = (
-            multi_label_lower_bound(10**8, task=task, rooted=rooted, delta=1e-12, **ASKED)
-            for rooted in (False, True)
-        )
-        assert elsewhere > 1.3 * at_x
-    near = multi_label_lower_bound(10, task="parities", size=30, **ASKED)
-    assert near == pytest.approx(300 * math.log(2), abs=6)
-    assert multi_label_lower_bound(10, task="parities", size=30, rooted=True, **ASKED) > 3 * near
-
-
-def test_few_values_of_thresholds_bound_less():
-    few, many = (
-        multi_label_lower_bound(10**6, task="thresholds", size=size, delta=1e-9, **ASKED)
-        for size in (4, None)
-    )
-    assert few < many
-    assert multi_label_lower_bound(1, task="thresholds", size=1, rooted=True, **ASKED) > 0
-
-
-def test_where_nothing_is_known_the_bound_is_0():
-    assert multi_label_lower_bound(5, task="parities", size=3, **ASKED | {"alpha": 0.25}) == 0
-    assert multi_label_lower_bound(5, task="agnostic", **ASKED | {"beta": 0.99}) == 0
-    assert multi_label_lower_bound(10**9, task="agnostic", **ASKED | {"epsilon": 1e-9}) == 10**9
-
-
-def test_fractions_and_floats_give_the_same():
-    exact = {name: Fraction(str(value)) for name, value in ASKED.items()}
-    for task in ("realizable", "agnostic", "thresholds"):
-        assert multi_label_lower_bound(50, task=task, **exact) == multi_label_lower_bound(
-            50, task=task, **ASKED
-        )
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"k": 0}, "k must be an integer at least 1, got 0"),
-        ({"task": "points"}, "task must be"),
-        ({"epsilon": 0}, "epsilon must be a finite number above 0"),
-        ({"delta": 1}, "delta must be a finite number"),
-        ({"alpha": 1}, "alpha must be"),
-        ({"beta": 0}, "beta must be"),
-        ({"task": "parities"}, "size must be the number of bits"),
-        ({"size": 0}, "size must be an integer at least 1"),
-    ],
-)
-def test_a_wrong_parameter_is_named(changed, message):
-    with pytest.raises(ValueError, match=message):
-        multi_label_lower_bound(**{"k": 3, "task": "realizable"} | ASKED | changed)
-
-
-# plans
+# Plans.
 
 
 def several(estimator, k, *, epsilon=1.0, delta=1e-6, **known):
@@ -416,27 +277,23 @@ def test_plans_of_several_outputs_have_the_bounds_of_their_class():
     public = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}
     stumps = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[0, 1])
     known = {"n_features": 1, "alpha": 0.1, "beta": 0.1}
-    for k, delta in ((5, 0), (2000, 1e-6)):
+    for k, delta in ((5, 0), (500, 1e-6)):
         plan = several(stumps, k, delta=delta, **known)
         assert plan.guarantee.delta == Fraction(str(delta))
         asked = public | {"delta": delta, "rooted": True}
         assert plan.n_least == multi_label_lower_bound(k, task="realizable", **asked)
         assert plan.n_least_agnostic == multi_label_lower_bound(k, task="agnostic", **asked)
         assert least_sample_size(plan) == plan.n_least < k * plan.estimator_plan.n_needed
-    assert plan.n_least_agnostic >= plan.n_least > 100
-    assert f"n_least                      {plan.n_least}  (no learner of all outputs" in str(plan)
 
 
 def test_plans_of_thresholds_points_lines_and_parities_have_the_bounds():
     public = {"epsilon": 1, "delta": 1e-6, "alpha": 0.1, "beta": 0.05}
-    cuts = several(
-        ThresholdClassifier(domain=IntegerRange(0, 999), alpha=0.1, beta=0.05), 10**3, n_features=1
-    )
-    assert cuts.n_least == multi_label_lower_bound(10**3, task="thresholds", rooted=True, size=1000, **public)
+    cuts = several(ThresholdClassifier(domain=IntegerRange(0, 999), alpha=0.1, beta=0.05), 200, n_features=1)
+    assert cuts.n_least == multi_label_lower_bound(200, task="thresholds", rooted=True, size=1000, **public)
     assert cuts.n_least_agnostic is None
-    lines = several(LineClassifier(101, alpha=0.1, beta=0.05), 40)
-    points = several(PointClassifier(alpha=0.1, beta=0.05, method="stability"), 40)
-    found = multi_label_lower_bound(40, task="realizable", rooted=True, **public)
+    lines = several(LineClassifier(101, alpha=0.1, beta=0.05), 10)
+    points = several(PointClassifier(alpha=0.1, beta=0.05, method="stability"), 10)
+    found = multi_label_lower_bound(10, task="realizable", rooted=True, **public)
     assert lines.n_least == points.n_least == found
     uniform = ParityClassifier(delta=1e-6, method="stable").plan(1000, n_features=20, n_outputs=3)
     asked = public | {"alpha": uniform.alpha, "beta": uniform.beta}
@@ -462,11 +319,6 @@ def test_several_points_at_the_price_of_one_need_more_than_the_bound():
     for k in (1, 10, 1000):
         plan = PointClassifier(delta=1e-6).plan(1000, n_outputs=k)
         assert 200 < plan.n_least < plan.n_needed < 460
-
-
-def test_plans_without_an_accuracy_have_no_bound():
-    plan = several(StatisticalQueryNaiveBayes(), 3, n_features=2, n_labels=2)
-    assert plan.n_least is plan.n_least_agnostic is least_sample_size(plan) is None
 
 
 def test_guarantees_of_other_kinds_have_no_bound():

@@ -1,10 +1,9 @@
-"""Learners fitted on secret samples: what they guarantee, charge, refuse, and how many errors they make."""
+"""Learners fitted on secret samples: what they guarantee and charge, refuse, and how often they err."""
 
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -13,7 +12,6 @@ from dplearn import (
     ExponentialMechanismClassifier,
     ParityClassifier,
     PrivacyLedger,
-    SubsampleAggregateClassifier,
     SyntheticDataClassifier,
     ThresholdClassifier,
 )
@@ -37,25 +35,12 @@ def sampled(estimator=None, m=400, **parameters):
     )
 
 
-@pytest.mark.nightly
-def test_a_pac_learner_has_few_errors_on_any_records():
-    failures = 0
-    for seed in range(60):
-        fitted = sampled(thresholds(classes=[0, 1]), m=300, random_state=seed).fit(X, Y)
-        failures += fitted.score(X, Y) < 0.9
-    assert failures <= 3  # the learner's own n for alpha 0.1 and beta 0.05 is of that order
-
-
 def test_the_promise_is_that_of_a_secret_sample():
     fitted = sampled().fit(X, Y)
     wanted = subsampled(ApproxDP(1), m=400, n=2000)
     assert fitted.guarantee_.epsilon == wanted.epsilon
     assert fitted.estimator_.guarantee_ == fitted.guarantee_
-    assert "the set of labels, and their type, is public" in fitted.guarantee_.assumes
     assert any("400 rows" in words for words in fitted.guarantee_.assumes)
-    assert fitted.guarantee_.reproducible
-    declared = sampled(thresholds(classes=[0, 1])).fit(X, Y).guarantee_
-    assert "labels are among the declared classes" in declared.assumes
 
 
 def test_delta_is_charged_only_where_the_learner_spends_it():
@@ -68,11 +53,13 @@ def test_delta_is_charged_only_where_the_learner_spends_it():
         assert ledger.spent().epsilon < Fraction(1, 4)
 
 
-def test_a_ledger_that_holds_less_refuses_before_anything_is_read():
+def test_the_ledger_refuses_before_anything_is_read():
     ledger = PrivacyLedger("0.1", allow_reproducible=True)
     with pytest.raises(BudgetExceededError):
         sampled(ledger=ledger).fit(X, object())
-    assert ledger.history() == []
+    shapes = SecretSampleClassifier(ParityClassifier(), sample_size=5, ledger=PrivacyLedger(1e-9))
+    with pytest.raises(BudgetExceededError):  # of three labels, which reading would refuse
+        shapes.fit(np.zeros((600, 3), dtype=int), np.arange(600) % 3)
 
 
 def test_what_the_learner_refuses_is_refused_though_it_is_not_drawn():
@@ -93,47 +80,6 @@ def test_a_label_that_is_not_drawn_is_still_a_class():
         assert fitted.predict_proba(X[:2]).shape == (2, 2)
 
 
-@pytest.mark.parametrize(
-    "holder",
-    [np.ndarray.tolist, lambda X: pd.DataFrame(X, columns=["x"]), lambda X: pl.DataFrame(X, schema=["x"])],
-    ids=["lists", "pandas", "polars"],
-)
-def test_any_holder_of_rows_gives_the_same_rule(holder):
-    assert repr(sampled(thresholds(classes=[0, 1])).fit(holder(X), Y).estimator_.concept_.concept) == repr(
-        sampled(thresholds(classes=[0, 1])).fit(X, Y).estimator_.concept_.concept
-    )
-
-
-def test_the_estimator_that_was_given_is_left_as_it_was():
-    inner = PointClassifier(epsilon=0.5)
-    before = inner.get_params()
-    fitted = sampled(inner, m=100).fit(X, Y)
-    assert inner.get_params() == before
-    assert not hasattr(inner, "guarantee_")
-    assert fitted.estimator_ is not inner
-    assert clone(fitted).get_params()["estimator__epsilon"] == 0.5
-
-
-@pytest.mark.parametrize(
-    ("estimator", "error", "words"),
-    [
-        (LogisticRegression(), TypeError, "private classifier"),
-        (SubsampleAggregateClassifier(), TypeError, "private classifier"),
-        (thresholds(ledger=PrivacyLedger(1)), ValueError, "no ledger"),
-    ],
-    ids=["not private", "teachers", "ledger"],
-)
-def test_what_cannot_be_sampled_is_refused(estimator, error, words):
-    with pytest.raises(error, match=words):
-        sampled(estimator).fit(X, Y)
-
-
-@pytest.mark.parametrize("m", [0, 1.5, 5000])
-def test_the_sample_size_is_checked_by_name(m):
-    with pytest.raises((TypeError, ValueError), match="sample_size"):
-        sampled(m=m).fit(X, Y)
-
-
 def test_the_largest_sample_is_told_and_one_row_more_is_too_many():
     with pytest.raises(
         ValueError, match="sample_size must be at most 1164 with epsilon 1 and n_samples=2000, got 2"
@@ -144,32 +90,24 @@ def test_the_largest_sample_is_told_and_one_row_more_is_too_many():
         sampled(m=1165).fit(X, Y)
 
 
-def test_a_plan_promises_what_the_fit_does():
-    model = sampled(thresholds(classes=[0, 1]))
-    plan = model.plan(2000, n_features=1, n_labels=2)
-    assert plan.guarantee == model.fit(X, Y).guarantee_
+def test_a_plan_is_that_of_the_learner_on_the_sample():
+    plan = sampled(thresholds(classes=[0, 1])).plan(2000, n_features=1, n_labels=2)
     assert (plan.n_samples, plan.sample_size, plan.largest_sample_size) == (2000, 400, 1164)
-    assert plan.estimator_plan == thresholds(classes=[0, 1], random_state=0).plan(
-        400, n_features=1, n_labels=2
-    )
+    known = {"n_features": 1, "n_labels": 2}
+    assert plan.estimator_plan == thresholds(classes=[0, 1], random_state=0).plan(400, **known)
     points = SecretSampleClassifier(PointClassifier(delta=1e-6), sample_size=100).plan(2000)
     assert points.guarantee.delta < 1e-7
-    with pytest.raises(ValueError, match="sample_size must be at most"):
-        sampled(m=5000).plan(2000, n_features=1, n_labels=2)
-
-
-SCHEMA = Schema({"x": IntegerRange(0, 9)}, labels=["no", "yes"])
-TABLE = pd.DataFrame({"x": [1, 8] * 20})
 
 
 @pytest.mark.parametrize("y", [["no"] * 40, ["no"] * 39 + ["yes"]], ids=["one label", "two labels"])
 def test_labels_that_a_schema_declares_need_not_all_occur(y):
-    model = SecretSampleClassifier(ThresholdClassifier(domain=SCHEMA), sample_size=10).fit(TABLE, y)
+    schema = Schema({"x": IntegerRange(0, 9)}, labels=["no", "yes"])
+    table = pd.DataFrame({"x": [1, 8] * 20})
+    model = SecretSampleClassifier(ThresholdClassifier(domain=schema), sample_size=10).fit(table, y)
     assert model.classes_.tolist() == ["no", "yes"]
-    assert "labels are among the declared classes" in model.guarantee_.assumes
     assert model.estimator_.classes is None
     with pytest.raises(DomainError, match="not among the declared classes"):
-        model.fit(TABLE, ["maybe", *y[1:]])
+        model.fit(table, ["maybe", *y[1:]])
 
 
 @pytest.mark.parametrize(
@@ -181,28 +119,12 @@ def test_labels_that_a_schema_declares_need_not_all_occur(y):
     ids=["delta", "seed"],
 )
 @pytest.mark.parametrize("label", [1, 7])
-def test_the_ledger_refuses_before_a_label_is_read(inner, seed, label):
+def test_the_ledger_refuses_whatever_the_last_label_is(inner, seed, label):
     ledger = PrivacyLedger(1)  # without delta, and not for tests
     model = SecretSampleClassifier(inner, sample_size=10, ledger=ledger, random_state=seed)
     with pytest.raises((BudgetExceededError, LedgerError)):
         model.fit(np.arange(40.0)[:, None], [0] * 39 + [label])
     assert ledger.spent().epsilon == 0
-
-
-def test_samples_of_samples_are_refused():
-    inner = SecretSampleClassifier(ThresholdClassifier(), sample_size=20)
-    with pytest.raises(TypeError, match="got SecretSampleClassifier"):
-        SecretSampleClassifier(inner, sample_size=10).fit(TABLE, [0, 1] * 20)
-
-
-def test_the_cost_of_a_learner_whose_cost_depends_on_shapes_is_refused_before_labels_are_read():
-    X, y = np.zeros((600, 3), dtype=int), np.arange(600) % 3  # of three labels, which reading would refuse
-    ledger = PrivacyLedger(1e-9)
-    learner = SecretSampleClassifier(ParityClassifier(), sample_size=5, ledger=ledger)
-    for rows in (X, X.tolist(), pd.DataFrame(X)):
-        with pytest.raises(BudgetExceededError):
-            learner.fit(rows, y)
-    assert ledger.history() == []
 
 
 def test_the_learner_is_tried_out_before_the_charge_and_its_warnings_are_issued():

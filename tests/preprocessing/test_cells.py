@@ -2,11 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.base import clone
 
 from dplearn.preprocessing import CellEncoder
 
@@ -24,12 +22,6 @@ def test_a_rows_encoding_does_not_depend_on_other_rows(rows):
     together = encoder.transform(table)
     alone = np.vstack([encoder.transform(table[i : i + 1]) for i in range(len(rows))])
     np.testing.assert_array_equal(together, alone)
-
-
-def test_fit_learns_nothing_but_the_columns():
-    first = CellEncoder().fit([["a", "1"], ["b", "2"]])
-    other = CellEncoder().fit([[None, "x"]])
-    assert vars(first) == vars(other)
 
 
 @pytest.mark.parametrize(
@@ -59,29 +51,13 @@ def test_buckets_are_the_same_on_every_machine():
     assert CellEncoder(8).fit([["a"]]).transform([["39"], ["Bachelors"], ["?"]])[:, 1].tolist() == [6, 1, 4]
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_frames_give_names_and_the_same_numbers(frame):
-    table = {"age": ["39", "x"], "job": ["clerk", None]}
-    encoder = CellEncoder().fit(frame(table))
-    plain = (
-        CellEncoder()
-        .fit([["a", "b"]])
-        .transform(np.array(list(zip(*table.values(), strict=True)), dtype=object))
-    )
-    np.testing.assert_array_equal(encoder.transform(frame(table)), plain)
-    assert encoder.get_feature_names_out().tolist() == ["age", "age#text", "job", "job#text"]
-    assert encoder.domain().names == ("age", "age#text", "job", "job#text")
-
-
-def test_the_domain_holds_every_encoding():
-    table = np.array([["1", "abc", None], ["-7.25", "", "1e300"]], dtype=object)
+def test_frames_give_names_and_a_domain_that_holds_every_encoding():
+    table = pd.DataFrame({"age": ["39", "x", "-7.25"], "job": ["clerk", None, "1e300"]})
     encoder = CellEncoder(buckets=5).fit(table)
-    columns = encoder.domain().encode(encoder.transform(table))
-    assert all(
-        (codes < part.size).all() for codes, part in zip(columns, encoder.domain().domains, strict=True)
-    )
-
-
-def test_a_bad_number_of_buckets_is_named():
-    with pytest.raises(ValueError, match="buckets must be an integer from 2 to 1048576, got 1"):
-        clone(CellEncoder(buckets=1)).fit([["a"]])
+    found, names = encoder.transform(table), ["age", "age#text", "job", "job#text"]
+    plain = CellEncoder(buckets=5).fit([["a", "b"]]).transform(table.to_numpy(dtype=object))
+    np.testing.assert_array_equal(found, plain)
+    assert encoder.get_feature_names_out().tolist() == list(encoder.domain().names) == names
+    columns = encoder.domain().encode(found)
+    for codes, part in zip(columns, encoder.domain().domains, strict=True):
+        assert (codes < part.size).all()
