@@ -176,15 +176,3 @@ def test_answers_do_not_depend_on_blocks_and_other_teachers(name, monkeypatch):
     monkeypatch.setattr(batches, "_SCORES", 200)
     blocks = BatchedAsking(QUERIES, asked).answers(teachers)
     assert blocks.answers.tolist() == before.answers.tolist()
-
-
-def test_a_teacher_of_another_class_than_the_first_is_asked_by_itself(monkeypatch):
-    teachers = [*fitted(GaussianNB(), k=2), *fitted(LogisticRegression(), k=2)]
-    assert BatchedAsking(QUERIES, Labels(CLASSES)).answers(teachers).known.tolist() == [
-        True,
-        True,
-        False,
-        False,
-    ]
-    alone = one_by_one(monkeypatch, teachers, QUERIES, Labels(CLASSES))
-    assert answers_of(teachers, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()

@@ -7,7 +7,7 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import SGDClassifier
 
 from dplearn import SubsampleAggregateClassifier
-from dplearn.chance import PublicStream, SeededDice, SystemDice, enumerate_paths
+from dplearn.chance import PublicStream, SystemDice, enumerate_paths
 from dplearn.learners.votes import recipe
 from dplearn.learners.votes.batches import Block, blocks_of
 from dplearn.learners.votes.recipe import drawn_shards, shards
@@ -44,11 +44,6 @@ def test_records_come_in_a_random_order_within_a_shard():
     assert all((np.diff(shard) < 0).any() for shard in shards(100, 4, PublicStream(0)))
 
 
-def test_there_is_at_least_one_shard():
-    with pytest.raises(ValueError, match="k must be an integer at least 1, got 0"):
-        shards(10, 0, PublicStream(0))
-
-
 # Drawn shards
 
 N_TEACHERS = 12
@@ -70,11 +65,6 @@ def test_all_cuts_are_equally_likely():
 
 def _paths(n, k):
     return enumerate_paths(lambda dice: drawn_shards(n, k, dice))
-
-
-def test_shards_differ_in_length_unlike_equal_ones():
-    lengths = {len(shard) for shard in drawn_shards(200, 10, SeededDice(0))}
-    assert len(lengths) > 4
 
 
 class Positions(ClassifierMixin, BaseEstimator):

@@ -6,15 +6,12 @@ import pytest
 import sklearn
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from dplearn.learners.votes.aggregators import Answers
-from dplearn.learners.votes.student import fit_weighted, takes_weights, teach
+from dplearn.learners.votes.student import fit_weighted, teach
 
 CLASSES = np.array(["no", "yes"])
 THREE = np.array(["a", "b", "c"])
@@ -119,13 +116,6 @@ def test_a_student_that_takes_no_weights_learns_the_labels_that_lead_every_row_o
     assert not hasattr(student, "seen_")
 
 
-def test_the_users_student_is_never_fitted():
-    student = make_pipeline(StandardScaler(), LogisticRegression())
-    taught([[9, 1], [1, 9]], student=student)
-    assert not hasattr(student.steps[-1][1], "coef_")
-    assert not hasattr(student.steps[0][1], "mean_")
-
-
 # Few answers
 
 
@@ -156,44 +146,6 @@ def test_in_a_pipeline_weights_reach_the_last_step_and_no_other(routing):
     assert y.tolist() == ["no", "yes"]
     assert np.allclose(weights, [1.6, 0.4], rtol=1e-15)
     assert not model["scale"].got_weights_
-
-
-@pytest.mark.parametrize("routing", [False, True])
-def test_a_pipeline_whose_last_step_takes_no_weights_gets_none(routing):
-    student = Pipeline([("scale", Scaling()), ("learn", Unweighted())])
-    assert not takes_weights(student)
-    with sklearn.config_context(enable_metadata_routing=routing):
-        model = taught([[9, 1], [3, 5]], student=student)
-    assert model["learn"].seen_[2] is None
-
-
-def calibrated():
-    return CalibratedClassifierCV(GaussianNB(), cv=2)
-
-
-@pytest.mark.parametrize("nested", [False, True])
-@pytest.mark.parametrize("routing", [False, True])
-def test_a_student_made_of_others_that_passes_weights_on_learns_with_and_without_routing(routing, nested):
-    student = make_pipeline(StandardScaler(), calibrated()) if nested else calibrated()
-    with sklearn.config_context(enable_metadata_routing=routing):
-        model = taught([[9, 1]] * 10 + [[1, 9]] * 10, student=student)
-    assert model.predict([[0.0], [19.0]]).tolist() == ["no", "yes"]
-
-
-@pytest.mark.parametrize(
-    ("student", "takes"),
-    [
-        (LogisticRegression(), True),
-        (GaussianNB(), True),
-        (KNeighborsClassifier(), False),
-        (make_pipeline(StandardScaler(), LogisticRegression()), True),
-        (make_pipeline(StandardScaler(), KNeighborsClassifier()), False),
-        (calibrated(), True),
-    ],
-    ids=repr,
-)
-def test_students_that_take_weights_are_recognised(student, takes):
-    assert takes_weights(student) == takes
 
 
 def test_weights_count_as_so_many_rows():
