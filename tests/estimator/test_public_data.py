@@ -1,7 +1,5 @@
 """Public rows are not sliced with private ones, and reprs show only their type."""
 
-import copy
-import pickle
 from typing import ClassVar
 
 import numpy as np
@@ -53,48 +51,6 @@ class Watching(ClassifierMixin, BaseEstimator):
 def seen():
     Watching.seen = []
     return Watching.seen
-
-
-@each_table
-def test_it_is_a_tuple_of_the_one_table_itself(kind):
-    table = TABLES[kind]
-    wrapped = PublicData(table)
-    assert isinstance(wrapped, tuple)
-    assert len(wrapped) == 1
-    assert wrapped.X is wrapped[0] is table
-    assert public_rows(wrapped) is table
-
-
-@each_table
-def test_pickles_and_copies_hold_the_same_rows(kind):
-    wrapped = PublicData(TABLES[kind])
-    pickled = [
-        pickle.loads(pickle.dumps(wrapped, protocol)) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)
-    ]
-    for other in (copy.copy(wrapped), copy.deepcopy(wrapped), *pickled):
-        assert type(other) is PublicData
-        assert len(other) == 1
-        assert cells(other.X) == cells(wrapped.X)
-    assert copy.copy(wrapped).X is wrapped.X
-    assert copy.deepcopy(wrapped).X is not wrapped.X
-
-
-@each_table
-def test_the_repr_shows_no_row(kind):
-    wrapped = PublicData(TABLES[kind])
-    for shown in (repr(wrapped), str(wrapped), f"{wrapped}", repr([wrapped])):
-        assert "123" not in shown
-        assert type(TABLES[kind]).__name__ in shown
-
-
-def test_it_has_no_attributes_of_its_own_and_cannot_be_changed():
-    wrapped = PublicData(ROWS)
-    with pytest.raises(AttributeError):
-        wrapped.X = ROWS[:1]
-    with pytest.raises(AttributeError):
-        wrapped.rows = ROWS
-    with pytest.raises(TypeError):
-        wrapped[0] = ROWS[:1]
 
 
 @each_table
@@ -150,12 +106,6 @@ def test_rows_that_are_not_wrapped_are_refused_with_the_reason_and_without_a_row
     ) as refused:
         public_rows(bare)
     assert str(refused.value).endswith(f"got {type(bare).__name__}")
-
-
-@pytest.mark.parametrize("number", [0, 2, 4])
-def test_a_tuple_of_any_other_length_is_refused(number):
-    with pytest.raises(ValueError, match=rf"X_public must be PublicData\(rows\).*; got a tuple of {number}$"):
-        public_rows((ROWS,) * number)
 
 
 def test_a_plain_tuple_of_one_table_which_a_pipeline_makes_is_taken():

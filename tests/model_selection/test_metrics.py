@@ -8,9 +8,8 @@ import pytest
 from scipy.stats import binom
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.linear_model import LinearRegression, RidgeClassifier
 from sklearn.metrics import get_scorer, roc_auc_score
-from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -334,22 +333,6 @@ def test_metrics_of_the_number_of_errors_take_any_label_for_one_and_others_refus
     with pytest.raises(DomainError, match="not among the declared classes"):
         private_score(MODELS[3], X, y, scoring=PrivateScorer("f1_macro", labels=declared), ledger=ledger)
     assert len(ledger.history()) == 1
-
-
-def test_models_of_several_outputs_and_without_classes_are_told_what_is_missing():
-    X, y = TABLES[2]
-    several = MultiOutputClassifier(LogisticRegression()).fit(X, np.column_stack([y, y]))
-    with pytest.raises(TypeError, match="one label for each record"):
-        private_score(several, X, y, scoring="f1_macro")
-
-    class Bare:
-        def predict(self, X):
-            return np.zeros(len(X), dtype=int)
-
-    with pytest.raises(ValueError, match=r"labels=\[...\]"):
-        private_score(Bare(), X, y, scoring="f1_macro")
-    scorer = PrivateScorer("f1_macro", labels=[0, 1])
-    assert private_score(Bare(), X, y, scoring=scorer, random_state=0).labels == (0, 1)
 
 
 def test_regressors_need_a_range_of_the_target():

@@ -1,6 +1,5 @@
 """Private scores: the noise, both intervals, what is refused, and labels and targets of odd types."""
 
-import datetime
 from ast import literal_eval
 from collections import deque
 from decimal import Decimal
@@ -245,23 +244,6 @@ class Raising:
     __hash__ = stop
 
 
-class Leaving(Raising):
-    def stop(self, *given):
-        raise SystemExit(SECRET)
-
-    __eq__ = __ne__ = __bool__ = stop
-    __hash__ = object.__hash__
-
-
-class RaisingText(str):
-    __slots__ = ()
-
-    def __eq__(self, other):
-        raise ValueError(SECRET)
-
-    __hash__ = str.__hash__
-
-
 class Claiming(Raising):
     @property
     def __class__(self):
@@ -287,26 +269,17 @@ ODD = {
     "a text": SECRET,
     "bytes": b"1",
     "a tuple": (1, SECRET),
-    "a list": [1, 2],
     "an empty list": [],
     "a nested row": [[1]],
-    "a set": {1, SECRET},
     "a dict": {SECRET: 1},
     "a complex number": 1 + 0j,
-    "numpy's complex number": np.complex64(1),
     "an array": np.array([1, 2]),
     "an empty array": np.array([]),
     "a matrix": np.ones((2, 2)),
-    "a series": pd.Series([1, 2]),
-    "a date": datetime.date(2020, 1, 1),
     "a time of numpy": np.datetime64("2020-01-01"),
-    "a time of pandas": pd.Timestamp(0),
     "a signaling NaN": Decimal("sNaN"),
     "a class": int,
-    "a generator": (each for each in [1]),
     "an object that raises": Raising(),
-    "an object that leaves": Leaving(),
-    "a text that raises": RaisingText("1"),
     "an object without a class": Claiming(),
 }
 

@@ -112,17 +112,6 @@ def test_a_lead_within_rounding_of_0_is_doubtful(monkeypatch):
         assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
 
 
-@pytest.mark.parametrize("kind", [Labels, Scores])
-def test_if_all_answers_are_doubtful_the_teachers_give_all(kind, monkeypatch):
-    monkeypatch.setattr(batches, "_ROUNDING", 1e9)
-    teachers, asked = fitted(GaussianNB()), kind(CLASSES)
-    doubtful = BatchedAsking(QUERIES, asked).answers(teachers).doubtful
-    assert doubtful.all() or kind is Scores
-    assert doubtful.mean() > 0.5
-    alone = one_by_one(monkeypatch, teachers, QUERIES, asked)
-    assert answers_of(teachers, QUERIES, asked).tolist() == alone.tolist()
-
-
 def test_teachers_of_other_kinds_are_asked_one_by_one_among_the_others(monkeypatch):
     class Odd(LogisticRegression):
         def predict(self, X):

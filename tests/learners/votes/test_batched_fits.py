@@ -87,16 +87,6 @@ def test_a_teacher_of_a_batch_has_every_attribute_of_its_own_fit(estimator, n_la
         assert_same(teacher, clone(estimator).fit(rows[i], labels[i]))
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
-@pytest.mark.parametrize("estimator", ESTIMATORS[::2], ids=NAMES[::2])
-def test_whole_numbers_are_fitted_as_by_scikit_learn(estimator, dtype):
-    rows, labels = shards(2)
-    rows = (rows > 0) if dtype is bool else abs(rows).astype(dtype)
-    for i, teacher in enumerate(taught(estimator, rows, labels)):
-        if teacher is not None:
-            assert_same(teacher, clone(estimator).fit(rows[i], labels[i]))
-
-
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_logistic_regressions_end_within_the_tolerance_and_predict_as_those_of_scikit_learn(n_labels):
     rows, labels = shards(n_labels, m=60)

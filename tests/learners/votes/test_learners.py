@@ -463,7 +463,7 @@ def test_rows_that_appear_between_counting_and_answering_are_never_answered(kind
 
 @pytest.mark.parametrize(("kind", "aggregation"), EVERY, ids=lambda each: str(each)[-20:])
 def test_a_plan_needs_no_data_and_matches_the_fit(kind, aggregation):
-    model = learner(kind, aggregation=aggregation, epsilon=3.0, max_queries=100)
+    model = learner(kind, aggregation=aggregation, epsilon=3.0, max_queries=30)
     plan = model.plan(500, **{"n_rows": 500} if kind in STUDENTS else {})
     for rows, labels in ((X[:500], Y[:500]), (X[500:0:-1] * 0, np.arange(500) % 2)):
         with warnings.catch_warnings():
@@ -479,20 +479,6 @@ def test_a_plan_needs_no_data_and_matches_the_fit(kind, aggregation):
     limited = aggregation == "sparse_vector"
     assert (plan.max_abstentions is not None) == limited
     assert learner(kind, classes=None).plan(2000, n_labels=5).n_teachers > 0
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("n_labels", [2, 3, 10])
-@pytest.mark.parametrize("kind", [SOFT, SOFTLY_TAUGHT], ids=lambda kind: kind.__name__)
-def test_sizes_are_settled_for_as_many_scores_as_there_are(kind, n_labels):
-    model = learner(kind, None, epsilon=3.0, max_queries=1000, classes=None)
-    plan = model.plan(60_000, n_labels=n_labels)
-    assert 1 <= plan.max_abstentions < 1000
-    assert plan.least_lead - 2 <= 2 * plan.n_teachers / 3  # five of six teachers lead by so much
-    hopeless = model.plan(200, n_labels=n_labels)
-    assert hopeless.max_queries == 1000
-    # It does not stop after abstentions.
-    assert hopeless.max_abstentions == (1000 if n_labels == 2 else 1000 * n_labels)
 
 
 @pytest.mark.parametrize(
@@ -646,20 +632,6 @@ def test_tables_of_every_kind_are_learned_with_the_standard_estimators(kind, tab
     assert model.score(public, TRUE) > 0.85
     assert model.n_features_in_ == 6
     assert hasattr(model, "feature_names_in_") == (table in ("pandas", "polars"))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-@each_kind
-def test_texts_and_gaps_are_learned_too(kind, frame):
-    generator = np.random.default_rng(0)
-    job, wage = generator.choice(["clerk", "farmer", "smith"], 1000), generator.normal(size=1000)
-    wage[::7] = np.nan
-    table = frame({"job": job, "wage": wage, "town": generator.choice(["Ulm", "Bonn"], 1000)})
-    y = np.where(job == "clerk", "poor", "rich")
-    for rows, labels in ((table, y), (CELLS, JOB), (CELLS.tolist(), JOB)):
-        model = kind(epsilon=50.0, n_teachers=20, max_queries=1000, classes=sorted(set(labels)))
-        assert fitted(model, rows, labels, rows).score(rows, labels) > 0.9
 
 
 class Counting:

@@ -9,7 +9,7 @@ from sklearn.linear_model import SGDClassifier
 from dplearn import SubsampleAggregateClassifier
 from dplearn.chance import PublicStream, SystemDice, enumerate_paths
 from dplearn.learners.votes import recipe
-from dplearn.learners.votes.batches import Block, blocks_of
+from dplearn.learners.votes.batches import blocks_of
 from dplearn.learners.votes.recipe import drawn_shards, shards
 
 
@@ -37,11 +37,6 @@ def test_a_record_falls_into_every_shard_about_equally_often():
         counts[[0 in shard for shard in shards(10, 4, PublicStream(seed))]] += 1
     expected = 2000 * np.array([3, 3, 2, 2]) / 10
     assert np.abs(counts - expected).max() < 6 * 20.5  # times the largest standard deviation
-
-
-def test_records_come_in_a_random_order_within_a_shard():
-    # A base learner that holds out its last rows must not hold out the last records of a sorted table.
-    assert all((np.diff(shard) < 0).any() for shard in shards(100, 4, PublicStream(0)))
 
 
 # Drawn shards
@@ -177,10 +172,6 @@ def test_the_places_of_a_block_depend_on_no_length(monkeypatch):
     assert shapes.keys() == {10, 20, 40, 80}
     assert shapes[10] == {(0, 30)}
     assert shapes[80] == {(start, start + 5) for start in range(0, 30, 5)}
-
-
-def test_places_are_too_long_for_many_columns():
-    assert blocks_of([5] * 8, 10, 10**6) == [Block(range(i, i + 1), 0, [i]) for i in range(8)]
 
 
 def test_a_place_is_filled_up_with_its_first_row():

@@ -175,24 +175,6 @@ def test_one_call_and_many_have_the_law_of_the_algorithm(small, case, chunk, mon
         assert in_batches(make, votes, sizes) == expected
 
 
-@pytest.mark.parametrize(
-    ("score", "cost", "released"),
-    [
-        ((50, 0, 0), 0, 0.125),  # stable
-        ((0, 50, 0), 1, 0.25),  # only a shifted bin is stable
-        ((0, 50, 1), 1, None),  # the shifted bin is that of both ends
-        ((0, 0, 0), 2, None),
-    ],
-)
-def test_a_score_costs_one_abstention_of_the_sparse_vector_per_unstable_test(score, cost, released):
-    for seed in range(5):
-        aggregator = prepared("sparse_vector", SeededDice(seed), privacy=AMPLE)
-        before = state(aggregator)
-        (answer,) = aggregator.answer(votes_of([[score]])).ravel()
-        assert np.isnan(answer) if released is None else answer == released
-        assert state(aggregator) == (before[0] - cost, before[1] - 1, (before[0] - cost + 1) // 2)
-
-
 def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
     generator = np.random.default_rng(0)
     for n_bins in (2, 3, 10):
@@ -203,30 +185,6 @@ def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
             )
             assert abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / FIXED_POINT_ONE  # the deciding scores
             assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
-
-
-def test_it_stops_inside_a_row_and_releases_the_scores_before_in_it():
-    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, n_labels=3, max_abstentions=2)
-    far, none = (50, 0, 0), (0, 0, 0)
-    rows = votes_of([[far, far, far], [none, far, none], [far, far, far]])
-    scores = aggregator.answer(rows)
-    assert np.isnan(scores).tolist() == [[False] * 3, [True, False, True]]
-    assert state(aggregator) == (0, 0, 0)
-    with pytest.raises(ValueError, match="at most those that are left"):
-        aggregator.answer(part(rows, 0, 1))
-
-
-def test_many_scores_are_tested_in_chunks():
-    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, max_queries=9000)
-    rows = [[(50, 0, 0)]] * 9000
-    for odd in (0, 2047, 2048, 5000, 8999):
-        rows[odd] = [(0, 50, 0)]
-    scores = aggregator.answer(votes_of(rows)).ravel()
-    expected = (2 * (np.arange(9000) % 4) + 1) / 8
-    for odd in (0, 2047, 2048, 5000, 8999):
-        expected[odd] = (odd % 4 % 3 + 1) / 4
-    assert scores.tolist() == expected.tolist()
-    assert aggregator._questions.epoch[0] == 8 - 5
 
 
 # Remaining queries and abstentions
@@ -409,17 +367,6 @@ def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likel
         assert abs(released - score).max() <= 0.5 / mean._grid + 1e-12
         # The plan assumes that the noise exceeds a step, or that the grid is the finest.
         assert 1 / mean._grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
-
-
-@each_number_of_labels
-def test_at_any_epsilon_that_is_accepted_noise_is_as_wide_as_it_should_be(n_labels):
-    scales = []
-    for epsilon in ("1e100", "1e10", "1e5", 1, "1e-6"):
-        mean = prepared("mean", SeededDice(0), privacy=ApproxDP(epsilon, "1e-6"), n_labels=n_labels)
-        assert np.isfinite(mean.answer(unanimous(10, n_labels))).all()
-        scales.append(mean.noise_scale)
-    assert scales == sorted(scales)
-    assert scales[0] > 0
 
 
 # Bounds of plans

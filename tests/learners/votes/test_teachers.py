@@ -2,8 +2,6 @@
 
 import pickle
 import random
-import sys
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -21,7 +19,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -256,13 +253,6 @@ def test_after_an_exception_in_fit_a_shard_votes_for_its_commonest_label_and_in_
     assert (ballots(faulty(failing(error))) == -1).all()
 
 
-@pytest.mark.parametrize("stop", [KeyboardInterrupt])
-def test_a_keyboard_interrupt_is_raised(stop):
-    for estimator in (faulty(None, fit=failing(stop)), faulty(failing(stop))):
-        with pytest.raises(stop):
-            ballots(estimator)
-
-
 @pytest.mark.parametrize(
     ("n_labels", "kind"), [(2, "int8"), (128, "int8"), (129, "int16"), (40_000, "int32")]
 )
@@ -348,30 +338,6 @@ def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
     assert [type(teacher) is LabelShares for teacher in taught] == [False, False, True, False]
 
 
-@pytest.mark.parametrize("action", ["ignore", "always", "error", "default"])
-def test_no_warning_leaves_not_even_one_that_a_teacher_insists_on(action, capfd):
-    def warn(*_):
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.warn("private", UserWarning, stacklevel=1)
-        np.log(np.zeros(1))
-        return ["yes"] * 4
-
-    with warnings.catch_warnings(record=action != "error") as seen:
-        warnings.simplefilter(action)
-        assert (ballots(faulty(warn, fit=warn)) == 2).all()
-    assert not seen
-    assert capfd.readouterr() == ("", "")
-
-
-def test_numpys_error_handling_is_the_default_for_every_setting_of_the_caller():
-    def errors(*_):
-        return [{"warn": "yes"}.get(np.geterr()["divide"], "no")] * 4
-
-    with np.errstate(all="raise"):
-        assert (ballots(faulty(errors)) == 2).all()
-
-
 def test_teachers_have_the_callers_settings():
     def settings(*_):
         from sklearn import get_config
@@ -421,17 +387,6 @@ def test_predictions_that_draw_are_the_same_whichever_teachers_there_are():
     assert fewer[1:].tolist() == votes[1:].tolist()
     how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": SEEDS}
     assert train_and_ask(drawing, NUMBERS, LABELS, SHARDS, **how).tolist() == votes.tolist()
-
-
-def test_nothing_that_a_teacher_prints_is_seen(capfd):
-    def talk(*_):
-        print("private")
-        print("private", file=sys.stderr)
-        return ["yes"] * 4
-
-    assert (ballots(faulty(talk, fit=talk)) == 2).all()
-    ballots(MLPClassifier((2,), max_iter=2, verbose=True))
-    assert capfd.readouterr() == ("", "")
 
 
 def test_teachers_share_nothing_that_can_change():

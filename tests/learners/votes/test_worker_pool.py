@@ -98,22 +98,6 @@ def test_batches_in_one_process_wait_for_each_other(monkeypatch):
     assert most == [1] * 20
 
 
-def test_a_function_that_a_worker_cannot_unpickle_runs_here():
-    def unpicklable_elsewhere(here):
-        if os.getpid() != here:
-            raise ImportError("private")
-        return len
-
-    class Local:
-        def __call__(self, task):
-            return task + 1
-
-        def __reduce__(self):
-            return unpicklable_elsewhere, (os.getpid(),)
-
-    assert run_tasks(Local(), lambda i: [0] * i, 5, n_jobs=2) == [0, 1, 2, 3, 4]
-
-
 class Stubborn:
     """A number that cannot be sent to another process."""
 
@@ -130,12 +114,72 @@ class Stubborn:
         raise TypeError("private")
 
 
-def test_a_task_that_cannot_be_pickled_runs_in_this_process():
-    cells = X.astype(object)
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
+def panic(here=None):
+    if here != os.getpid():
+        raise Panic
+    return len
+
+
+class Untransported:
+    """Cannot be packed, or not unpacked."""
+
+    def __init__(self, when):
+        self.when = when
+
+    def __reduce__(self):
+        if self.when == "packed":
+            raise Panic
+        return panic, ()
+
+
+class Local:
+    """A function that is another one in this process, and none in others."""
+
+    def __call__(self, task):
+        return task + 1
+
+    def __reduce__(self):
+        return panic, (os.getpid(),)
+
+
+class Odd:
+    """An object that unpickles as a number."""
+
+    def __reduce__(self):
+        return int, (7,)
+
+
+@pytest.mark.parametrize("backend", ["sequential", "loky"])
+def test_what_cannot_travel_runs_here_and_other_tasks_are_what_a_worker_would_get(backend):
+    lock, cells = threading.Lock(), X.astype(object)
     alone = train_and_ask(TREE, cells, Y, **ASK)
     cells[5, 1] = Stubborn(cells[5, 1])
-    with parallel_config(backend="loky", n_jobs=2):
+    rooted = a_teacher(lambda self, X: "yes").set_params(where=Rooted())
+    with parallel_config(backend=backend, n_jobs=2):
+        for when in ("packed", "unpacked"):
+            assert (
+                run_tasks(lambda task: task.when, lambda i, when=when: Untransported(when), 3) == [when] * 3
+            )
+            made = run_tasks(lambda task: task, lambda i, when=when: Untransported(when), 3)
+            assert [each.when for each in made] == [when] * 3
+        if backend == "loky":
+            assert run_tasks(Local(), lambda i: [0] * i, 5) == [0, 1, 2, 3, 4]
+            assert run_tasks(lambda task: str(task), lambda i: Odd(), 5) == ["7"] * 5
+            assert run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5) == ["7"] * 5
         assert train_and_ask(TREE, cells, Y, **ASK).tolist() == alone.tolist()
+        assert (train_and_ask(rooted, X, Y, **ASK) == 1).all()
+
+
+class Rooted:
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("rooted")
 
 
 def test_a_model_that_cannot_be_pickled_is_trained_here():
@@ -172,59 +216,6 @@ def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
             cells[shard[0], 0] = Stubborn(cells[shard[0], 0])
     taught = train_teachers(Forgetful("yes"), cells, Y, n_jobs=2, **HOW)
     assert (answers_of(taught, QUERIES, Labels(CLASSES)) == 0).all()
-
-
-class Odd:
-    """An object that unpickles as a number."""
-
-    def __reduce__(self):
-        return int, (7,)
-
-
-def test_a_function_that_cannot_be_pickled_gets_the_tasks_that_a_worker_would_get():
-    lock = threading.Lock()
-    assert run_tasks(lambda task: str(task), lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
-    assert run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
-
-
-class Panic(BaseException):
-    """Stands for those of compiled libraries, which are no `Exception`."""
-
-
-class Untransported:
-    def __init__(self, when):
-        self.when = when
-
-    def __reduce__(self):
-        if self.when == "packed":
-            raise Panic
-        return panic, ()
-
-
-def panic():
-    raise Panic
-
-
-@pytest.mark.parametrize("when", ["packed", "unpacked"])
-@pytest.mark.parametrize("backend", ["sequential", "loky"])
-def test_no_error_in_pickling_is_raised(backend, when):
-    with parallel_config(backend=backend, n_jobs=2):
-        given = run_tasks(lambda task: task.when, lambda i: Untransported(when), 3)
-        assert given == [when] * 3
-        made = run_tasks(lambda task: task, lambda i: Untransported(when), 3)
-    assert [each.when for each in made] == [when] * 3
-
-
-def test_an_estimator_that_cannot_be_pickled_is_trained_here():
-    class Rooted:
-        def __deepcopy__(self, memo):
-            return self
-
-        def __reduce__(self):
-            raise TypeError("rooted")
-
-    teacher = a_teacher(lambda self, X: "yes").set_params(where=Rooted())
-    assert (train_and_ask(teacher, X, Y, n_jobs=2, **ASK) == 1).all()
 
 
 def test_no_warning_of_a_worker_leaves_and_its_output_is_discarded(capfd):
@@ -318,13 +309,6 @@ def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
     monkeypatch.setattr(worker_pool, "_parallel", parallel)
     with parallel_config(backend="loky", n_jobs=2), pytest.raises(KeyboardInterrupt):
         train_and_ask(TREE, X, Y, **ASK)
-
-
-def test_a_backend_that_returns_all_results_at_once_is_enough(monkeypatch):
-    monkeypatch.setattr("joblib._parallel_backends.LokyBackend.supports_return_generator", False)
-    alone = train_and_ask(TREE, X, Y, **ASK)
-    with parallel_config(backend="loky", n_jobs=2):
-        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
 
 
 def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
