@@ -52,6 +52,7 @@ def test_declared_sizes_take_precedence_in_a_planned_table():
     assert planned_table(declared, 7, n_features=5, n_labels=9) == FitFacts(7, 2, 3)
     free = SimpleNamespace(declared=None, classes=None)
     assert planned_columns(free, 7, n_features=5) == FitFacts(7, 5)
+    assert planned_columns(free, 1, n_features=5) == FitFacts(1, 5)
     assert planned_table(free, 7, n_features=5, n_labels=9) == FitFacts(7, 5, 9)
     with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
         planned_columns(free, 7, n_features=None)

@@ -5,6 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.stats import beta as beta_law
 from scipy.stats import binom
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -18,8 +19,8 @@ from dplearn import LinearRegressor, PrivacyLedger
 from dplearn.audit.cases.search import Echo
 from dplearn.domains import DomainError, Grid
 from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
-from dplearn.model_selection.metrics import METRICS, measure_of
-from dplearn.model_selection.tables import NoisyTable, TableNoise
+from dplearn.model_selection.metrics import METRICS, curve_band, measure_of
+from dplearn.model_selection.tables import BinnedScores, NoisyTable, TableNoise
 from dplearn.privacy import ApproxDP
 
 GENERATOR = np.random.default_rng(0)
@@ -203,6 +204,37 @@ def test_intervals_of_all_small_matrices_hold_wherever_one_cell_is_off_by_one(na
                 pairs = product(np.clip(d + NEAR, 0, n).tolist(), np.clip(others + NEAR, 0, n).tolist())
                 values = [h / (h + min(o, n - h)) if h else 0.0 for h, o in pairs]
                 assert (low, high) == pytest.approx((min(values), max(values)))
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_interval_of_the_population_holds_that_of_the_records(name):
+    model, X, y = task(name)
+    measure = measure_of(scorer_of(name), tuple(np.unique(y).tolist()) if name in OF_LABELS else (), model)
+    statistic = measure.statistic
+    noise = TableNoise.of(ApproxDP(5), l1=statistic.l1, squared_l2=statistic.squared_l2)
+    for n in (5, 40, 400):
+        for beta in (Fraction(1, 5), Fraction(1, 100)):
+            table = NoisyTable(statistic.of(model, X[:n], y[:n]), n, noise, statistic)
+            (low, high), (lower, higher) = (measure.bounds(table, beta, each) for each in (False, True))
+            assert lower <= low <= high <= higher
+
+
+def test_points_of_a_curve_are_within_the_bounds_of_clopper_and_pearson_all_together():
+    counts, statistic = np.array([30, 9, 5, 1, 2, 8, 20, 15]), BinnedScores((0, 1), (1,), (0.2, 0.5, 0.8), "")
+    noise = TableNoise.of(NOISELESS, l1=2, squared_l2=2)
+    table = NoisyTable(counts, 90, noise, statistic)
+    band = curve_band(table, Fraction(1, 10), population=True)
+    # Half of beta is for records: of two rows of 4 bins there are 3 points each, with two ends.
+    error = 0.1 / 2 / 2 / 2 / 3
+    for (low, high), row in zip((band.fpr, band.tpr), table.matrix[0], strict=True):
+        for k in range(1, 4):
+            after, before = row[k:].sum(), row[:k].sum()
+            assert low[k] == pytest.approx(beta_law.ppf(error, after, before + 1), rel=1e-4)
+            assert high[k] == pytest.approx(beta_law.ppf(1 - error, after + 1, before), rel=1e-4)
+    # With one positive record, which the noise hides, nothing is known of the area.
+    few = NoisyTable(np.array([30, 9, 5, 1, 0, 0, 0, 1]), 46, OFF_BY_ONE, statistic)
+    area = measure_of(PrivateScorer("roc_auc", bins=[0.2, 0.5, 0.8]), (0, 1))
+    assert area.bounds(few, RARELY, False) == area.bounds(few, RARELY, True) == (0, 1)
 
 
 @pytest.mark.parametrize("name", sorted(OF_REGRESSORS))

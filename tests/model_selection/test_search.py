@@ -227,6 +227,15 @@ def test_the_plan_says_without_data_what_a_search_spends():
     assert (none_missed.missed, none_missed.mean_fits) == (0, 5)
 
 
+@pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
+def test_the_planned_error_of_a_score_is_the_least_that_the_noise_keeps(method):
+    plan = search(epsilon=0.1, method=method).plan(3000, beta=0.1)
+    spent = plan.scoring.epsilon / 2 if method == "permute_and_flip" else plan.scoring.epsilon
+    ratio = np.exp(-float(spent))  # of the discrete Laplace noise of the number of errors
+    reached = next(t for t in range(10**6) if ratio**t / (1 + ratio) <= 0.05)
+    assert plan.score_error == reached / 600  # of a fifth of the records
+
+
 @pytest.mark.nightly
 def test_noisy_scores_are_as_near_as_the_plan_says():
     chosen = {"epsilon": 4.0, "method": "permute_and_flip", "refit": False}

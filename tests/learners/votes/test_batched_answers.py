@@ -131,6 +131,23 @@ def test_teachers_of_other_kinds_are_asked_one_by_one_among_the_others(monkeypat
     assert (answers_of(teachers, QUERIES, Labels(CLASSES))[11] == 1).all()
 
 
+@pytest.mark.parametrize("kind", [Labels, Scores])
+def test_steps_and_solvers_that_answer_in_another_way_are_asked_one_by_one(kind, monkeypatch):
+    """Zeros are missing to this imputer, and another column says where they were; scores are of one label
+    against all others for this solver.
+    """
+    queries, asked = np.where(QUERIES > OFFSETS, 0.0, QUERIES), kind(CLASSES[:2])
+    for model, known in (
+        (make_pipeline(SimpleImputer(missing_values=0.0, keep_empty_features=True), GaussianNB()), False),
+        (make_pipeline(SimpleImputer(add_indicator=True), GaussianNB()), False),
+        (LogisticRegression(solver="liblinear"), kind is Labels),
+    ):
+        teachers = fitted(model, 2, k=3)
+        assert BatchedAsking(queries, asked).answers(teachers).known.tolist() == [known] * 3
+        alone = one_by_one(monkeypatch, teachers, queries, asked)
+        assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
+
+
 @pytest.mark.parametrize(
     ("queries", "stacked"),
     [
