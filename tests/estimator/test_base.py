@@ -9,14 +9,12 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from dplearn import ApproxDP, ExponentialMechanismClassifier, ThresholdClassifier
+from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit import fitted_with
 from dplearn.audit.outcomes import freeze
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
 from dplearn.domains import Grid
-from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.base import SeveralOutputsClassifier, guarantee_html
-from dplearn.estimator.recipe import FitRecipe
+from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
 
@@ -81,49 +79,6 @@ def test_pickles_omit_state_that_would_make_them_differ(table):
 def test_an_auditor_sees_one_outcome_in_equal_unfitted_estimators():
     assert freeze([learner()]) == freeze([learner()])
     assert freeze([learner()]) != freeze([learner(epsilon=2)])
-
-
-class Learner(PrivateClassifier):
-    """Its cost follows from its parameters, or from the shape of a table only."""
-
-    def __init__(self, epsilon=1, shaped=False, ledger=None, random_state=None):
-        self.epsilon, self.shaped = epsilon, shaped
-        self.ledger, self.random_state = ledger, random_state
-
-    def _recipe(self, reproducible):
-        return Recipe(self, ApproxDP(self.epsilon, reproducible=reproducible), shaped=self.shaped)
-
-
-class Recipe(FitRecipe):
-    def cost_of(self, X, y):
-        return None if self.shaped and X is None else self.cost
-
-    def encoded(self, X, y, reader):
-        raise AssertionError("nobody learns a cost by running a fit")
-
-    plan = run = encoded
-
-
-def given(learner):
-    scope, _, guarantee = guarantee_html(learner).partition('<div class="dplearn-guarantee">')
-    assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
-    return guarantee.removesuffix("</div>")
-
-
-@pytest.mark.parametrize("epsilon", [1, 0.1, 3])
-def test_the_cost_is_the_charge_of_a_fit(epsilon):
-    assert given(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
-
-
-def test_a_cost_that_depends_on_shapes_is_not_shown():
-    assert given(Learner(shaped=True)) == "Not fitted."
-
-
-def test_a_guarantee_is_shown_in_its_own_way():
-    learner = Learner()
-    learner.guarantee_ = ApproxDP(0.25)
-    assert given(learner) == learner.guarantee_._repr_html_()
-    assert "The cost of this fit alone" in given(learner)
 
 
 CODES = np.array([[0, 1], [1, 1]])

@@ -9,8 +9,6 @@ import sklearn
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import _check_method_params
 
 from dplearn.estimator.public_data import PublicData, public_rows
@@ -70,31 +68,12 @@ def test_a_search_passes_all_public_rows_to_every_fit(kind, seen):
     assert cells(search.best_estimator_.public_) == cells(TABLES[kind])
 
 
-def test_in_a_search_a_bare_array_as_long_as_the_private_one_would_be_cut(seen):
-    class Careless(Watching):
-        def fit(self, X, y, X_public=None):
-            return super().fit(X, y, PublicData(X_public))
-
-    GridSearchCV(Careless(), {"depth": [1]}, cv=KFold(2)).fit(ROWS, [0, 1, 0, 1], X_public=ROWS)
-    assert sorted(seen) == [(2, 2)] * 2 + [(4, 4)]
-
-
 @pytest.mark.parametrize("routing", [False, True])
 def test_a_cross_validation_passes_all_public_rows_to_every_fit(routing, seen):
     with sklearn.config_context(enable_metadata_routing=routing):
         model = clone(Watching()).set_fit_request(X_public=True) if routing else Watching()
         cross_validate(model, ROWS, [0, 1, 0, 1], cv=KFold(2), params={"X_public": PublicData(ROWS)})
     assert seen == [(2, 4)] * 2
-
-
-def test_a_pipeline_transforms_the_public_rows_with_the_private_ones(seen):
-    with sklearn.config_context(enable_metadata_routing=True):
-        steps = [("scale", StandardScaler()), ("model", Watching().set_fit_request(X_public=True))]
-        pipeline = Pipeline(steps, transform_input=["X_public"])
-        pipeline.fit(ROWS, [0, 1, 0, 1], X_public=PublicData(ROWS[1:] * 10))
-    wanted = StandardScaler().fit(ROWS).transform(ROWS[1:] * 10)
-    assert np.allclose(pipeline["model"].public_, wanted)
-    assert seen == [(4, 3)]
 
 
 @pytest.mark.parametrize(

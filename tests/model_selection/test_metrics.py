@@ -350,23 +350,6 @@ def test_labels_of_the_records_that_the_model_does_not_know_must_be_declared():
     assert score.confusion_matrix.shape == (4, 4)
 
 
-@pytest.mark.parametrize("declared", [None, [0, 1, 2, 3]])
-@pytest.mark.parametrize(
-    "name", ["accuracy", "f1_micro", "precision_micro", "recall_micro", "recall_weighted"]
-)
-def test_metrics_of_the_number_of_errors_take_any_label_for_one_and_others_refuse_it(name, declared):
-    X, y = np.repeat(TABLES[3][0][:1], 100, axis=0), np.full(100, "odd", dtype=object)
-    y[:2], y[2:60] = [None, np.nan], MODELS[3].predict(X[:1])[0]
-    ledger = PrivacyLedger(10**9)
-    scorer = PrivateScorer(name, labels=declared)
-    score = private_score(MODELS[3], X, y, scoring=scorer, epsilon=10**8, ledger=ledger)
-    assert score.value == pytest.approx(0.58)
-    assert len(ledger.history()) == 1
-    with pytest.raises(DomainError, match="not among the declared classes"):
-        private_score(MODELS[3], X, y, scoring=PrivateScorer("f1_macro", labels=declared), ledger=ledger)
-    assert len(ledger.history()) == 1
-
-
 def test_regressors_need_a_range_of_the_target():
     with pytest.raises(ValueError, match=r"target_range=\(low, high\)"):
         private_score(LINEAR, LINE, TARGETS, scoring="r2")
@@ -410,17 +393,3 @@ def test_metrics_of_one_table_cost_once_and_others_are_refused():
             score.also(name)
     with pytest.raises(AttributeError, match="confusion_matrix is absent"):
         _ = private_score(MODELS[3], X, y, random_state=0).confusion_matrix
-
-
-def test_delta_is_spent_only_where_gaussian_noise_is_less():
-    X, y = TABLES[3]
-    scored = {
-        (name, delta): private_score(MODELS[3], X, y, scoring=name, epsilon=1, delta=delta)
-        for name, delta in product(["balanced_accuracy", "roc_auc_ovr"], [0, 0.01])
-    }
-    deltas = {key: float(score.guarantee.delta) for key, score in scored.items()}
-    assert deltas[("balanced_accuracy", 0.01)] == 0
-    assert deltas[("roc_auc_ovr", 0.01)] == 0.01
-    assert (
-        scored[("roc_auc_ovr", 0.01)].table.noise.deviation < scored[("roc_auc_ovr", 0)].table.noise.deviation
-    )

@@ -13,7 +13,7 @@ from dplearn.kernels.exact import log_bounds
 from dplearn.kernels.votes import FIXED_POINT_ONE, Votes, plurality, soft_tally
 from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
 from dplearn.privacy import ApproxDP, Composition
-from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
+from dplearn.privacy.events import PureDP, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.privacy.stable_answers import stable_answers_noise
 from tests.learners.votes import test_soft_aggregators as soft
@@ -101,26 +101,9 @@ def laplace_event(trace, n_labels):
     return Composition({PureDP(2 * log_bounds(1 / ratio)[0]): int(queries)})
 
 
-def stable_event(trace, n_labels):
-    """One threshold, or one an abstention: each run costs ln(1/a) + 2 T ln(1/b), and may be spoiled."""
-    thresholds = [draw for draw in trace if draw.arguments[2] is None]
-    tests = [draw for draw in trace if draw.arguments[2] is not None]
-    (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
-    # A query at distance 0 is answered where G1 - G2 >= threshold; it is tested with the gap of threshold and
-    # threshold.
-    first = tests[0]
-    threshold = thresholds[0].outcome - first.arguments[1][0]
-    abstained = 4
-    nones = 1 if len(thresholds) == abstained else abstained
-    spoiled = a**threshold * (1 - b**nones) / (1 - a * b**nones)
-    epsilon = log_bounds(1 / a)[0] + 2 * nones * log_bounds(1 / b)[0]
-    assert len(thresholds) in (1, abstained)
-    return Composition({Approximate(epsilon, spoiled): abstained // nones})
-
-
 #: From an aggregation to the cost of its draws, computed from the draws alone.
 COSTS = {
-    "sparse_vector": stable_event,
+    "sparse_vector": lambda trace, labels: soft.stable_event(trace, nones=4),
     "gnmax": lambda trace, labels: Composition({ZeroConcentrated(gaussian_rho(trace, labels)): 1}),
     "lnmax": laplace_event,
     "confident_gnmax": lambda trace, labels: Composition({ZeroConcentrated(confident_rho(trace, labels)): 1}),

@@ -343,55 +343,40 @@ def test_estimators_with_plain_settings_are_batched():
     assert chosen(LogisticRegression(C=3, tol=1e-3, max_iter=7, fit_intercept=False, random_state=3))
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [
-        Sub(),
-        DecisionTreeClassifier(),
-        GaussianNB(priors=[0.5, 0.5]),
-        GaussianNB(var_smoothing=-1),
-        LogisticRegression(class_weight="balanced"),
-        LogisticRegression(solver="newton-cg"),
-        LogisticRegression(l1_ratio=0.5),
-        LogisticRegression(warm_start=True),
-        LogisticRegression(C=-1.0),
-        RidgeClassifier(solver="svd"),
-        RidgeClassifier(positive=True),
-        RidgeClassifier(alpha=np.array([1.0])),
-        RidgeClassifier(class_weight={0: 2}),
-        make_pipeline(MinMaxScaler(), GaussianNB()),
-        make_pipeline(SimpleImputer(strategy="median"), GaussianNB()),
-        make_pipeline(SimpleImputer(add_indicator=True), GaussianNB()),
-        make_pipeline(StandardScaler(), Sub()),
-        make_pipeline("passthrough", GaussianNB()),
-        Pipeline([]),
-    ],
-    ids=lambda each: str(each).replace("\n", "").replace(" ", ""),
-)
-def test_all_other_estimators_are_trained_one_by_one(estimator):
-    assert not chosen(estimator)
+OTHERS_ALONE = [Sub(), DecisionTreeClassifier(), GaussianNB(priors=[0.5, 0.5]), GaussianNB(var_smoothing=-1)]
+OTHERS_ALONE += [LogisticRegression(class_weight="balanced"), LogisticRegression(solver="newton-cg")]
+OTHERS_ALONE += [
+    LogisticRegression(l1_ratio=0.5),
+    LogisticRegression(warm_start=True),
+    LogisticRegression(C=-1.0),
+]
+OTHERS_ALONE += [RidgeClassifier(solver="svd"), RidgeClassifier(positive=True)]
+OTHERS_ALONE += [RidgeClassifier(alpha=np.array([1.0])), RidgeClassifier(class_weight={0: 2}), Pipeline([])]
+OTHERS_ALONE += [
+    make_pipeline(SimpleImputer(**how), GaussianNB())
+    for how in ({"strategy": "median"}, {"add_indicator": True})
+]
+OTHERS_ALONE += [make_pipeline(each, GaussianNB()) for each in (MinMaxScaler(), "passthrough")]
+OTHERS_ALONE += [make_pipeline(StandardScaler(), Sub())]
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.int8, np.uint64, bool])
-def test_arrays_of_numbers_are_batched(kind):
-    assert chosen(GaussianNB(), X2.astype(kind))
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        X2.astype(np.float32),
+def test_all_other_estimators_and_tables_are_trained_one_by_one():
+    for estimator in OTHERS_ALONE:
+        assert not chosen(estimator)
+    for table in (
         X2.astype(object),
         csr_array(X2),
         pd.DataFrame(X2),
         X2.astype("U"),
         X2[:, :0],
         np.ma.array(X2),
-    ],
-    ids=lambda table: f"{type(table).__name__} {getattr(table, 'dtype', '')}",
-)
-def test_other_tables_are_not(table):
-    assert not chosen(GaussianNB(), table)
+    ):
+        assert not chosen(GaussianNB(), table)
+    assert not chosen(GaussianNB(), X2.astype(np.float32))
+    assert not chosen(GaussianNB(), n_shards=7)
+    assert not chosen(GaussianNB(), classes=None)
+    for kind in (np.float64, np.int8, np.uint64, bool):
+        assert chosen(GaussianNB(), X2.astype(kind))
 
 
 @pytest.mark.parametrize(
@@ -408,8 +393,6 @@ def test_other_tables_are_not(table):
 )
 def test_labels_that_every_fit_accepts_are_batched(classes, batched):
     assert chosen(GaussianNB(), classes=np.array(classes)) == batched
-    assert not chosen(GaussianNB(), n_shards=7)
-    assert not chosen(GaussianNB(), classes=None)
 
 
 def test_runs_have_equal_lengths_and_few_cells():

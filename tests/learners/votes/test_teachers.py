@@ -155,23 +155,13 @@ def test_shards_without_two_labels_or_that_cannot_be_learned_teach_their_commone
     y = np.array([0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
     cut = [*np.split(np.arange(8), 4), np.arange(8, 11), np.arange(0), np.arange(13, 14)]
     taught = train_teachers(LogisticRegression(), X, y, cut, seeds=range(7))
-    assert [type(teacher).__name__ for teacher in taught] == [
-        "LogisticRegression",
-        "LabelShares",
-        "LabelShares",
-        "LogisticRegression",
-        "LabelShares",
-        "NoneType",
-        "LabelShares",
-    ]
+    model, shares, none = LogisticRegression, LabelShares, type(None)
+    assert [type(each) for each in taught] == [model, shares, shares, model, shares, none, shares]
     votes = answers_of(taught, X[:3], Labels(np.array([0, 1])))
     assert votes[[1, 2, 4, 5, 6]].tolist() == [[1] * 3, [0] * 3, [1] * 3, [-1] * 3, [1] * 3]
     scores = answers_of(taught, X[:3], Scores(np.array([0, 1]))) / FIXED_POINT_ONE
-    assert scores[[1, 2, 6]].tolist() == [
-        [1 - 1 / FIXED_POINT_ONE] * 3,
-        [0.0] * 3,
-        [1 - 1 / FIXED_POINT_ONE] * 3,
-    ]
+    sure = 1 - 1 / FIXED_POINT_ONE
+    assert scores[[1, 2, 6]].tolist() == [[sure] * 3, [0.0] * 3, [sure] * 3]
     assert scores[4] == pytest.approx([2 / 3] * 3, abs=1 / FIXED_POINT_ONE)
     assert (scores[5] < 0).all()
 
@@ -233,20 +223,11 @@ class Panic(BaseException):
     """Stands for those of compiled libraries, which are no `Exception`."""
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ValueError("x"),
-        MemoryError(),
-        RecursionError(),
-        Warning("x"),
-        StopIteration(),
-        OSError(),
-        Panic(),
-        SystemExit("x"),
-        GeneratorExit(),
-    ],
-)
+ERRORS = [ValueError("x"), MemoryError(), RecursionError(), Warning("x"), StopIteration(), OSError(), Panic()]
+ERRORS += [SystemExit("x"), GeneratorExit()]
+
+
+@pytest.mark.parametrize("error", ERRORS)
 def test_after_an_exception_in_fit_a_shard_votes_for_its_commonest_label_and_in_predict_for_none(error):
     codes = [np.bincount(np.arange(N)[shard] % 2).argmax() for shard in SHARDS]
     assert (ballots(faulty(None, fit=failing(error))) == np.array(codes)[:, None]).all()
