@@ -196,7 +196,7 @@ def test_labels_that_are_found_are_labels_of_the_metric():
 
 
 def test_folds_pipelines_and_learned_schemas_of_regressors():
-    rows, y = SIZES[:1500], PRICES[:1500]
+    rows, y = SIZES[:800], PRICES[:800]
     steps = make_pipeline(PrivateMinMaxClipper(domain=UNIT), LinearRegressor(target_range=(0, 12), delta=0))
     shares = of_regressors(steps, {"privateminmaxclipper__epsilon": [0.5, 1]}, cv=2).fit(rows, y)
     assert is_regressor(shares)

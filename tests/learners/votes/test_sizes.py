@@ -89,7 +89,7 @@ def test_half_as_many_records_again_never_make_fewer_teachers_of_a_student(name,
 
 @each_aggregation
 def test_a_larger_epsilon_never_takes_more_teachers(name):
-    epsilons = ("0.1", 1, 10, 30)
+    epsilons = ("0.1", 1, 30)
     for sizes_of in (of_answers, of_a_student):
         teachers = [sizes_of(name, ApproxDP(epsilon, "1e-6")).n_teachers for epsilon in epsilons]
         assert teachers == sorted(teachers, reverse=True)
@@ -106,10 +106,12 @@ def test_a_larger_epsilon_lets_a_student_learn_from_more_rows(name):
 
 def test_a_larger_epsilon_and_more_teachers_allow_more_abstentions():
     by_epsilon = [
-        of_answers("sparse_vector", ApproxDP(epsilon, "1e-6"), n_teachers=500).max_abstentions
-        for epsilon in (1, 4, 8)
+        of_answers("sparse_vector", ApproxDP(epsilon, "1e-6"), n_teachers=500, max_queries=20).max_abstentions
+        for epsilon in (1, 3)
     ]
-    by_teachers = [of_answers("sparse_vector", n_teachers=k).max_abstentions for k in (200, 600, 1600)]
+    by_teachers = [
+        of_answers("sparse_vector", n_teachers=k, max_queries=20).max_abstentions for k in (200, 600)
+    ]
     for found in (by_epsilon, by_teachers):
         assert found == sorted(set(found))
 
@@ -141,13 +143,13 @@ def test_the_number_of_queries_is_the_greatest_whose_least_lead_is_the_planned_o
 
 @both
 def test_given_sizes_are_kept(sizes_of):
-    for max_abstentions in (1, 49, 1000):
+    for max_abstentions in (1, 49):
         assert sizes_of("sparse_vector", max_abstentions=max_abstentions).max_abstentions == max_abstentions
         both_given = sizes_of("sparse_vector", max_abstentions=max_abstentions, n_teachers=9)
         assert (both_given.n_teachers, both_given.max_abstentions) == (9, max_abstentions)
     for name in AGGREGATIONS:
-        assert [sizes_of(name, n_teachers=k).n_teachers for k in (1, 7, 5000)] == [1, 7, 5000]
-        asked = [sizes_of(name, max_queries=number).max_queries for number in (1, 37, 51)]
+        assert [sizes_of(name, n_teachers=k, max_queries=9).n_teachers for k in (1, 7)] == [1, 7]
+        asked = [sizes_of(name, max_queries=k, max_abstentions=1).max_queries for k in (1, 37, 51)]
         assert asked == [1, 37, 50 if sizes_of is of_a_student else 51]  # of 50 rows
 
 
@@ -190,11 +192,11 @@ def test_where_not_one_is_affordable_it_is_one_if_all_teachers_could_agree_and_e
 @pytest.mark.parametrize("n_teachers", [120, pytest.param(250, marks=pytest.mark.nightly)])
 def test_for_the_noise_that_is_drawn_too_no_larger_number_is_affordable(epsilon, n_teachers):
     privacy = ApproxDP(epsilon, "1e-6")
-    found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=30).max_abstentions
+    found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=20).max_abstentions
     affordable = [
         unstable
-        for unstable in range(1, 31)
-        if 3 * stable_answers_noise(privacy, unstable, n_queries=30).least_distance(30, 0.05) <= n_teachers
+        for unstable in range(1, 21)
+        if 3 * stable_answers_noise(privacy, unstable, n_queries=20).least_distance(20, 0.05) <= n_teachers
     ]
     assert found == max(affordable)
-    assert found < 30
+    assert found < 20
