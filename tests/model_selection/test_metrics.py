@@ -235,6 +235,11 @@ def test_points_of_a_curve_are_within_the_bounds_of_clopper_and_pearson_all_toge
     few = NoisyTable(np.array([30, 9, 5, 1, 0, 0, 0, 1]), 46, OFF_BY_ONE, statistic)
     area = measure_of(PrivateScorer("roc_auc", bins=[0.2, 0.5, 0.8]), (0, 1))
     assert area.bounds(few, RARELY, False) == area.bounds(few, RARELY, True) == (0, 1)
+    # Hoeffding's inequality for U-statistics knows as many records as there are of the rarer kind.
+    apart = NoisyTable(np.array([200, 0, 0, 0, 0, 0, 0, 20]), 220, noise, statistic)
+    low, high = area.bounds(apart, Fraction(1, 5), True)
+    assert low == pytest.approx(1 - np.sqrt(np.log(2 / 0.1) / (2 * 20)), abs=0.01)
+    assert high == 1
 
 
 @pytest.mark.parametrize("name", sorted(OF_REGRESSORS))
