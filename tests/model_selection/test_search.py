@@ -412,6 +412,7 @@ def test_gaussian_candidates_are_planned_together_where_all_are_gaussian():
         assert mixed.plan(900, n_features=30).fit.epsilon == Fraction(1, 3)
 
 
+LATER = make_pipeline(PrivateMinMaxClipper(), ThresholdClassifier(classes=[0, 1]))
 NESTED = make_pipeline(make_pipeline(PrivateMinMaxClipper(domain=IntegerRange(0, 99))), STUMPS)
 OUTLIERS = make_pipeline(LocalOutlierFactor(novelty=True), STUMPS)
 CHOSEN = make_pipeline(make_column_transformer((Normalizer(), lambda rows: [0])), STUMPS)
@@ -440,13 +441,14 @@ TELLING = make_pipeline(
         (make_pipeline(PrivateRobustScaler(), LogisticRegression()), {}, "estimator must"),
         (STUMPS, {"cv": StratifiedKFold(2)}, "cv must be"),
         (STUMPS, {"grid": {"method": ["exponential", "bogus"]}}, "method must be"),
+        (LATER, {"grid": {"thresholdclassifier__method": ["exponential", "bogus"]}}, "method must be"),
         (
             PointClassifier(classes=[0, 1]),
             {"grid": {"method": ["auto", "hashing"]}, "epsilon": 1e-6, "delta": 1e-6},
             r"epsilon must be .* at least 3\.2e-05, got 2\.5e-07; a fit of PointClassifier has",
         ),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_what_makes_no_search_is_refused_and_nothing_is_spent(estimator, given, message):
     ledger = PrivacyLedger(100, 1e-3)

@@ -98,6 +98,16 @@ def test_batches_in_one_process_wait_for_each_other(monkeypatch):
     assert most == [1] * 20
 
 
+def test_every_worker_gives_native_libraries_as_many_threads_as_this_process_does():
+    def threads(self, X):
+        from threadpoolctl import threadpool_info
+
+        return "yes" if {each["num_threads"] for each in threadpool_info()} <= {1} else "no"
+
+    with parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
+        assert (train_and_ask(a_teacher(threads), X, Y, **ASK) == 1).all()
+
+
 class Stubborn:
     """A number that cannot be sent to another process."""
 
