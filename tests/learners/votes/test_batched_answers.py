@@ -101,6 +101,13 @@ def test_a_tie_is_decided_by_the_teacher_itself(monkeypatch):
         assert answers_of(teachers, queries, asked).tolist() == alone.tolist()
 
 
+def test_a_tie_of_the_two_likeliest_of_three_labels_is_doubtful_however_likely_they_are():
+    rows = 1e-3 * np.array([[-1.0], [-1.5], [1.0], [1.5], [20.0], [20.5]])  # so densities exceed 1
+    teachers = [GaussianNB().fit(rows, np.arange(6) // 2)] * 3
+    found = BatchedAsking(np.array([[0.0], [1e-3], [2e-2]]), Labels(np.arange(3))).answers(teachers)
+    assert found.doubtful.tolist() == [[True, False, False]] * 3
+
+
 def test_a_lead_within_rounding_of_0_is_doubtful(monkeypatch):
     mirrored, codes = RNG.normal(size=(20, 8, 3)), np.arange(16) % 2
     rows = np.stack([mirrored, -mirrored], axis=2).reshape(20, 16, 3)
