@@ -442,7 +442,15 @@ def test_rows_that_appear_between_counting_and_answering_are_never_answered(kind
 # Sizes
 
 
-@pytest.mark.parametrize(("kind", "aggregation"), EVERY, ids=lambda each: str(each)[-20:])
+#: A student's sizes with a sparse vector take longest, and are looked at in `test_sizes` too.
+LATE = [(kind, "sparse_vector") for kind in STUDENTS]
+
+
+@pytest.mark.parametrize(
+    ("kind", "aggregation"),
+    [pytest.param(*each, marks=pytest.mark.nightly) if each in LATE else each for each in EVERY],
+    ids=lambda each: str(each)[-20:],
+)
 def test_a_plan_needs_no_data_and_matches_the_fit(kind, aggregation):
     model = learner(kind, aggregation=aggregation, epsilon=3.0, max_queries=12)
     plan = model.plan(500, **{"n_rows": 500} if kind in STUDENTS else {})
