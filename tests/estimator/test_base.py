@@ -9,14 +9,12 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from dplearn import ApproxDP, ExponentialMechanismClassifier, ThresholdClassifier
+from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit import fitted_with
 from dplearn.audit.outcomes import freeze
 from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
 from dplearn.domains import Grid
-from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.base import SeveralOutputsClassifier, guarantee_html, refuse_parameters
-from dplearn.estimator.recipe import FitRecipe
+from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
 
@@ -42,35 +40,6 @@ def test_all_chance_of_a_fit_is_two_draws(table):
     dice = ReplayDice(EnumeratingDice())
     fitted_with(learner(), *table, dice=dice)
     assert [draw.primitive for draw in dice.trace] == ["power_weighted", "below"]
-
-
-def test_a_refused_table_draws_nothing(table):
-    dice = ReplayDice(EnumeratingDice())
-    X, y = table
-    for bad_X, bad_y in ((X + 1, y), (X, y + 1), (X * np.nan, y), (X[:3], y)):
-        with pytest.raises(ValueError, match=r"outside|declared classes|NaN|equal numbers"):
-            fitted_with(learner(), bad_X, bad_y, dice=dice)
-    assert dice.trace == []
-
-
-def test_fitted_estimators_copy_and_pickle(table):
-    fitted = learner().fit(*table)
-    for twin in (copy.deepcopy(fitted), pickle.loads(pickle.dumps(fitted))):
-        assert (twin.predict(table[0]) == fitted.predict(table[0])).all()
-        assert twin.guarantee_ == fitted.guarantee_
-
-
-def test_global_generators_are_left_alone(table):
-    before = np.random.get_state()[1].tobytes()
-    learner().fit(*table)
-    assert np.random.get_state()[1].tobytes() == before
-
-
-@pytest.mark.parametrize(
-    "seed", [3, np.int64(3), np.random.RandomState(3), np.random.default_rng(3)], ids=type
-)
-def test_any_seed_makes_the_guarantee_reproducible(table, seed):
-    assert learner(random_state=seed).fit(*table).guarantee_.reproducible
 
 
 @pytest.mark.parametrize("secret", [3.0, 4.0])
@@ -110,72 +79,6 @@ def test_pickles_omit_state_that_would_make_them_differ(table):
 def test_an_auditor_sees_one_outcome_in_equal_unfitted_estimators():
     assert freeze([learner()]) == freeze([learner()])
     assert freeze([learner()]) != freeze([learner(epsilon=2)])
-
-
-class Learner(PrivateClassifier):
-    """Its cost follows from its parameters, or from the shape of a table only."""
-
-    def __init__(self, epsilon=1, shaped=False, ledger=None, random_state=None):
-        self.epsilon, self.shaped = epsilon, shaped
-        self.ledger, self.random_state = ledger, random_state
-
-    def _recipe(self, reproducible):
-        return Recipe(self, ApproxDP(self.epsilon, reproducible=reproducible), shaped=self.shaped)
-
-
-class Recipe(FitRecipe):
-    def cost_of(self, X, y):
-        return None if self.shaped and X is None else self.cost
-
-    def encoded(self, X, y, reader):
-        raise AssertionError("nobody learns a cost by running a fit")
-
-    plan = run = encoded
-
-
-def given(learner):
-    scope, _, guarantee = guarantee_html(learner).partition('<div class="dplearn-guarantee">')
-    assert "dplearn.privacy.pipeline_guarantee(pipeline)" in scope
-    return guarantee.removesuffix("</div>")
-
-
-@pytest.mark.parametrize("epsilon", [1, 0.1, 3])
-def test_the_cost_is_the_charge_of_a_fit(epsilon):
-    assert given(Learner(epsilon)) == f"Not fitted. A fit will spend epsilon {epsilon}, delta 0."
-
-
-def test_a_cost_that_depends_on_shapes_is_not_shown():
-    assert given(Learner(shaped=True)) == "Not fitted."
-
-
-def test_to_be_shown_costs_nothing_even_where_the_budget_is_too_small():
-    ledger = PrivacyLedger(0.5)
-    assert given(Learner(1, ledger=ledger)) == "Not fitted. A fit will spend epsilon 1, delta 0."
-    assert len(ledger.history()) == 0
-
-
-def test_a_guarantee_is_shown_in_its_own_way():
-    learner = Learner()
-    learner.guarantee_ = ApproxDP(0.25)
-    assert given(learner) == learner.guarantee_._repr_html_()
-    assert "The cost of this fit alone" in given(learner)
-
-
-def test_nothing_and_no_weights_are_accepted():
-    refuse_parameters("Learner", {})
-    refuse_parameters("Learner", {"sample_weight": None})
-
-
-@pytest.mark.parametrize("weights", [[7.25], np.array([7.25]), 7.25, 0])
-def test_weights_are_refused_before_any_other_parameter(weights):
-    with pytest.raises(TypeError, match=r"^Learner\.fit takes no sample_weight: ") as refused:
-        refuse_parameters("Learner", {"groups": 1, "sample_weight": weights})
-    assert "7.25" not in str(refused.value)
-
-
-def test_another_parameter_is_refused_as_python_does_it():
-    with pytest.raises(TypeError, match=r"^Learner\.fit\(\) got an unexpected keyword argument 'groups'$"):
-        refuse_parameters("Learner", {"groups": None})
 
 
 CODES = np.array([[0, 1], [1, 1]])

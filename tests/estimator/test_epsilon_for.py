@@ -17,7 +17,6 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.domains import Bits, Floats, IntegerRange
-from dplearn.preprocessing import PrivateMinMaxClipper
 
 COLUMNS = {"n_features": 6, "n_labels": 2}
 #: A learner, the arguments of `plan`, alpha, and what the plan of the chosen epsilon must satisfy.
@@ -98,55 +97,3 @@ def test_no_parameter_and_no_ledger_is_touched():
     learner = StatisticalQueryNaiveBayes(epsilon=0.5, delta=0, ledger=ledger)
     learner.epsilon_for(N, advantage=0.1, **COLUMNS)
     assert (learner.epsilon, learner.ledger, ledger.spent().epsilon) == (0.5, ledger, 0)
-
-
-@pytest.mark.parametrize(
-    ("learner", "given", "message"),
-    [
-        (
-            StatisticalQueryNaiveBayes(),
-            {"alpha": 0.1, "advantage": 0.1},
-            "at most one of alpha and advantage",
-        ),
-        (
-            StatisticalQueryNaiveBayes(),
-            {"alpha": 2},
-            "alpha must be a finite number above 0 and below 1, got 2",
-        ),
-        (StatisticalQueryNaiveBayes(), {"advantage": 0}, "advantage must be a finite number above 0"),
-        (
-            StatisticalQueryNaiveBayes(),
-            {"alpha": 1e-9},
-            "10 records do not suffice for alpha=1e-09 at any epsilon up to 100, where tolerance is 0",
-        ),
-        (
-            ExponentialMechanismClassifier(domain=Bits()),
-            {"alpha": 0.05},
-            "for alpha=0.05 at any epsilon up to 100, where [0-9]+ are needed",
-        ),
-        (StatisticalQueryNaiveBayes(delta=0.1), {"advantage": 0.01}, "advantage must be reachable"),
-        (
-            SubsampleAggregateClassifier(),
-            {"alpha": 0.1},
-            "alpha must be None: the plan of SubsampleAggregateClassifier states no error",
-        ),
-    ],
-)
-def test_wishes_that_no_epsilon_meets_are_refused(learner, given, message):
-    public = {"n_labels": 2} | (
-        {} if isinstance(learner, SubsampleAggregateClassifier) else {"n_features": 6}
-    )
-    with pytest.raises(ValueError, match=message):
-        learner.epsilon_for(10, **given, **public)
-
-
-def test_what_plan_requires_epsilon_for_requires_too():
-    with pytest.raises(ValueError, match="n_features must be given"):
-        StatisticalQueryNaiveBayes().epsilon_for(100, advantage=0.1)
-    with pytest.raises(ValueError, match="n_samples must be an integer at least 1, got 0"):
-        StatisticalQueryNaiveBayes().epsilon_for(0, advantage=0.1, **COLUMNS)
-
-
-def test_a_transformer_without_an_accuracy_has_an_epsilon_for_a_risk_only():
-    clipper = PrivateMinMaxClipper()
-    assert clipper.epsilon_for(100, advantage=0.1, n_features=2) <= 0.2006

@@ -7,15 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.multioutput import MultiOutputClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from dplearn import StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes
+from dplearn import StatisticalQueryNaiveBayes
 from dplearn.domains import Categories, DomainError, Grid, Schema
-from dplearn.estimator.incremental import NEW_GROUPS, NEW_RECORDS
+from dplearn.estimator.incremental import NEW_GROUPS
 from dplearn.preprocessing import PrivateStandardScaler
-from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 
 RNG = np.random.default_rng(0)
 X = RNG.normal([50, 3], [10, 1], (4000, 2))
@@ -46,29 +43,6 @@ def test_with_a_large_budget_calls_give_the_fit_of_all_records(learner):
     assert parts.calls_.n_samples == whole.calls_.n_samples == 4000
 
 
-def test_a_scaler_of_calls_is_scikit_learns():
-    ours = called(SCALER, epsilon=1e5, random_state=0)
-    theirs = StandardScaler()
-    for place in range(4):
-        theirs.partial_fit(X[place::4])
-    np.testing.assert_allclose(ours.mean_, theirs.mean_, rtol=1e-3)
-    np.testing.assert_allclose(ours.var_, theirs.var_, rtol=0.02)
-    assert ours.n_samples_seen_ == theirs.n_samples_seen_
-
-
-@both
-def test_a_first_call_is_a_fit_and_a_fit_forgets_calls_and_is_continued(learner):
-    fitted = clone(learner).set_params(random_state=3).fit(X, Y)
-    np.testing.assert_array_equal(numbers(fitted), numbers(called(learner, 1, random_state=3)))
-    again = called(learner, 3, random_state=3).fit(X, Y)
-    np.testing.assert_array_equal(numbers(fitted), numbers(again))
-    assert again.guarantee_ == fitted.guarantee_
-    more = again.partial_fit(X, Y)
-    assert (more.calls_.n_calls, more.calls_.n_samples) == (2, 8000)
-    assert NEW_RECORDS in more.guarantee_.assumes
-    assert NEW_RECORDS not in fitted.guarantee_.assumes
-
-
 @both
 def test_noise_is_drawn_anew_in_each_call_of_a_seeded_model(learner):
     model = clone(learner).set_params(random_state=0, epsilon=0.5)
@@ -93,21 +67,6 @@ def test_the_noise_of_the_calls_adds_up_as_stated(learner, delta):
         model.set_params(epsilon=epsilon).partial_fit(X, Y)
     expected = np.hypot(*singles) / 2  # both calls have 4,000 records
     assert model.calls_.deviations[0] == pytest.approx(expected)
-
-
-@both
-def test_the_ledger_adds_every_call_and_the_guarantee_is_that_of_the_greatest(learner):
-    ledger = PrivacyLedger(2, delta=1e-5)
-    model = clone(learner).set_params(ledger=ledger, delta=0)
-    for epsilon in (0.5, 1, 0.25):
-        model.set_params(epsilon=epsilon).partial_fit(X, Y)
-    assert ledger.spent().epsilon == 1.75
-    assert len(ledger.history()) == 3
-    assert (model.guarantee_.epsilon, model.guarantee_.delta) == (1, 0)
-    kept = numbers(model)
-    with pytest.raises(BudgetExceededError):
-        model.set_params(epsilon=1).partial_fit("not read", "not read")
-    np.testing.assert_array_equal(numbers(model), kept)
 
 
 @both
@@ -253,14 +212,6 @@ def test_groups_are_given_in_all_calls_or_in_none(learner):
         clone(learner).partial_fit(X, Y).partial_fit(X, Y, groups=groups)
 
 
-@both
-def test_weights_are_refused_as_in_fit(learner):
-    with pytest.raises(TypeError, match="partial_fit takes no sample_weight"):
-        clone(learner).partial_fit(X, Y, sample_weight=np.ones(len(X)))
-    with pytest.raises(TypeError, match=r"partial_fit\(\) got an unexpected keyword argument 'weight'"):
-        clone(learner).partial_fit(X, Y, weight=1)
-
-
 def test_a_warning_is_about_the_noise_of_all_calls():
     few = X[:40], Y[:40]
     model = clone(BAYES).set_params(epsilon=0.1)
@@ -270,14 +221,6 @@ def test_a_warning_is_about_the_noise_of_all_calls():
         warnings.simplefilter("error")
         model = clone(BAYES).partial_fit(X, Y)
         model.partial_fit(*few)  # alone it would warn
-
-
-def test_other_classifiers_of_scikit_learn_pass_calls_on_and_pipelines_do_not():
-    several = MultiOutputClassifier(BAYES).partial_fit(X, np.column_stack([Y, 1 - Y]), classes=[[0, 1]] * 2)
-    several.partial_fit(X, np.column_stack([Y, 1 - Y]))
-    assert [each.calls_.n_calls for each in several.estimators_] == [2, 2]
-    assert not hasattr(make_pipeline(clone(SCALER), clone(BAYES)), "partial_fit")
-    assert not hasattr(StatisticalQueryLogisticRegression(), "partial_fit")
 
 
 def test_calls_of_which_the_numbers_of_records_are_private_are_not_offered():
@@ -306,10 +249,3 @@ def test_a_fit_forgets_what_earlier_fits_published():
     with pytest.raises(ValueError, match="missing"):
         again.set_params(neighbors="replace_one").fit(np.full((200, 2), np.nan), y)
     assert hasattr(again, "noisy_count_")  # a refused fit leaves the model as it was
-
-
-def test_a_schema_that_an_earlier_fit_learned_is_not_that_of_later_calls():
-    X, y = np.arange(60.0).reshape(30, 2) % 7, np.arange(30) % 2
-    model = StatisticalQueryNaiveBayes(epsilon=50, domain="learn", classes=[0, 1]).fit(X, y)
-    model.set_params(domain=model.schema_).partial_fit(X, y)
-    assert not hasattr(model, "schema_")

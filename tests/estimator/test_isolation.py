@@ -35,13 +35,6 @@ def test_shared_state_is_restored_afterwards():
     assert shared() == before
 
 
-def test_an_error_leaves_nothing_behind_either():
-    before = shared()
-    with pytest.raises(KeyError), isolated(), turn(1):
-        raise KeyError(draw())
-    assert shared() == before
-
-
 def test_draws_are_a_function_of_the_seed():
     with isolated():
         drawn = []
@@ -137,29 +130,6 @@ def test_a_turn_begins_with_the_default_handling_of_float_errors_for_every_setti
         assert chosen() == default
 
 
-def test_shared_state_is_restored_when_the_outermost_context_ends():
-    before = shared()
-    with isolated():
-        with isolated(), turn(1):
-            first = draw()
-        with turn(1):
-            again = draw()
-    assert first == again
-    assert shared() == before
-    with isolated():  # and is kept again
-        np.random.seed(5)
-    assert shared() == before
-
-
-def test_a_handler_of_one_teacher_is_not_there_for_the_next():
-    with isolated():
-        with turn(1):
-            before = logging.root.handlers[:]
-            logging.root.addHandler(logging.NullHandler())
-        with turn(2):
-            assert logging.root.handlers == before
-
-
 class Kept(logging.Handler):
     def __init__(self):
         super().__init__()
@@ -239,22 +209,6 @@ def state():
     return list(warnings.filters), warnings.showwarning, warnings._showwarnmsg_impl
 
 
-def test_warnings_are_shown_again_afterwards():
-    before = state()
-    with muted_output():
-        warnings.warn("unheard", stacklevel=1)
-    assert state() == before
-    with pytest.warns(UserWarning, match="heard"):
-        warnings.warn("heard", stacklevel=1)
-
-
-def test_an_error_inside_ends_the_context_too():
-    before = state()
-    with pytest.raises(KeyError), muted_output():
-        raise KeyError
-    assert state() == before
-
-
 def test_the_last_thread_to_leave_restores_the_filters_that_the_first_found():
     before, inside, left = state(), threading.Event(), threading.Event()
 
@@ -271,13 +225,6 @@ def test_the_last_thread_to_leave_restores_the_filters_that_the_first_found():
     left.set()
     other.join()
     assert state() == before
-
-
-def test_a_nested_context_ends_with_the_outer_one():
-    with muted_output():
-        with muted_output():
-            pass
-        warnings.warn("unheard", stacklevel=1)
 
 
 def interrupted(action, number):

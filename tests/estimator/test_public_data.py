@@ -1,7 +1,5 @@
 """Public rows are not sliced with private ones, and reprs show only their type."""
 
-import copy
-import pickle
 from typing import ClassVar
 
 import numpy as np
@@ -11,8 +9,6 @@ import sklearn
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV, KFold, cross_validate
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import _check_method_params
 
 from dplearn.estimator.public_data import PublicData, public_rows
@@ -56,48 +52,6 @@ def seen():
 
 
 @each_table
-def test_it_is_a_tuple_of_the_one_table_itself(kind):
-    table = TABLES[kind]
-    wrapped = PublicData(table)
-    assert isinstance(wrapped, tuple)
-    assert len(wrapped) == 1
-    assert wrapped.X is wrapped[0] is table
-    assert public_rows(wrapped) is table
-
-
-@each_table
-def test_pickles_and_copies_hold_the_same_rows(kind):
-    wrapped = PublicData(TABLES[kind])
-    pickled = [
-        pickle.loads(pickle.dumps(wrapped, protocol)) for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)
-    ]
-    for other in (copy.copy(wrapped), copy.deepcopy(wrapped), *pickled):
-        assert type(other) is PublicData
-        assert len(other) == 1
-        assert cells(other.X) == cells(wrapped.X)
-    assert copy.copy(wrapped).X is wrapped.X
-    assert copy.deepcopy(wrapped).X is not wrapped.X
-
-
-@each_table
-def test_the_repr_shows_no_row(kind):
-    wrapped = PublicData(TABLES[kind])
-    for shown in (repr(wrapped), str(wrapped), f"{wrapped}", repr([wrapped])):
-        assert "123" not in shown
-        assert type(TABLES[kind]).__name__ in shown
-
-
-def test_it_has_no_attributes_of_its_own_and_cannot_be_changed():
-    wrapped = PublicData(ROWS)
-    with pytest.raises(AttributeError):
-        wrapped.X = ROWS[:1]
-    with pytest.raises(AttributeError):
-        wrapped.rows = ROWS
-    with pytest.raises(TypeError):
-        wrapped[0] = ROWS[:1]
-
-
-@each_table
 def test_scikit_learn_does_not_slice_it_where_it_slices_the_table(kind):
     fold = np.array([0, 2])
     given = {"bare": TABLES[kind], "wrapped": PublicData(TABLES[kind])}
@@ -114,31 +68,12 @@ def test_a_search_passes_all_public_rows_to_every_fit(kind, seen):
     assert cells(search.best_estimator_.public_) == cells(TABLES[kind])
 
 
-def test_in_a_search_a_bare_array_as_long_as_the_private_one_would_be_cut(seen):
-    class Careless(Watching):
-        def fit(self, X, y, X_public=None):
-            return super().fit(X, y, PublicData(X_public))
-
-    GridSearchCV(Careless(), {"depth": [1]}, cv=KFold(2)).fit(ROWS, [0, 1, 0, 1], X_public=ROWS)
-    assert sorted(seen) == [(2, 2)] * 2 + [(4, 4)]
-
-
 @pytest.mark.parametrize("routing", [False, True])
 def test_a_cross_validation_passes_all_public_rows_to_every_fit(routing, seen):
     with sklearn.config_context(enable_metadata_routing=routing):
         model = clone(Watching()).set_fit_request(X_public=True) if routing else Watching()
         cross_validate(model, ROWS, [0, 1, 0, 1], cv=KFold(2), params={"X_public": PublicData(ROWS)})
     assert seen == [(2, 4)] * 2
-
-
-def test_a_pipeline_transforms_the_public_rows_with_the_private_ones(seen):
-    with sklearn.config_context(enable_metadata_routing=True):
-        steps = [("scale", StandardScaler()), ("model", Watching().set_fit_request(X_public=True))]
-        pipeline = Pipeline(steps, transform_input=["X_public"])
-        pipeline.fit(ROWS, [0, 1, 0, 1], X_public=PublicData(ROWS[1:] * 10))
-    wanted = StandardScaler().fit(ROWS).transform(ROWS[1:] * 10)
-    assert np.allclose(pipeline["model"].public_, wanted)
-    assert seen == [(4, 3)]
 
 
 @pytest.mark.parametrize(
@@ -150,12 +85,6 @@ def test_rows_that_are_not_wrapped_are_refused_with_the_reason_and_without_a_row
     ) as refused:
         public_rows(bare)
     assert str(refused.value).endswith(f"got {type(bare).__name__}")
-
-
-@pytest.mark.parametrize("number", [0, 2, 4])
-def test_a_tuple_of_any_other_length_is_refused(number):
-    with pytest.raises(ValueError, match=rf"X_public must be PublicData\(rows\).*; got a tuple of {number}$"):
-        public_rows((ROWS,) * number)
 
 
 def test_a_plain_tuple_of_one_table_which_a_pipeline_makes_is_taken():

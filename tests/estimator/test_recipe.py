@@ -4,21 +4,16 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_matrix
 from sklearn.base import clone
 
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, DomainError, IntegerRange, Product
 from dplearn.estimator.recipe import FitFacts, cost_of_fit, planned_columns, planned_table
 from dplearn.fit import execute
-from dplearn.kernels.gf2 import pack
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
-from dplearn.learners.parity.parity import Equations
 from dplearn.learners.rules.generic import RuleFit
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.held import held_by
-from dplearn.table.groups import MOST_ROWS
-from dplearn.table.table import Columns, LabelledRows, count_of, taken
 from tests.changed import changed_recipe
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 
@@ -28,26 +23,6 @@ X, Y = np.arange(20)[:, None] % 10, np.arange(20) % 2
 
 def learner(**parameters):
     return ExponentialMechanismClassifier(domain=IntegerRange(0, 9), classes=[0, 1], **parameters)
-
-
-@pytest.mark.parametrize(
-    "kind",
-    list(
-        dict.fromkeys(each for each in map(type, PRIVATE) if "max_rows_per_group" in each._get_param_names())
-    ),
-)
-def test_the_greatest_number_of_rows_is_checked_and_one_in_the_local_model(kind):
-    def rows(**given):
-        return kind(**given)._recipe(reproducible=False).group_rows
-
-    given = {"target_range": (0, 1)} if "target_range" in kind._get_param_names() else {}
-    given |= {"domain": IntegerRange(0, 9)}
-    assert rows(max_rows_per_group=7, **given) == 7
-    if "trust_model" in kind._get_param_names():
-        assert rows(max_rows_per_group=7, trust_model="local", **given) is None
-    for wrong in (0, MOST_ROWS + 1, 2.5, "all"):
-        with pytest.raises((TypeError, ValueError), match="max_rows_per_group must be"):
-            rows(max_rows_per_group=wrong, **given)
 
 
 def test_parameters_do_not_change():
@@ -70,11 +45,6 @@ def test_no_parameter_hides_a_method_and_no_estimator_or_ledger_is_held(each):
     assert not [one for one in held if isinstance(one, PrivacyLedger)]
 
 
-def test_the_number_of_labels_is_that_of_the_classes():
-    assert FitFacts(5, 2, classes=np.array(["a", "b", "c"])).n_labels == 3
-    assert FitFacts(5, 2, n_labels=4).n_labels == 4
-
-
 def test_declared_sizes_take_precedence_in_a_planned_table():
     pair = Product([IntegerRange(0, 9), Categories(["a", "b"])])
     declared = SimpleNamespace(declared=pair, classes=["a", "b", "c"])
@@ -82,26 +52,12 @@ def test_declared_sizes_take_precedence_in_a_planned_table():
     assert planned_table(declared, 7, n_features=5, n_labels=9) == FitFacts(7, 2, 3)
     free = SimpleNamespace(declared=None, classes=None)
     assert planned_columns(free, 7, n_features=5) == FitFacts(7, 5)
+    assert planned_columns(free, 1, n_features=5) == FitFacts(1, 5)
     assert planned_table(free, 7, n_features=5, n_labels=9) == FitFacts(7, 5, 9)
     with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
         planned_columns(free, 7, n_features=None)
     with pytest.raises(ValueError, match="n_labels must be given, since classes does not determine it"):
         planned_table(free, 7, n_features=5, n_labels=None)
-
-
-@pytest.mark.parametrize(
-    "rows",
-    [
-        np.arange(6),
-        Columns([np.arange(6), np.arange(6) * 2]),
-        LabelledRows(Columns([np.arange(6)]), np.arange(6)),
-        LabelledRows(csr_matrix(np.eye(6)), np.arange(6)),
-        Equations(pack(np.eye(6, dtype=np.uint8)), np.zeros((6, 1), np.uint8)),
-    ],
-    ids=lambda rows: type(rows).__name__,
-)
-def test_records_are_taken_at_their_places(rows):
-    assert count_of(taken(rows, np.array([4, 4, 1]))) == 3
 
 
 def test_a_table_has_n_samples_rows():

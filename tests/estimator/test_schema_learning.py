@@ -1,11 +1,9 @@
 """`domain="learn"`: the schema and the learner share one budget, and a fit refuses no cell."""
 
 import copy
-import pickle
 import warnings
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -18,13 +16,11 @@ from dplearn import (
     AdditiveRegressor,
     ConjunctionClassifier,
     ExponentialMechanismClassifier,
-    LinearRegressor,
     PrivacyLedger,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
 )
 from dplearn.domains import Learn, Schema
-from dplearn.estimator import schema_learning
 from dplearn.estimator.schema_learning import SchemaFitPlan
 from dplearn.fit.relation import TABLE
 from dplearn.learners.linear.logistic import LogisticFit
@@ -63,19 +59,21 @@ LEARNERS = [
 ]
 
 
-@cache
-def once_fitted(learner):
-    """A fit to all records that tests share, and so do not change."""
-    return fitted(learner)
-
-
 def fitted(learner, X=FRAME, y=LABELS, **parameters):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         return clone(learner).set_params(**parameters).fit(X, y)
 
 
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+#: One of each way to learn a schema: counts, sums, in the local model, and once for all of a search.
+BY_DAY = [CENTRAL[0], CENTRAL[2], LEARNERS[4], LEARNERS[-1]]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [pytest.param(each, marks=() if each in BY_DAY else pytest.mark.nightly) for each in LEARNERS],
+    ids=repr,
+)
 def test_a_raw_frame_is_learned_from_at_the_stated_cost_and_assumes_types_only(learner):
     ledger = PrivacyLedger(20, 1e-3)
     model = fitted(learner, ledger=ledger)
@@ -101,37 +99,40 @@ def declared(learner, schema):
 @pytest.mark.first_by_day
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_new_records_of_any_cells_are_predicted(learner):
-    model = once_fitted(learner)
-    odd = pd.DataFrame(
-        {"year": [None, "text", 1e300], "height": [np.inf, None, b"x"], "town": [None, 7, "moon"]}
-    )
-    assert set(model.predict(odd)) <= set(CLASSES)
-    assert set(model.predict(odd.to_numpy(dtype=object))) <= set(CLASSES)
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_a_table_of_any_cells_is_fitted_and_its_cost_is_the_same(learner):
+def test_tables_of_any_cells_are_fitted_and_predicted_and_one_without_types_is_refused(learner):
     rows = FRAME.to_numpy(dtype=object)
     for place, cell in enumerate([None, "text", np.inf, np.nan, b"x", (1,), [2], 10**400]):
         rows[place] = [cell] * 3
     learn = Learn({"year": "integers", "height": "numbers", "town": "categories"})
     model = fitted(learner, X=rows, **declared(learner, learn))
-    assert model.guarantee_ == once_fitted(learner).guarantee_
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_a_table_without_types_is_refused_before_the_charge(learner):
-    rows, ledger = FRAME[["year", "height"]].to_numpy(dtype=object)[:1000], PrivacyLedger(20, 1e-3)
+    assert model.guarantee_ == fitted(learner).guarantee_
+    odd = pd.DataFrame(
+        {"year": [None, "text", 1e300], "height": [np.inf, None, b"x"], "town": [None, 7, "moon"]}
+    )
+    assert set(model.predict(odd)) | set(model.predict(odd.to_numpy(dtype=object))) <= set(CLASSES)
+    numbers, ledger = FRAME[["year", "height"]].to_numpy(dtype=object)[:1000], PrivacyLedger(20, 1e-3)
     with pytest.raises(TypeError, match="its 2 columns have no types"):
-        fitted(learner, X=rows, y=LABELS[:1000], ledger=ledger)
+        fitted(learner, X=numbers, y=LABELS[:1000], ledger=ledger)
+    text = pd.DataFrame({"age": pd.Series(["3"] * 100, dtype="string")})
+    of_numbers = declared(learner, Learn({"age": "numbers"}))
+    with pytest.raises(TypeError, match="has a type of text"):
+        fitted(learner, text, LABELS[:100], **of_numbers, ledger=ledger)
     assert ledger.history() == []
     with pytest.warns(UserWarning, match="X is a list: its columns have no types"):
-        clone(learner).fit(rows[:60].tolist(), LABELS[:60])
-    model = fitted(learner, X=rows, y=LABELS[:1000], **declared(learner, Learn("numbers")))
-    assert model.schema_.domains[0] != model.schema_.domains[1] or model.schema_.domains[0].ordered
+        clone(learner).fit(numbers[:60].tolist(), LABELS[:60])
+
+
+def test_a_local_learner_learns_no_schema_however_many_records_there_are():
+    X = np.arange(2000.0).reshape(-1, 1) % 100
+    given = {"epsilon": 100.0, "domain": "learn", "classes": [0, 1]}
+    central, local = (
+        StatisticalQueryNaiveBayes(trust_model=each, **given).fit(X, X[:, 0] > 50)
+        for each in ("central", "local")
+    )
+    (numbers,) = local.schema_.domains
+    assert numbers.largest > 1e18  # the public range
+    assert central.schema_ != local.schema_
+    assert local.plan(20_000, n_features=1).schema.is_free
 
 
 @pytest.mark.parametrize("learner", CENTRAL, ids=repr)
@@ -212,72 +213,6 @@ def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
     assert plan.n_needed == max(needed, plan.inner.n_needed) > 1000
 
 
-def test_plans_have_the_guarantee_of_fits():
-    for learner in LEARNERS[:2]:
-        sizes = {"n_features": 3, "n_labels": 2}
-        plan = learner.plan(N, **sizes)
-        assert plan.guarantee.epsilon == once_fitted(learner).guarantee_.epsilon
-        assert plan.n_needed > 1
-        assert "schema.tail" in str(plan)
-    assert LEARNERS[-1].plan(N).guarantee.epsilon == 15
-
-
-def test_plans_can_be_pickled():
-    for learner in CENTRAL:
-        plan = learner.plan(N, n_features=3)
-        again = pickle.loads(pickle.dumps(plan))
-        assert again == plan
-        assert again.n_needed == plan.n_needed > 1
-
-
-def test_errors_of_the_learner_come_before_the_charge():
-    ledger = PrivacyLedger(20, 1e-3)
-    wide = np.zeros((50, 5000))
-    for learner, X, y, words in (
-        (LinearRegressor(epsilon=5, target_range=(0, 1)), wide, [0, 1] * 25, "at most .* numeric columns"),
-        (StatisticalQueryLogisticRegression(epsilon=5), FRAME, ["a"] * N, "at least 2 classes"),
-        (StatisticalQueryNaiveBayes(epsilon=-1), FRAME, LABELS, "epsilon must be"),
-        (StatisticalQueryNaiveBayes(epsilon=5), FRAME, LABELS[1:], "equal numbers of samples"),
-        (StatisticalQueryNaiveBayes(classes=["x", "y"]), FRAME, LABELS, "not among the declared classes"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            fitted(learner, X, y, domain="learn", ledger=ledger)
-    text, learn = pd.DataFrame({"age": pd.Series(["3"] * 100, dtype="string")}), Learn({"age": "numbers"})
-    with pytest.raises(TypeError, match="has a type of text"):
-        fitted(StatisticalQueryNaiveBayes(), text, LABELS[:100], domain=learn, ledger=ledger)
-    assert ledger.history() == []
-
-
-@pytest.mark.parametrize("domain", ["lern", {"year": "integers"}])
-@pytest.mark.parametrize("learner", LEARNERS, ids=repr)
-def test_other_texts_and_mappings_are_refused_with_advice(learner, domain):
-    with pytest.raises(
-        TypeError, match=r"'learn' or Learn\(...\), which takes a mapping .* got ('lern'|dict of)"
-    ):
-        fitted(learner, **declared(learner, domain))
-
-
-def test_the_schema_is_released_before_the_learner_reads_codes(monkeypatch):
-    """The draws of the schema come first, and the inner learner has no ledger and the rest of the budget."""
-    seen = []
-    release = SchemaRelease.run
-    monkeypatch.setattr(
-        SchemaRelease, "run", lambda self, *given: seen.append("schema") or release(self, *given)
-    )
-    own = schema_learning.LearnedFit.inner
-
-    def inner(self, *given, **more):
-        made = own(self, *given, **more)
-        seen.append((made.cost.epsilon, self.shell.ledger))
-        return made
-
-    monkeypatch.setattr(schema_learning.LearnedFit, "inner", inner)
-    fitted(StatisticalQueryNaiveBayes(), domain="learn", ledger=PrivacyLedger(1, 1e-5))
-    assert seen.count("schema") == 1
-    assert seen[-1] == (Fraction(9, 10), None)
-    assert seen.index("schema") == len(seen) - 2
-
-
 def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
     """Its noise would cost more than the rest of the budget; no `-O` of Python leaves out the check."""
     own = LogisticFit.plan
@@ -321,44 +256,15 @@ def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
 
 
 def test_candidates_in_pipelines_learn_their_schemas_themselves():
-    X = FRAME[["year", "height"]].to_numpy()
+    X = FRAME[["year", "height"]].to_numpy()[:800]
     search = PrivateSearchCV(
         make_pipeline(PrivateMinMaxClipper(), StatisticalQueryNaiveBayes(domain="learn", classes=CLASSES)),
         {"statisticalquerynaivebayes__n_bins": [4, 8]},
         epsilon=8,
     )
-    model = fitted(search, X)
+    model = fitted(search, X, LABELS[:800])
     assert model.best_estimator_[-1].schema_ is not None
     assert not hasattr(model, "schema_")
-
-
-def test_a_refused_fit_leaves_the_model_and_a_declared_domain_is_untouched():
-    model = fitted(CENTRAL[0])
-    schema = model.schema_
-    with pytest.raises(ValueError, match="equal numbers of samples"):
-        model.fit(FRAME, LABELS[1:])
-    assert model.schema_ is schema
-    assert type(fitted(CENTRAL[0], domain=schema)).__name__ == "StatisticalQueryNaiveBayes"
-
-
-@pytest.mark.parametrize("learner", [StatisticalQueryNaiveBayes, ConjunctionClassifier])
-def test_a_local_learner_learns_no_schema_however_many_records_there_are(learner):
-    X = np.arange(20_000.0).reshape(-1, 1) % 100
-    y = (X[:, 0] > 50).astype(int)
-    central = learner(epsilon=100.0, domain="learn", classes=[0, 1]).fit(X, y)
-    local = learner(epsilon=100.0, domain="learn", classes=[0, 1], trust_model="local").fit(X, y)
-    (numbers,) = local.schema_.domains
-    assert numbers.largest > 1e18  # the public range
-    assert central.schema_ != local.schema_
-    assert local.plan(20_000, n_features=1).schema.is_free
-
-
-def test_a_regressor_learns_the_schema_too():
-    y = (FRAME.year - 1990) / 31.0 + (FRAME.town == "west")
-    learner = fitted(AdditiveRegressor(epsilon=3.0, target_range=(0, 2)), y=y)
-    assert learner.score(FRAME, y) > 0.9
-    assert learner.guarantee_.assumes == (*TABLE, "targets are numbers from 0.0 to 2.0")
-    assert learner.schema_.names == tuple(FRAME.columns)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "0.1"), ("0.1", "0.5"), ("0.01", "0.02")])

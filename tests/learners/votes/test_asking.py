@@ -58,6 +58,9 @@ NOTHING = [[NO_VOTE]] * 3
     [
         (TWO, ["yes", "no", "perhaps"], [1, 0, -1]),
         (TWO, np.array(["yes", "", "zzz"], dtype=object), [1, -1, -1]),
+        (TWO, np.array(["yes", "yesterday", "no"], dtype=np.dtypes.StringDType()), [1, -1, 0]),
+        (TWO, np.array(["yes", "maybe", "no"], dtype="U"), [1, -1, 0]),
+        (np.array([0, 3, 5]), np.array([5, 0, -1], dtype=np.int8), [2, 0, -1]),
         (np.array([3, 5]), [5.0, 3.0, 4.0], [1, 0, -1]),
         (np.array([3, 5]), [np.nan, np.inf, -np.inf], [-1, -1, -1]),
         (np.array([3, 5]), ["3", "5", "x"], [-1, -1, -1]),
@@ -222,22 +225,6 @@ def test_probabilities_that_add_up_to_one_are_never_refused(weights):
 # Sizes and types
 
 
-@pytest.mark.parametrize(("n_labels", "width"), [(2, 1), (3, 3), (10, 10)])
-def test_a_missing_teacher_casts_no_vote_for_each_score(n_labels, width):
-    scores = Scores(np.arange(n_labels))
-    assert scores.width == width
-    assert scores.nothing(4, 5).tolist() == [[NO_VOTE] * 5 * width] * 4
-    assert scores.nothing(4, 5).dtype == scores.dtype == np.int16
-    assert Labels(np.arange(n_labels)).nothing(4, 5).shape == (4, 5)
-
-
-@pytest.mark.parametrize("n_labels", [2, 128, 129, 32_768, 32_769])
-def test_the_type_of_labels_holds_every_place(n_labels):
-    held = Labels(np.arange(n_labels)).dtype
-    assert np.iinfo(held).min <= NO_VOTE
-    assert np.iinfo(held).max >= n_labels - 1
-
-
 def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
     table = np.random.default_rng(0).random((70, 2))
     y = np.arange(70) % 3
@@ -245,6 +232,7 @@ def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
     whole = answers_of([teacher, None], table, Scores(np.arange(3)))
     monkeypatch.setattr("dplearn.learners.votes.teachers._BLOCK", 9)
     assert (answers_of([teacher, None], table, Scores(np.arange(3))) == whole).all()
+    assert (answers_of([teacher], table, Labels(np.arange(3)))[0] == teacher.predict(table)).all()
     assert whole.shape == (2, 210)
     assert (whole[1] == NO_VOTE).all()
     expected = np.floor(teacher.predict_proba(table) * FIXED_POINT_ONE).clip(max=FIXED_POINT_ONE - 1)

@@ -87,16 +87,6 @@ def test_a_teacher_of_a_batch_has_every_attribute_of_its_own_fit(estimator, n_la
         assert_same(teacher, clone(estimator).fit(rows[i], labels[i]))
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool])
-@pytest.mark.parametrize("estimator", ESTIMATORS[::2], ids=NAMES[::2])
-def test_whole_numbers_are_fitted_as_by_scikit_learn(estimator, dtype):
-    rows, labels = shards(2)
-    rows = (rows > 0) if dtype is bool else abs(rows).astype(dtype)
-    for i, teacher in enumerate(taught(estimator, rows, labels)):
-        if teacher is not None:
-            assert_same(teacher, clone(estimator).fit(rows[i], labels[i]))
-
-
 @pytest.mark.parametrize("n_labels", [2, 3])
 def test_logistic_regressions_end_within_the_tolerance_and_predict_as_those_of_scikit_learn(n_labels):
     rows, labels = shards(n_labels, m=60)
@@ -240,17 +230,6 @@ def test_each_row_ends_at_its_minimum():
     assert converged.all()
     assert (abs(hills(points)[1]) <= 1e-6).all()
     assert (n_iter > 3).all()
-
-
-def test_a_row_that_needs_more_steps_has_not_converged():
-    assert not minimise(hills, STARTS, tol=1e-6, most=3)[2].any()
-
-
-def test_rows_at_their_minimum_take_no_step():
-    points, n_iter, converged = minimise(hills, STARTS, tol=1e9, most=60)
-    assert points.tolist() == STARTS.tolist()
-    assert converged.all()
-    assert not n_iter.any()
 
 
 def spoiled(rows, how):

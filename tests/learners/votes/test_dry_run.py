@@ -10,7 +10,6 @@ from dplearn.chance import PublicStream
 from dplearn.estimator.base_models import dry_run
 from dplearn.learners.votes.dry_runs import (
     column_taken_for_numbers,
-    made_up_cells,
     made_up_frame,
     made_up_rows,
     with_gaps,
@@ -36,10 +35,6 @@ class Drawing(ClassifierMixin, BaseEstimator):
         return [self.label_] * len(X)
 
 
-class Panic(BaseException):
-    """Stands for those of compiled libraries, which are no `Exception`."""
-
-
 def tried(estimator):
     stream = PublicStream(0)
     return dry_run(estimator, made_up_rows(10, 2, stream), CLASSES, stream)
@@ -52,17 +47,6 @@ def test_the_global_generator_is_left_alone_and_nothing_is_printed(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("error", [ValueError, Panic])
-def test_every_exception_is_reported(error):
-    assert tried(Drawing(error)) == f"{error.__name__}: why"
-
-
-@pytest.mark.parametrize("stop", [KeyboardInterrupt])
-def test_a_keyboard_interrupt_is_raised(stop):
-    with pytest.raises(stop):
-        tried(Drawing(stop))
-
-
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_only_columns_of_text_are_made_up_of_texts(frame):
     table = frame({"job": ["clerk"], "wage": [1.5], "kind": ["a"]})
@@ -73,13 +57,6 @@ def test_only_columns_of_text_are_made_up_of_texts(frame):
     made_up = made_up_frame(table, 30, PublicStream(0))
     assert set(made_up["job"]) == set(made_up["kind"]) == {"one", "two"}
     assert 0 <= min(made_up["wage"]) < max(made_up["wage"]) < 1
-
-
-def test_made_up_cells_are_words_in_some_columns_and_numbers_in_the_others():
-    cells = made_up_cells(20, 3, [1], PublicStream(0))
-    assert cells.dtype == object
-    assert set(cells[:, 1].tolist()) == {"one", "two"}
-    assert {type(cell) for cell in cells[:, [0, 2]].ravel()} == {float}
 
 
 @pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])

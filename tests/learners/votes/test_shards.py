@@ -7,9 +7,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import SGDClassifier
 
 from dplearn import SubsampleAggregateClassifier
-from dplearn.chance import PublicStream, SeededDice, SystemDice, enumerate_paths
+from dplearn.chance import PublicStream, SystemDice, enumerate_paths
 from dplearn.learners.votes import recipe
-from dplearn.learners.votes.batches import Block, blocks_of
+from dplearn.learners.votes.batches import blocks_of
 from dplearn.learners.votes.recipe import drawn_shards, shards
 
 
@@ -39,16 +39,6 @@ def test_a_record_falls_into_every_shard_about_equally_often():
     assert np.abs(counts - expected).max() < 6 * 20.5  # times the largest standard deviation
 
 
-def test_records_come_in_a_random_order_within_a_shard():
-    # A base learner that holds out its last rows must not hold out the last records of a sorted table.
-    assert all((np.diff(shard) < 0).any() for shard in shards(100, 4, PublicStream(0)))
-
-
-def test_there_is_at_least_one_shard():
-    with pytest.raises(ValueError, match="k must be an integer at least 1, got 0"):
-        shards(10, 0, PublicStream(0))
-
-
 # Drawn shards
 
 N_TEACHERS = 12
@@ -70,11 +60,6 @@ def test_all_cuts_are_equally_likely():
 
 def _paths(n, k):
     return enumerate_paths(lambda dice: drawn_shards(n, k, dice))
-
-
-def test_shards_differ_in_length_unlike_equal_ones():
-    lengths = {len(shard) for shard in drawn_shards(200, 10, SeededDice(0))}
-    assert len(lengths) > 4
 
 
 class Positions(ClassifierMixin, BaseEstimator):
@@ -187,10 +172,6 @@ def test_the_places_of_a_block_depend_on_no_length(monkeypatch):
     assert shapes.keys() == {10, 20, 40, 80}
     assert shapes[10] == {(0, 30)}
     assert shapes[80] == {(start, start + 5) for start in range(0, 30, 5)}
-
-
-def test_places_are_too_long_for_many_columns():
-    assert blocks_of([5] * 8, 10, 10**6) == [Block(range(i, i + 1), 0, [i]) for i in range(8)]
 
 
 def test_a_place_is_filled_up_with_its_first_row():

@@ -1,6 +1,5 @@
 """Sizes follow from public values, are valid, and are those that the user sets."""
 
-import inspect
 from dataclasses import replace
 
 import pytest
@@ -39,12 +38,6 @@ def of_a_student(name, privacy=ONE, n_samples=5000, n_labels=2, n_rows=50, **cho
 both = pytest.mark.parametrize("sizes_of", [of_answers, of_a_student])
 
 
-@pytest.mark.parametrize("function", [planned_ballot, transfer_ballot])
-def test_nothing_but_public_quantities_is_looked_at(function):
-    public = {"kind", "privacy", "n_samples", "n_labels", "max_queries", "n_teachers", "max_abstentions"}
-    assert set(inspect.signature(function).parameters) <= public | {"n_rows"}
-
-
 # Valid sizes
 
 
@@ -52,22 +45,15 @@ def test_nothing_but_public_quantities_is_looked_at(function):
 @both
 @pytest.mark.parametrize("n_labels", [2, 3, 60])
 def test_there_are_at_least_one_teacher_and_at_most_as_many_as_records(name, sizes_of, n_labels):
-    for n_samples in (1, 2, 3, 4, 9, 10, 11, 19, 20, 100, 3001):
+    for n_samples in (1, 2, 10, 19, 3001):
         for epsilon in ("0.1", 1, 100):
             sizes = sizes_of(name, ApproxDP(epsilon, "1e-6"), n_samples, n_labels)
             assert 1 <= sizes.n_teachers <= n_samples
             assert 1 <= sizes.max_queries <= 50
+            assert AGGREGATIONS[name](sizes).remaining_queries == sizes.max_queries
+            costs = AGGREGATIONS[name].unstable_per_abstention > 0
+            assert 1 <= sizes.max_abstentions <= 50 if costs else sizes.max_abstentions is None
             assert (sizes.privacy.epsilon, sizes.n_labels) == (ApproxDP(epsilon).epsilon, n_labels)
-
-
-@each_aggregation
-@both
-def test_abstentions_are_limited_only_if_they_cost_privacy(name, sizes_of):
-    unstable = sizes_of(name).max_abstentions
-    if AGGREGATIONS[name].unstable_per_abstention:
-        assert 1 <= unstable <= 50
-    else:
-        assert unstable is None
 
 
 @each_aggregation
@@ -78,21 +64,13 @@ def test_shards_hold_some_records_of_every_label(name, sizes_of):
         assert 4000 // sizes.n_teachers >= max(5, n_labels)
 
 
-@both
-def test_a_table_has_an_aggregator_for_all_its_sizes(sizes_of):
-    for name, kind in AGGREGATIONS.items():
-        for n_samples in (1, 100, 5000):
-            sizes = sizes_of(name, n_samples=n_samples)
-            assert kind(sizes).remaining_queries == sizes.max_queries
-
-
 # Monotonicity
 
 
 @each_aggregation
 @pytest.mark.parametrize("n_labels", [2, 12])
 def test_more_records_never_make_fewer_teachers_that_answer(name, n_labels):
-    teachers = [of_answers(name, n_samples=n, n_labels=n_labels).n_teachers for n in range(1, 4000, 101)]
+    teachers = [of_answers(name, n_samples=n, n_labels=n_labels).n_teachers for n in range(1, 4000, 301)]
     assert teachers == sorted(teachers)
     assert teachers[-1] > teachers[0]
 
@@ -101,7 +79,7 @@ def test_more_records_never_make_fewer_teachers_that_answer(name, n_labels):
 @pytest.mark.parametrize("n_labels", [2, 12])
 def test_half_as_many_records_again_never_make_fewer_teachers_of_a_student(name, n_labels):
     # Shards grow by whole records, where a few records more make fewer teachers.
-    numbers = [round(10 * 1.5**i) for i in range(24)]
+    numbers = [round(10 * 1.5**i) for i in range(0, 24, 2)]
     sizes = [of_a_student(name, n_samples=n, n_labels=n_labels, n_rows=10**9) for n in numbers]
     for what in ("n_teachers", "max_queries"):
         found = [getattr(each, what) for each in sizes]
@@ -111,7 +89,7 @@ def test_half_as_many_records_again_never_make_fewer_teachers_of_a_student(name,
 
 @each_aggregation
 def test_a_larger_epsilon_never_takes_more_teachers(name):
-    epsilons = ("0.1", "0.3", 1, 3, 10, 30)
+    epsilons = ("0.1", 1, 30)
     for sizes_of in (of_answers, of_a_student):
         teachers = [sizes_of(name, ApproxDP(epsilon, "1e-6")).n_teachers for epsilon in epsilons]
         assert teachers == sorted(teachers, reverse=True)
@@ -128,10 +106,12 @@ def test_a_larger_epsilon_lets_a_student_learn_from_more_rows(name):
 
 def test_a_larger_epsilon_and_more_teachers_allow_more_abstentions():
     by_epsilon = [
-        of_answers("sparse_vector", ApproxDP(epsilon, "1e-6"), n_teachers=500).max_abstentions
-        for epsilon in (1, 2, 4, 8)
+        of_answers("sparse_vector", ApproxDP(epsilon, "1e-6"), n_teachers=500, max_queries=20).max_abstentions
+        for epsilon in (1, 3)
     ]
-    by_teachers = [of_answers("sparse_vector", n_teachers=k).max_abstentions for k in (200, 400, 800, 1600)]
+    by_teachers = [
+        of_answers("sparse_vector", n_teachers=k, max_queries=20).max_abstentions for k in (200, 600)
+    ]
     for found in (by_epsilon, by_teachers):
         assert found == sorted(set(found))
 
@@ -161,31 +141,16 @@ def test_the_number_of_queries_is_the_greatest_whose_least_lead_is_the_planned_o
 # Sizes set by the user
 
 
-@each_aggregation
 @both
-@pytest.mark.parametrize("n_teachers", [1, 7, 5000])
-def test_the_number_of_teachers_is_the_users(name, sizes_of, n_teachers):
-    assert sizes_of(name, n_teachers=n_teachers).n_teachers == n_teachers
-
-
-@both
-@pytest.mark.parametrize("max_abstentions", [1, 3, 49, 1000])
-def test_a_given_number_of_abstentions_is_kept(sizes_of, max_abstentions):
-    assert sizes_of("sparse_vector", max_abstentions=max_abstentions).max_abstentions == max_abstentions
-    both_given = sizes_of("sparse_vector", max_abstentions=max_abstentions, n_teachers=9)
-    assert (both_given.n_teachers, both_given.max_abstentions) == (9, max_abstentions)
-
-
-@each_aggregation
-@pytest.mark.parametrize(("max_queries", "asked"), [(1, 1), (37, 37), (50, 50), (51, 50), (10**6, 50)])
-def test_a_given_number_of_queries_is_kept_up_to_the_number_of_rows(name, max_queries, asked):
-    assert of_a_student(name, max_queries=max_queries).max_queries == asked
-
-
-@each_aggregation
-@pytest.mark.parametrize("max_queries", [1, 37, 2000])
-def test_as_many_queries_as_the_user_wants_can_be_answered(name, max_queries):
-    assert of_answers(name, max_queries=max_queries).max_queries == max_queries
+def test_given_sizes_are_kept(sizes_of):
+    for max_abstentions in (1, 49):
+        assert sizes_of("sparse_vector", max_abstentions=max_abstentions).max_abstentions == max_abstentions
+        both_given = sizes_of("sparse_vector", max_abstentions=max_abstentions, n_teachers=9)
+        assert (both_given.n_teachers, both_given.max_abstentions) == (9, max_abstentions)
+    for name in AGGREGATIONS:
+        assert [sizes_of(name, n_teachers=k, max_queries=9).n_teachers for k in (1, 7)] == [1, 7]
+        asked = [sizes_of(name, max_queries=k, max_abstentions=1).max_queries for k in (1, 37, 51)]
+        assert asked == [1, 37, 50 if sizes_of is of_a_student else 51]  # of 50 rows
 
 
 def test_given_abstentions_increase_the_number_of_teachers_while_shards_allow_it():
@@ -227,11 +192,11 @@ def test_where_not_one_is_affordable_it_is_one_if_all_teachers_could_agree_and_e
 @pytest.mark.parametrize("n_teachers", [120, pytest.param(250, marks=pytest.mark.nightly)])
 def test_for_the_noise_that_is_drawn_too_no_larger_number_is_affordable(epsilon, n_teachers):
     privacy = ApproxDP(epsilon, "1e-6")
-    found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=30).max_abstentions
+    found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=20).max_abstentions
     affordable = [
         unstable
-        for unstable in range(1, 31)
-        if 3 * stable_answers_noise(privacy, unstable, n_queries=30).least_distance(30, 0.05) <= n_teachers
+        for unstable in range(1, 21)
+        if 3 * stable_answers_noise(privacy, unstable, n_queries=20).least_distance(20, 0.05) <= n_teachers
     ]
     assert found == max(affordable)
-    assert found < 30
+    assert found < 20

@@ -1,9 +1,7 @@
 """Laws of the aggregators of scores: all draws are charged, and the bounds of plans hold."""
 
-import pickle
-from copy import copy
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -177,24 +175,6 @@ def test_one_call_and_many_have_the_law_of_the_algorithm(small, case, chunk, mon
         assert in_batches(make, votes, sizes) == expected
 
 
-@pytest.mark.parametrize(
-    ("score", "cost", "released"),
-    [
-        ((50, 0, 0), 0, 0.125),  # stable
-        ((0, 50, 0), 1, 0.25),  # only a shifted bin is stable
-        ((0, 50, 1), 1, None),  # the shifted bin is that of both ends
-        ((0, 0, 0), 2, None),
-    ],
-)
-def test_a_score_costs_one_abstention_of_the_sparse_vector_per_unstable_test(score, cost, released):
-    for seed in range(5):
-        aggregator = prepared("sparse_vector", SeededDice(seed), privacy=AMPLE)
-        before = state(aggregator)
-        (answer,) = aggregator.answer(votes_of([[score]])).ravel()
-        assert np.isnan(answer) if released is None else answer == released
-        assert state(aggregator) == (before[0] - cost, before[1] - 1, (before[0] - cost + 1) // 2)
-
-
 def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
     generator = np.random.default_rng(0)
     for n_bins in (2, 3, 10):
@@ -207,88 +187,7 @@ def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
             assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
 
 
-def test_it_stops_inside_a_row_and_releases_the_scores_before_in_it():
-    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, n_labels=3, max_abstentions=2)
-    far, none = (50, 0, 0), (0, 0, 0)
-    rows = votes_of([[far, far, far], [none, far, none], [far, far, far]])
-    scores = aggregator.answer(rows)
-    assert np.isnan(scores).tolist() == [[False] * 3, [True, False, True]]
-    assert state(aggregator) == (0, 0, 0)
-    with pytest.raises(ValueError, match="at most those that are left"):
-        aggregator.answer(part(rows, 0, 1))
-
-
-def test_it_stops_at_the_last_unstable_plain_bin_without_a_test_of_shifted_bins():
-    dice = ReplayDice(SeededDice(0))
-    aggregator = prepared("sparse_vector", dice, privacy=AMPLE, max_abstentions=1)
-    half = (0, 50, 0)
-    assert aggregator.answer(votes_of([[half]])).tolist() == [[0.25]]
-    assert (aggregator.remaining_queries, aggregator.remaining_abstentions) == (9, 1)
-    assert np.isnan(aggregator.answer(votes_of([[half], [half]]))).tolist() == [[True]]
-    assert state(aggregator) == (0, 0, 0)
-
-
-def test_many_scores_are_tested_in_chunks():
-    aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE, max_queries=9000)
-    rows = [[(50, 0, 0)]] * 9000
-    for odd in (0, 2047, 2048, 5000, 8999):
-        rows[odd] = [(0, 50, 0)]
-    scores = aggregator.answer(votes_of(rows)).ravel()
-    expected = (2 * (np.arange(9000) % 4) + 1) / 8
-    for odd in (0, 2047, 2048, 5000, 8999):
-        expected[odd] = (odd % 4 % 3 + 1) / 4
-    assert scores.tolist() == expected.tolist()
-    assert aggregator._questions.epoch[0] == 8 - 5
-
-
 # Remaining queries and abstentions
-
-
-@each_aggregation
-@each_number_of_labels
-def test_at_a_large_epsilon_unanimous_scores_are_released(name, n_labels):
-    scores = prepared(name, SeededDice(0), privacy=AMPLE, n_labels=n_labels).answer(unanimous(5, n_labels))
-    assert scores.shape == (5, 1 if n_labels == 2 else n_labels)
-    assert scores.dtype == np.float64
-    assert abs(scores - 0.3).max() < 0.1
-
-
-@each_aggregation
-@each_number_of_labels
-def test_remaining_queries_count_rows_exactly(name, n_labels):
-    aggregator = prepared(name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
-    left = [aggregator.remaining_queries]
-    for batch in (1, 3, 2, 4):
-        aggregator.answer(unanimous(batch, n_labels))
-        left.append(aggregator.remaining_queries)
-    assert left == [10, 9, 6, 4, 0]
-
-
-@each_aggregation
-def test_remaining_abstentions_count_scores_exactly(name):
-    aggregator = prepared(name, SeededDice(0))
-    if not aggregator.unstable_per_abstention:
-        assert aggregator.remaining_abstentions is None
-        return
-    for left in (3, 2, 1):
-        assert np.isnan(aggregator.answer(spread(1))).all()
-        assert aggregator.remaining_abstentions == left
-    assert np.isnan(aggregator.answer(spread(5))).tolist() == [[True]]
-    assert state(aggregator) == (0, 0, 0)
-
-
-@each_aggregation
-@pytest.mark.parametrize("asked_before", [0, 6, 10])
-def test_a_refused_batch_draws_nothing_and_costs_nothing(name, asked_before):
-    dice = FaultyDice(SeededDice(0))
-    aggregator = prepared(name, dice, privacy=AMPLE, n_labels=3)
-    if asked_before:
-        aggregator.answer(unanimous(asked_before, 3))
-    drawn, left = dice.n_draws, aggregator.remaining_queries
-    for refused in (0, left + 1, left + 1000):
-        with pytest.raises(ValueError, match="at least one query, and of at most those that are left"):
-            aggregator.answer(unanimous(refused, 3))
-    assert (dice.n_draws, aggregator.remaining_queries) == (drawn, left)
 
 
 @each_aggregation
@@ -470,69 +369,7 @@ def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likel
         assert 1 / mean._grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
 
 
-def test_released_means_may_be_outside_0_to_1():
-    mean = prepared("mean", SeededDice(0), privacy=ApproxDP("0.1", "1e-6"), n_teachers=20)
-    scores = mean.answer(unanimous(10, score=1.0, n_teachers=20))
-    assert scores.min() < 0
-    assert scores.max() > 1
-
-
-@each_number_of_labels
-def test_at_any_epsilon_that_is_accepted_noise_is_as_wide_as_it_should_be(n_labels):
-    scales = []
-    for epsilon in ("1e100", "1e10", "1e5", 1, "1e-6"):
-        mean = prepared("mean", SeededDice(0), privacy=ApproxDP(epsilon, "1e-6"), n_labels=n_labels)
-        assert np.isfinite(mean.answer(unanimous(10, n_labels))).all()
-        scales.append(mean.noise_scale)
-    assert scales == sorted(scales)
-    assert scales[0] > 0
-
-
-@each_aggregation
-def test_noise_too_wide_to_be_drawn_is_refused_when_the_aggregator_is_made(name):
-    with pytest.raises(ValueError, match="epsilon must be"):
-        SOFT_AGGREGATIONS[name](ballot(ApproxDP("1e-13", "1e-300"), max_queries=10**6))
-
-
-@each_aggregation
-def test_noise_that_needs_a_delta_is_refused_without_one(name):
-    with pytest.raises(ValueError, match="delta must be a finite number above 0"):
-        SOFT_AGGREGATIONS[name](ballot(ApproxDP(1)))
-
-
 # Bounds of plans
-
-
-def failures(name, n_labels, share, runs=100):
-    """In how many runs not all of 30 rows are answered well, with a share of the least lead."""
-    public = {"privacy": ApproxDP(4, "1e-6"), "n_labels": n_labels, "n_teachers": 2000, "max_queries": 30}
-    failed = 0
-    for seed in range(runs):
-        aggregator = prepared(name, SeededDice(seed, name), **public)
-        lead = int(share * aggregator.least_lead)
-        if name == "mean":
-            errors = aggregator.answer(unanimous(30, n_labels, 0.3, 2000)) - 0.3
-            failed += abs(errors).max() * 2000 > lead + aggregator.noise_scale / 8
-        else:
-            width = 1 if n_labels == 2 else n_labels
-            fixed_scores = np.full((2000, 30 * width), FIXED_POINT_ONE // 8, dtype=np.int16)
-            fixed_scores[: (2000 - lead) // 2] = 7 * FIXED_POINT_ONE // 8
-            failed += not (aggregator.answer(soft_tally(fixed_scores, np.full(30, 4), width)) == 0.125).all()
-    return failed
-
-
-@pytest.mark.first_by_day
-@each_aggregation
-@each_number_of_labels
-def test_with_the_least_lead_all_scores_are_answered_with_the_stated_probability(name, n_labels):
-    # 5 of 100 runs may fail; 12 or more would then have a probability below 1 in 200.
-    assert failures(name, n_labels, 1) < 12
-
-
-@pytest.mark.first_by_day
-@each_aggregation
-def test_with_half_the_least_lead_they_are_not(name):
-    assert failures(name, 2, 0.5) > 30
 
 
 @pytest.mark.first_by_day
@@ -557,43 +394,7 @@ def test_with_the_least_number_of_decided_scores_it_answers_all_with_the_stated_
     assert stopped < 12  # 5 of 100 runs may
 
 
-@each_aggregation
-def test_more_labels_are_more_scores_and_need_a_larger_lead(name):
-    leads = [SOFT_AGGREGATIONS[name](ballot(n_labels=number)).least_lead for number in (2, 10, 100)]
-    assert leads == sorted(set(leads))
-
-
 # Where it is kept
-
-
-@each_aggregation
-def test_a_pickle_holds_no_dice_and_goes_on_where_it_was(name):
-    aggregator = prepared(name, SeededDice(0), privacy=AMPLE)
-    aggregator.answer(unanimous(3))
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dumps(aggregator)
-    there = pickle.loads(pickle.dumps(copy(aggregator).attach(None)))
-    public = "remaining_queries", "remaining_abstentions", "noise_scale", "least_lead"
-    assert [getattr(there, each) for each in public] == [getattr(aggregator, each) for each in public]
-    first, second = (each.attach(SeededDice(1)).answer(unanimous(7)) for each in (aggregator, there))
-    assert first.tolist() == second.tolist()
-    assert there.remaining_queries == 0
-
-
-@each_aggregation
-def test_to_take_the_dice_from_a_copy_leaves_the_original_its_own(name):
-    aggregator = prepared(name, SeededDice(0), privacy=AMPLE)
-    copy(aggregator).attach(None)
-    assert abs(aggregator.answer(unanimous(1)) - 0.3).max() < 0.1
-
-
-@each_aggregation
-def test_answers_do_not_share_memory_with_votes(name):
-    votes = unanimous(2)
-    kept = votes.fixed_scores.copy(), votes.plain.winner.copy()
-    prepared(name, SeededDice(0), privacy=AMPLE).answer(votes)
-    assert (votes.fixed_scores == kept[0]).all()
-    assert (votes.plain.winner == kept[1]).all()
 
 
 def test_the_last_label_of_shifted_bins_has_midpoint_nan_and_is_an_abstention():
@@ -603,8 +404,3 @@ def test_the_last_label_of_shifted_bins_has_midpoint_nan_and_is_an_abstention():
     aggregator = prepared("sparse_vector", SeededDice(0), privacy=AMPLE)
     assert np.isnan(aggregator.answer(votes)).all()
     assert state(aggregator) == (7, 9, 4)
-
-
-def test_every_pair_of_aggregators_is_entered_once():
-    assert SOFT_AGGREGATIONS.keys() == {"sparse_vector", "mean"}
-    assert all(one is not other for one, other in combinations(SOFT_AGGREGATIONS.values(), 2))

@@ -48,7 +48,9 @@ def a_teacher(fit):
     return Teacher()
 
 
-@pytest.mark.parametrize("backend", ["sequential", "threading", "loky", "multiprocessing"])
+@pytest.mark.parametrize(
+    "backend", ["sequential", "threading", "loky", pytest.param("multiprocessing", marks=pytest.mark.nightly)]
+)
 def test_votes_are_the_same_on_every_backend(backend):
     alone = train_and_ask(TREE, X, Y, **ASK)
     with parallel_config(backend=backend, n_jobs=2):
@@ -57,17 +59,11 @@ def test_votes_are_the_same_on_every_backend(backend):
     assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
 
 
-def test_votes_are_the_same_with_any_n_jobs():
-    alone = train_and_ask(TREE, X, Y, **ASK)
-    for n_jobs in (1, 2, -1):
-        assert train_and_ask(TREE, X, Y, n_jobs=n_jobs, **ASK).tolist() == alone.tolist()
-
-
 def test_more_than_one_worker_means_worker_processes():
     here = os.getpid()
     elsewhere = a_teacher(lambda self, X: "yes" if os.getpid() != here else "no")
     assert (train_and_ask(elsewhere, X, Y, n_jobs=2, **ASK) == 1).all()
-    for backend in ("loky", "multiprocessing", None):
+    for backend in ("loky", None):
         with parallel_config(**({"backend": backend} if backend else {}), n_jobs=2):
             assert (train_and_ask(elsewhere, X, Y, **ASK) == 1).all()
             assert (train_and_ask(elsewhere, X, Y, n_jobs=1, **ASK) == 0).all()
@@ -102,22 +98,6 @@ def test_batches_in_one_process_wait_for_each_other(monkeypatch):
     assert most == [1] * 20
 
 
-def test_a_function_that_a_worker_cannot_unpickle_runs_here():
-    def unpicklable_elsewhere(here):
-        if os.getpid() != here:
-            raise ImportError("private")
-        return len
-
-    class Local:
-        def __call__(self, task):
-            return task + 1
-
-        def __reduce__(self):
-            return unpicklable_elsewhere, (os.getpid(),)
-
-    assert run_tasks(Local(), lambda i: [0] * i, 5, n_jobs=2) == [0, 1, 2, 3, 4]
-
-
 def test_every_worker_gives_native_libraries_as_many_threads_as_this_process_does():
     def threads(self, X):
         from threadpoolctl import threadpool_info
@@ -144,12 +124,72 @@ class Stubborn:
         raise TypeError("private")
 
 
-def test_a_task_that_cannot_be_pickled_runs_in_this_process():
-    cells = X.astype(object)
+class Panic(BaseException):
+    """Stands for those of compiled libraries, which are no `Exception`."""
+
+
+def panic(here=None):
+    if here != os.getpid():
+        raise Panic
+    return len
+
+
+class Untransported:
+    """Cannot be packed, or not unpacked."""
+
+    def __init__(self, when):
+        self.when = when
+
+    def __reduce__(self):
+        if self.when == "packed":
+            raise Panic
+        return panic, ()
+
+
+class Local:
+    """A function that is another one in this process, and none in others."""
+
+    def __call__(self, task):
+        return task + 1
+
+    def __reduce__(self):
+        return panic, (os.getpid(),)
+
+
+class Odd:
+    """An object that unpickles as a number."""
+
+    def __reduce__(self):
+        return int, (7,)
+
+
+@pytest.mark.parametrize("backend", ["sequential", "loky"])
+def test_what_cannot_travel_runs_here_and_other_tasks_are_what_a_worker_would_get(backend):
+    lock, cells = threading.Lock(), X.astype(object)
     alone = train_and_ask(TREE, cells, Y, **ASK)
     cells[5, 1] = Stubborn(cells[5, 1])
-    with parallel_config(backend="loky", n_jobs=2):
+    rooted = a_teacher(lambda self, X: "yes").set_params(where=Rooted())
+    with parallel_config(backend=backend, n_jobs=2):
+        for when in ("packed", "unpacked"):
+            assert (
+                run_tasks(lambda task: task.when, lambda i, when=when: Untransported(when), 3) == [when] * 3
+            )
+            made = run_tasks(lambda task: task, lambda i, when=when: Untransported(when), 3)
+            assert [each.when for each in made] == [when] * 3
+        if backend == "loky":
+            assert run_tasks(Local(), lambda i: [0] * i, 5) == [0, 1, 2, 3, 4]
+            assert run_tasks(lambda task: str(task), lambda i: Odd(), 5) == ["7"] * 5
+            assert run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5) == ["7"] * 5
         assert train_and_ask(TREE, cells, Y, **ASK).tolist() == alone.tolist()
+        assert (train_and_ask(rooted, X, Y, **ASK) == 1).all()
+
+
+class Rooted:
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("rooted")
 
 
 def test_a_model_that_cannot_be_pickled_is_trained_here():
@@ -188,80 +228,19 @@ def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
     assert (answers_of(taught, QUERIES, Labels(CLASSES)) == 0).all()
 
 
-class Odd:
-    """An object that unpickles as a number."""
-
-    def __reduce__(self):
-        return int, (7,)
-
-
-def test_a_function_that_cannot_be_pickled_gets_the_tasks_that_a_worker_would_get():
-    lock = threading.Lock()
-    assert run_tasks(lambda task: str(task), lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
-    assert run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5, n_jobs=2) == ["7"] * 5
-
-
-class Panic(BaseException):
-    """Stands for those of compiled libraries, which are no `Exception`."""
-
-
-class Untransported:
-    def __init__(self, when):
-        self.when = when
-
-    def __reduce__(self):
-        if self.when == "packed":
-            raise Panic
-        return panic, ()
-
-
-def panic():
-    raise Panic
-
-
-@pytest.mark.parametrize("when", ["packed", "unpacked"])
-@pytest.mark.parametrize("backend", ["sequential", "loky"])
-def test_no_error_in_pickling_is_raised(backend, when):
-    with parallel_config(backend=backend, n_jobs=2):
-        given = run_tasks(lambda task: task.when, lambda i: Untransported(when), 3)
-        assert given == [when] * 3
-        made = run_tasks(lambda task: task, lambda i: Untransported(when), 3)
-    assert [each.when for each in made] == [when] * 3
-
-
-def test_an_estimator_that_cannot_be_pickled_is_trained_here():
-    class Rooted:
-        def __deepcopy__(self, memo):
-            return self
-
-        def __reduce__(self):
-            raise TypeError("rooted")
-
-    teacher = a_teacher(lambda self, X: "yes").set_params(where=Rooted())
-    assert (train_and_ask(teacher, X, Y, n_jobs=2, **ASK) == 1).all()
-
-
-def test_no_warning_of_a_worker_leaves(capfd):
+def test_no_warning_of_a_worker_leaves_and_its_output_is_discarded(capfd):
     def warn(self, X):
+        import sys
         import warnings
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("private", stacklevel=1)
+        return "yes" if sys.stdout.name == sys.stderr.name == os.devnull else "no"
 
     with parallel_config(backend="loky", n_jobs=2):
         assert (train_and_ask(a_teacher(warn), X, Y, **ASK) == 1).all()
     assert capfd.readouterr() == ("", "")
-
-
-def test_output_of_a_worker_is_discarded():
-    def where(self, X):
-        import sys
-
-        return "yes" if sys.stdout.name == sys.stderr.name == os.devnull else "no"
-
-    with parallel_config(backend="loky", n_jobs=2):
-        assert (train_and_ask(a_teacher(where), X, Y, **ASK) == 1).all()
 
 
 def test_global_generators_begin_at_the_same_place_in_every_process():
@@ -277,17 +256,6 @@ def test_global_generators_begin_at_the_same_place_in_every_process():
     assert len(np.unique(alone)) == 2
 
 
-def test_processes_of_a_teacher_serve_no_other_teacher():
-    here = os.getpid()
-
-    def spread(self, X):
-        from joblib import Parallel, delayed
-
-        return "yes" if Parallel(n_jobs=2)(delayed(os.getpid)() for _ in range(2)) == [here] * 2 else "no"
-
-    assert (train_and_ask(a_teacher(spread), X, Y, **ASK) == 1).all()
-
-
 @pytest.mark.nightly
 def test_workers_that_die_once_are_replaced(tmp_path):
     def die_once(self, X):
@@ -300,16 +268,6 @@ def test_workers_that_die_once_are_replaced(tmp_path):
     mortal = a_teacher(die_once).set_params(where=str(tmp_path / "died"))
     with parallel_config(backend="loky", n_jobs=2):
         assert (train_and_ask(mortal, X, Y, **ASK) == 1).all()
-
-
-@pytest.mark.nightly  # below, with workers that are not started
-def test_workers_that_die_again_end_it_in_constant_words():
-    here = os.getpid()
-    mortal = a_teacher(lambda self, X: os._exit(1) if os.getpid() != here else None)
-    with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
-        train_and_ask(mortal, X, Y, **ASK)
-    assert str(raised.value) == worker_pool._DIED_AGAIN
-    assert raised.value.__context__ is None
 
 
 def test_a_second_failure_of_the_pool_ends_it_in_constant_words(monkeypatch):
@@ -351,16 +309,6 @@ def test_only_lost_tasks_are_repeated(monkeypatch):
     assert rounds == [[3, 3], [3, 1]]
 
 
-@pytest.mark.nightly  # workers start again afterwards; below, with workers that are not started
-@pytest.mark.parametrize("stop", [KeyboardInterrupt])
-def test_an_interrupt_in_a_worker_stops_the_program(stop):
-    def stop_there(self, X):
-        raise stop
-
-    with parallel_config(backend="loky", n_jobs=2), pytest.raises(stop):
-        train_and_ask(a_teacher(stop_there), X, Y, **ASK)
-
-
 def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
     def parallel(n_jobs):
         def run(tasks):
@@ -371,13 +319,6 @@ def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
     monkeypatch.setattr(worker_pool, "_parallel", parallel)
     with parallel_config(backend="loky", n_jobs=2), pytest.raises(KeyboardInterrupt):
         train_and_ask(TREE, X, Y, **ASK)
-
-
-def test_a_backend_that_returns_all_results_at_once_is_enough(monkeypatch):
-    monkeypatch.setattr("joblib._parallel_backends.LokyBackend.supports_return_generator", False)
-    alone = train_and_ask(TREE, X, Y, **ASK)
-    with parallel_config(backend="loky", n_jobs=2):
-        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
 
 
 def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
@@ -413,12 +354,9 @@ def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, 
     assert err.count("\n") == 1
 
 
-def test_without_a_bar_nothing_is_written(capsys):
-    train_and_ask(TREE, X, Y, **ASK)
-    assert capsys.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize(("backend", "share"), [("sequential", 0.1), ("loky", 0.6)])
+@pytest.mark.parametrize(
+    ("backend", "share"), [("sequential", 0.1), pytest.param("loky", 0.6, marks=pytest.mark.nightly)]
+)
 def test_only_some_shards_are_copied_at_a_time(backend, share):
     table = np.ones((32_000, 32))
     plan = {"shards": shards(32_000, 128, PublicStream(0)), "seeds": [0] * 128}

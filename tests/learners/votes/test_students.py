@@ -1,24 +1,27 @@
-"""Students of all kinds learn probabilities from released scores."""
-
-import pickle
+"""Students of all kinds learn released answers, weighted by their noisy counts, or released scores."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+import sklearn
 from scipy.sparse import csr_array, csr_matrix
-from scipy.special import expit
+from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC
-from sklearn.tree import DecisionTreeClassifier
 
-from dplearn.learners.votes.student import SoftStudent, standard_soft_student, teach_scores
+from dplearn.learners.votes.aggregators import Answers
+from dplearn.learners.votes.student import (
+    ScoreRegression,
+    SoftStudent,
+    standard_soft_student,
+    teach,
+    teach_scores,
+)
 
 CLASSES = np.array(["no", "yes"])
 THREE = np.array(["a", "b", "c"])
@@ -104,11 +107,6 @@ def test_noisy_scores_are_learned_without_bias_although_no_weight_is_negative(n_
     assert clipped.predict_proba(rows(1))[0, -1] < 0.88
 
 
-def test_a_label_of_which_no_score_is_positive_gets_no_probability():
-    model = taught(Recording(), [[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]])
-    assert np.allclose(model.predict_proba(rows(1)), [[0.375, 0.625, 0.0]])
-
-
 def test_weights_reach_the_last_step_of_a_pipeline_and_no_other():
     student = Pipeline([("scale", StandardScaler()), ("learn", Recording())])
     fitted = taught(student, [[0.25], [0.75], [1.0]]).scorer.fitted
@@ -136,36 +134,13 @@ def test_a_classifier_that_takes_no_weights_learns_the_likelier_label():
     assert weights is None
 
 
-def test_with_more_labels_it_learns_the_likeliest():
-    model = taught(KNeighborsClassifier(1), [[0.5, 0.3, 0.2], [-0.1, 0.2, 0.6], [0.5, 0.3, 0.2]])
-    assert model.predict(rows(3)).tolist() == ["a", "c", "a"]
-    assert model.predict_proba(rows(2)).tolist() == [[1, 0, 0], [0, 0, 1]]
-
-
 # Regressors
-
-
-def test_a_regressor_learns_unclipped_scores_of_the_rows_that_were_answered():
-    X, y = taught(Mean(), [[-0.5], [NAN], [1.5]]).scorer.fitted[0].seen_
-    assert X.ravel().tolist() == [0, 2]
-    assert y.tolist() == [-0.5, 1.5]
-
-
-def test_with_two_labels_predictions_are_clipped():
-    model = teach_scores(LinearRegression(), rows(3), np.array([[0.0], [0.5], [1.0]]), CLASSES)
-    predicted = model.predict_proba(np.array([[-5.0], [0.5], [9.0]]))
-    assert np.allclose(predicted, [[1, 0], [0.75, 0.25], [0, 1]])
 
 
 def test_with_more_labels_there_is_a_clone_for_each_and_predictions_are_normalised():
     model = taught(Mean(), [[0.4, 0.2, -0.4], [0.0, 0.2, 0.2]])
     assert [one.seen_[1].tolist() for one in model.scorer.fitted] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
     assert np.allclose(model.predict_proba(rows(2)), [[0.5, 0.5, 0.0]] * 2)
-
-
-def test_where_all_predictions_are_clipped_to_0_all_labels_are_alike():
-    model = taught(Mean(scale=-1), [[0.4, 0.2, 0.4]])
-    assert np.allclose(model.predict_proba(rows(1)), 1 / 3)
 
 
 @pytest.mark.parametrize(
@@ -214,11 +189,6 @@ def test_a_single_label_is_predicted_with_the_mean_of_its_scores():
     assert np.allclose(three.predict_proba(rows(1)), [[0.75, 0, 0.25]])
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, csr_matrix, lambda X: X.tolist()])
-def test_constant_probabilities_are_those_of_every_kind_of_table(frame):
-    assert taught(Unweighted(), [[0.6]]).predict_proba(frame(rows(3))).shape == (3, 2)
-
-
 # The default, and tables
 
 CHANCE = np.random.default_rng(7)  # public
@@ -253,47 +223,34 @@ def test_the_default_learns_from_every_kind_of_table(X):
     assert ((predicted[:, 1:] - TRUTH) ** 2).mean() < ((TRUTH - TRUTH.mean()) ** 2).mean() / 2
 
 
-def test_the_default_learns_three_labels_at_once():
-    scores = np.hstack([TRUTH * 0.6, TRUTH * 0.4, 1 - TRUTH])
-    model = teach_scores(standard_soft_student(NUMBERS), NUMBERS, scores, THREE)
-    assert len(model.scorer.fitted) == 1
-    assert np.abs(model.predict_proba(NUMBERS) - scores).max() < 0.01
-
-
 def test_the_default_is_blind_to_texts_that_it_has_not_seen():
     frame = pd.DataFrame({"text": TEXTS})
     model = teach_scores(standard_soft_student(frame), frame, TRUTH, CLASSES)
     assert 0.2 < model.predict_proba(pd.DataFrame({"text": ["baker"]}))[0, 1] < 0.8
 
 
-def test_scores_are_those_of_the_first_rows():
-    model = teach_scores(Mean(), rows(9), np.array([[0.1], [NAN], [0.2]]), CLASSES)
-    assert model.scorer.fitted[0].seen_[0].ravel().tolist() == [0, 2]
-
-
-def test_a_weighted_classifier_learns_from_frames_with_texts():
-    for frame in (pd.DataFrame, pl.DataFrame):
-        X = frame({"text": TEXTS, "number": NUMBERS[:, 1]})
-        student = Pipeline(
-            [*standard_soft_student(X).steps[:-1], ("tree", DecisionTreeClassifier(max_depth=1))]
-        )
-        predicted = teach_scores(student, X, TRUTH, CLASSES).predict_proba(X)[:, 1]
-        assert np.allclose(predicted[TEXTS == "clerk"], TRUTH[TEXTS == "clerk"].mean())
-
-
 # The returned student
 
 
+@pytest.mark.parametrize("student", [StandardScaler(), Ridge, object(), "ridge", None], ids=repr)
+def test_a_student_that_is_neither_a_classifier_nor_a_regressor_is_refused(student):
+    with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
+        taught(student, [[0.5]])
+
+
 @pytest.mark.parametrize(
-    "student",
-    [GaussianNB(), RandomForestClassifier(5), KNeighborsClassifier(3), SVR(), standard_soft_student(NUMBERS)],
-    ids=lambda s: type(s).__name__,
+    ("scores", "classes", "message"),
+    [
+        *((np.zeros(shape), CLASSES, r"\(m, 1\) for 2") for shape in [(3,), (3, 2), (6, 1), (3, 1, 1)]),
+        *((np.zeros((5, k)), THREE, r"scores must be of shape \(m, 3\) for 3 labels") for k in (1, 2, 4)),
+        (np.array([[0.1], [np.inf]]), CLASSES, "scores must be finite, or nan"),
+        (np.zeros((1, 1)), THREE[:1], "classes must be at least two labels, got 1"),
+    ],
+    ids=range(9),
 )
-def test_a_pickled_student_predicts_the_same(student):
-    model = teach_scores(student, NUMBERS, TRUTH, CLASSES)
-    copy = pickle.loads(pickle.dumps(model))
-    assert (copy.predict_proba(NUMBERS) == model.predict_proba(NUMBERS)).all()
-    assert copy.classes_.tolist() == ["no", "yes"]
+def test_scores_of_a_wrong_shape_or_infinite_ones_are_refused(scores, classes, message):
+    with pytest.raises(ValueError, match=message):
+        teach_scores(Ridge(), rows(5), scores, classes)
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
@@ -314,31 +271,179 @@ def test_probabilities_are_from_0_to_1_and_sum_to_1_however_noisy_the_scores(stu
 # Refusals
 
 
-@pytest.mark.parametrize(
-    "student", [StandardScaler(), Ridge, object(), "ridge", None], ids=lambda student: type(student).__name__
-)
-def test_a_student_that_is_neither_a_classifier_nor_a_regressor_is_refused(student):
-    with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
-        taught(student, [[0.5]])
+# Released answers
 
 
-@pytest.mark.parametrize("shape", [(3,), (3, 2), (3, 0), (6, 1), (3, 1, 1)], ids=str)
-def test_scores_of_a_wrong_shape_are_refused(shape):
-    with pytest.raises(ValueError, match=r"scores must be of shape \(m, 1\) for 2 labels, m at most 5"):
-        teach_scores(Ridge(), rows(5), np.zeros(shape), CLASSES)
+class Scaling(StandardScaler):
+    """A scaler that takes weights, and keeps whether it got any."""
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.got_weights_ = sample_weight is not None
+        return super().fit(X, y, sample_weight)
+
+    def fit_transform(self, X, y=None, **fit_params):
+        return self.fit(X, y, **fit_params).transform(X)
 
 
-@pytest.mark.parametrize("columns", [1, 2, 4])
-def test_more_labels_need_a_column_each(columns):
-    with pytest.raises(ValueError, match=r"scores must be of shape \(m, 3\) for 3 labels"):
-        teach_scores(Ridge(), rows(5), np.zeros((5, columns)), THREE)
+def answers(counts):
+    counts = np.array(counts)
+    return Answers(np.where(counts.any(axis=1), counts.argmax(axis=1), -1), counts)
 
 
-def test_infinite_scores_are_refused():
-    with pytest.raises(ValueError, match="scores must be finite, or nan"):
-        taught(Ridge(), [[0.1], [np.inf]])
+def counted(counts, classes=CLASSES, student=None):
+    counts = np.array(counts)
+    student = Recording() if student is None else student
+    return teach(student, rows(len(counts)), answers(counts), classes)
 
 
-def test_a_single_label_is_refused():
-    with pytest.raises(ValueError, match="classes must be at least two labels, got 1"):
-        teach_scores(Ridge(), rows(1), np.zeros((1, 1)), np.array(["a"]))
+# Weights
+
+
+def test_with_two_labels_a_row_is_learned_once_weighted_by_the_lead():
+    X, y, weights = counted([[9, 1], [3, 5], [100, -20], [0, 1]]).seen_
+    assert X.ravel().tolist() == [0, 1, 2, 3]
+    assert y.tolist() == ["no", "yes", "no", "yes"]
+    leads = np.array([8, 2, 120, 1])
+    assert np.allclose(weights, leads * 4 / leads.sum(), rtol=1e-15)
+
+
+def test_with_more_labels_a_row_is_learned_with_each_whose_count_exceeds_the_rows_mean():
+    X, y, weights = counted([[6, 0, 3], [9, 0, 0], [5, 4, 0]], THREE).seen_
+    assert X.ravel().tolist() == [0, 1, 2, 2]  # the first row's mean is 3
+    assert y.tolist() == ["a", "a", "a", "b"]
+    excess = np.array([3, 6, 2, 1])
+    assert np.allclose(weights, excess * 3 / excess.sum(), rtol=1e-15)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 7, 49])
+def test_weights_are_positive_and_sum_to_the_number_of_answers(n_labels):
+    counts = np.random.default_rng(0).integers(-50, 200, size=(40, n_labels))  # public
+    counts[::5] = 0  # declined
+    _, _, weights = counted(counts, np.arange(n_labels)).seen_
+    assert (weights > 0).all()
+    assert weights.sum() == pytest.approx(32)
+
+
+def test_a_row_on_which_all_labels_are_level_teaches_nothing():
+    X, _, weights = counted([[9, 9, 9], [9, 9, 0], [0, 0, 5]], THREE).seen_
+    assert X.ravel().tolist() == [1, 1, 2]
+    assert weights.sum() == pytest.approx(3)
+
+
+def test_where_no_counts_are_released_all_answers_weigh_the_same():
+    released = Answers.without_counts(np.array([0, -1, 2, 1]), 3)
+    X, y, weights = teach(Recording(), rows(4), released, THREE).seen_
+    assert X.ravel().tolist() == [0, 2, 3]
+    assert y.tolist() == ["a", "c", "b"]
+    assert np.allclose(weights, 1, rtol=1e-15)
+
+
+def test_a_student_that_takes_no_weights_learns_the_labels_that_lead_every_row_once():
+    student = Unweighted()
+    X, y, weights = counted([[9, 1, 8], [0, 0, 0], [0, 1, 0], [7, 7, 7]], THREE, student).seen_
+    assert X.ravel().tolist() == [0, 2, 3]
+    assert y.tolist() == ["a", "b", "a"]
+    assert weights is None
+    assert not hasattr(student, "seen_")
+
+
+# Few answers
+
+
+@pytest.mark.parametrize("student", [Recording(), Unweighted(), LogisticRegression()], ids=repr)
+def test_a_single_label_is_predicted_for_ever(student):
+    model = counted([[1, 9], [0, 0], [2, 3]], student=student)
+    assert model.predict(rows(4)).tolist() == ["yes"] * 4
+    assert model.classes_.tolist() == ["yes"]
+    assert model.predict_proba(rows(2)).tolist() == [[1.0], [1.0]]
+
+
+@pytest.mark.parametrize("student", [Recording(), Unweighted(), LogisticRegression()], ids=repr)
+@pytest.mark.parametrize("counts", [[[0, 0], [0, 0]], np.zeros((0, 2), dtype=int)], ids=["declined", "none"])
+def test_without_an_answer_the_first_label_is_predicted(student, counts):
+    assert counted(counts, student=student).predict(rows(3)).tolist() == ["no"] * 3
+
+
+# Where weights go
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_in_a_pipeline_weights_reach_the_last_step_and_no_other(routing):
+    student = Pipeline([("scale", Scaling()), ("learn", Recording())])
+    with sklearn.config_context(enable_metadata_routing=routing):
+        model = counted([[9, 1], [3, 5]], student=student)
+        assert sklearn.get_config()["enable_metadata_routing"] == routing
+    _, y, weights = model["learn"].seen_
+    assert y.tolist() == ["no", "yes"]
+    assert np.allclose(weights, [1.6, 0.4], rtol=1e-15)
+    assert not model["scale"].got_weights_
+
+
+# Tables
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_matrix, lambda X: pd.DataFrame(X, columns=["c"])])
+def test_rows_of_every_kind_of_table_are_cut_out_of_it(kind):
+    X, _, _ = teach(Recording(), kind(rows(4)), answers([[0, 0], [5, 1], [0, 0], [1, 5]]), CLASSES).seen_
+    assert type(X) is type(kind(rows(4)))
+    values = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
+    assert values.ravel().tolist() == [1, 3]
+
+
+# The curve of scores: noisy and unclipped ones are learned as they are
+
+DICE = np.random.default_rng(0)
+POINTS = DICE.normal(size=(2000, 3))
+CURVE = expit(POINTS @ [2.0, -1.0, 0.0] + 0.5)
+CURVES = softmax(POINTS @ [[2.0, 0, -1], [0, 1, 0], [0, 0, 1]], axis=1)
+
+
+def test_labels_as_scores_give_the_logistic_regression_of_these_labels():
+    y = (DICE.random(2000) < CURVE).astype(int)
+    # Two columns share the height of one, each with half of it: the penalty is half of a single column's.
+    other = LogisticRegression(C=0.02, tol=1e-8).fit(POINTS, y)
+    curve = ScoreRegression(C=0.01).fit(POINTS, y.astype(float))
+    assert np.abs(curve.predict(POINTS) - other.predict_proba(POINTS)[:, 1]).max() < 1e-3
+
+
+@pytest.mark.parametrize("true", [CURVE, CURVES], ids=["two", "three"])
+def test_exact_scores_are_learned_to_within_a_hundredth(true):
+    assert np.abs(ScoreRegression().fit(POINTS, true).predict(POINTS) - true).max() < 0.01
+
+
+@pytest.mark.parametrize("true", [CURVE, CURVES], ids=["two", "three"])
+def test_scores_far_outside_of_0_and_1_do_not_bias_the_curve_but_clipped_they_do(true):
+    noisy = true + np.random.default_rng(1).normal(0, 0.8, true.shape)
+    extreme = true > 0.9
+    bias = (ScoreRegression().fit(POINTS, noisy).predict(POINTS) - true)[extreme].mean()
+    control = (ScoreRegression().fit(POINTS, noisy.clip(0, 1)).predict(POINTS) - true)[extreme].mean()
+    assert abs(bias) < 0.03
+    assert control < -0.1
+
+
+@pytest.mark.nightly
+def test_the_more_noise_the_stronger_the_regularisation():
+    noise = np.random.default_rng(2).normal(size=(5, 100))
+    few, typical = POINTS[:100], []
+    for sd in (0.01, 0.5):
+        typical.append(np.median([ScoreRegression().fit(few, CURVE[:100] + sd * each).C_ for each in noise]))
+    assert typical[0] > typical[1]
+
+
+def test_a_shift_of_all_scores_of_a_row_changes_nothing():
+    one = ScoreRegression(C=1.0).fit(POINTS, CURVES)
+    other = ScoreRegression(C=1.0).fit(POINTS, CURVES + np.arange(2000)[:, None] / 1000)
+    assert np.allclose(one.coef_, other.coef_, atol=1e-9)
+
+
+@pytest.mark.parametrize("mean", [-0.3, 1.3])
+def test_scores_that_no_probability_has_give_certainty(mean):
+    probabilities = ScoreRegression().fit(POINTS, np.full(2000, mean)).predict(POINTS)
+    assert np.abs(probabilities - round(mean)).max() < 1e-6
+
+
+def test_sparse_rows_are_learned_as_dense_ones():
+    sparse = ScoreRegression().fit(csr_matrix(POINTS), CURVES)
+    assert np.allclose(
+        sparse.predict(csr_matrix(POINTS)), ScoreRegression().fit(POINTS, CURVES).predict(POINTS), atol=1e-6
+    )
