@@ -10,18 +10,13 @@ from scipy.stats import binom
 
 from dplearn.audit import (
     Evidence,
-    exact_distribution,
-    fitted_with,
-    least_exp_epsilon,
     sample_privacy,
     sampling,
 )
 from dplearn.audit.sampling import _LEAST, Intervals, Names, _neighbourhoods, choose_events
 from dplearn.chance import SeededDice
-from dplearn.domains import IntegerRange
 from dplearn.kernels.confidence_bounds import success_bounds
 from dplearn.kernels.exact import decay_ratio, exp_bounds
-from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 
 ONE = ApproxDP(1)
@@ -59,16 +54,6 @@ def most_false_alarms(runs, rate):
 
 
 # power
-
-
-@pytest.mark.nightly  # that far wider ones are caught, tests/statistical sees with every change
-def test_a_scale_2_per_cent_too_small_is_caught_with_a_million_samples():
-    """A run misses it once in 8,000 (see sampling.py), so three of 20 do once in 400 million."""
-    fit = count_of_scale("0.98")
-    caught = sum(sample(fit, ONE, 10**6).refutes for _ in range(20))
-    assert caught >= 18
-    # Of fixed streams, which cannot fail by chance, all 20.
-    assert all(sample(fit, ONE, 10**6, dice=SeededDice(seed)).refutes for seed in range(20))
 
 
 @pytest.mark.nightly
@@ -112,9 +97,7 @@ def test_rare_outcomes_are_joined():
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "order", [pytest.param(np.repeat, marks=pytest.mark.nightly), np.tile], ids=["in two halves", "mixed"]
-)
+@pytest.mark.parametrize("order", [np.repeat, np.tile], ids=["in two halves", "mixed"])
 def test_a_hundred_thousand_outcomes_are_put_in_order(order):
     """Half of them are three times as probable on one side, about one sample of each chooses."""
     fit = law_of(order([3, 1], 50_000), order([1, 3], 50_000))
@@ -139,25 +122,6 @@ def test_an_exception_that_only_one_side_raises_is_seen():
     report = sample_privacy(fit, 1, 2, claim=ONE, n_samples=1000)
     assert report.refutes
     assert any("raised" in str(found.event) for found in report.evidence)
-
-
-@pytest.mark.nightly
-def test_a_whole_fit_is_refuted_only_with_weights_for_the_whole_epsilon(monkeypatch):
-    """With them its exact epsilon is 3.3, and the event has probability 1/4 on one side."""
-
-    def fitted(labels, dice):
-        how = {"epsilon": 2, "domain": IntegerRange(0, 1), "classes": ["no", "yes"]}
-        model = ExponentialMechanismClassifier("stumps", **how)
-        return fitted_with(model, np.zeros((len(labels), 1), dtype=int), np.array(labels), dice=dice)
-
-    pair = ("no", "yes"), ("yes", "yes")
-    report = sample_privacy(fitted, *pair, claim=ApproxDP(2), n_samples=5000)
-    laws = (exact_distribution(lambda dice, rows=rows: fitted(rows, dice)) for rows in pair)
-    assert not report.refutes
-    assert 0.7 < report.epsilon_lower <= log(least_exp_epsilon(*laws)[0])
-    whole = lambda epsilon, _: decay_ratio(epsilon)  # noqa: E731
-    monkeypatch.setattr("dplearn.mechanisms.selection.selection_ratio", whole)
-    assert sample_privacy(fitted, *pair, claim=ApproxDP(2), n_samples=5000).refutes
 
 
 # false alarms
@@ -195,13 +159,12 @@ class NoNames:
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("runs", [200, pytest.param(1000, marks=pytest.mark.nightly)])
-def test_bounds_exceed_the_truth_in_at_most_a_tenth_of_runs(runs):
+def test_bounds_exceed_the_truth_in_at_most_a_tenth_of_runs():
     """P = (0.6, 0.4), Q = (0.3, 0.7): epsilon is ln 2 at delta 0, delta 0.6 - 0.3 exp(0.5) at epsilon 0.5."""
     fit, claim = law_of([6, 4], [3, 7]), ApproxDP("0.5")
-    reports = [sample(fit, claim, 1000, confidence="0.9") for _ in range(runs)]
+    reports = [sample(fit, claim, 1000, confidence="0.9") for _ in range(1000)]
     too_high = sum(r.epsilon_lower > log(2) or r.delta_lower > 0.6 - 0.3 * exp(0.5) for r in reports)
-    assert too_high <= most_false_alarms(runs, 0.1)
+    assert too_high <= most_false_alarms(1000, 0.1)
     assert np.mean([r.epsilon_lower for r in reports]) > 0.5
 
 

@@ -110,10 +110,11 @@ def test_without_a_command_the_demonstration_runs(run, monkeypatch):
         is_the_demonstration(found.status, found.out, found.err)
 
 
-@pytest.mark.parametrize("prefix", ["dplearn.audit", "sklearn", "numpy"])
-def test_the_help_imports_nothing_slow(prefix):
+def test_the_help_imports_nothing_slow():
     code = "import sys\nfrom dplearn.commands import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
-    code += f"print(*[name for name in sys.modules if name.startswith({prefix!r})], file=sys.stderr)"
+    code += "print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "fit on a CSV file" in done.stdout
-    assert done.stderr.strip() == ""
+    loaded = set(done.stderr.split())
+    assert "dplearn.commands.options" in loaded
+    assert not loaded & {"dplearn.audit", "sklearn", "numpy"}

@@ -213,18 +213,6 @@ def test_a_card_states_the_guarantee_and_that_a_seeded_fit_is_not_for_release():
     assert "- no assumption is recorded" in str(privacy_card(SimpleNamespace(guarantee=ApproxDP(1))))
 
 
-def test_the_card_of_a_pipeline_has_the_sum_of_the_costs_and_the_evidence_of_each_step():
-    chain = make_pipeline(
-        Normalizer(),
-        PrivateQuantileTransformer(epsilon=4, n_quantiles=3, domain=DOMAIN),
-        ExponentialMechanismClassifier(epsilon=0.5, classes=[0, 1]),
-    ).fit(X, Y)
-    card = privacy_card(chain)
-    assert card.guarantee.epsilon == 4.5
-    assert "enumeration of the mechanisms, not the whole fit" in card.html
-    assert "exponential_classifier" in card.html
-
-
 @pytest.mark.parametrize(
     "whole",
     [
@@ -269,38 +257,41 @@ def test_the_history_of_the_estimators_ledger_is_shown():
     assert ["budget", "2", "1e-05"] in lines
 
 
-def test_a_given_ledger_replaces_the_estimators_and_long_histories_are_cut():
-    ledger = PrivacyLedger(2)
+def test_a_given_ledger_replaces_the_estimators_is_cut_if_long_and_may_be_unreadable(monkeypatch):
+    ledger, model = PrivacyLedger(2), learned(ledger=PrivacyLedger(7))
     for number in range(102):
         ledger.charge(ApproxDP("0.01"), estimator=f"release {number}")
-    text = str(privacy_card(learned(ledger=PrivacyLedger(7)), ledger=ledger))
+    text = str(privacy_card(model, ledger=ledger))
     assert "Number of releases charged to the ledger: 102; the latest 100 are listed." in text
     assert "release 1 " not in text
     assert "release 101 " in text
 
-
-def test_ledgers_of_one_file_are_one_and_two_ledgers_are_not_mixed(tmp_path):
-    def chain(first, second):
-        return make_pipeline(
-            PrivateQuantileTransformer(epsilon=4, n_quantiles=3, domain=DOMAIN, ledger=first),
-            ExponentialMechanismClassifier(epsilon=0.5, classes=[0, 1], ledger=second),
-        ).fit(X, Y)
-
-    paths = [tmp_path / "account"] * 2
-    assert "4.5" in str(privacy_card(chain(*(PrivacyLedger(9, path=path) for path in paths))))
-    with pytest.raises(ValueError, match="ledger must be given: the steps are charged to 2 ledgers"):
-        privacy_card(chain(PrivacyLedger(9), PrivacyLedger(9)))
-
-
-def test_a_ledger_that_cannot_be_read_does_not_stop_the_card(monkeypatch):
     def broken(_):
         raise LedgerError("at a secret place")
 
-    model = learned(ledger=PrivacyLedger(2))
     monkeypatch.setattr(PrivacyLedger, "history", broken)
     text = str(privacy_card(model))
     assert "could not be read" in text
     assert "secret place" not in text
+
+
+def scaled(first, second):
+    return make_pipeline(
+        Normalizer(),
+        PrivateQuantileTransformer(epsilon=4, n_quantiles=3, domain=DOMAIN, ledger=first),
+        ExponentialMechanismClassifier(epsilon=0.5, classes=[0, 1], ledger=second),
+    ).fit(X, Y)
+
+
+def test_the_card_of_a_pipeline_has_the_costs_and_evidence_of_each_step_and_one_ledger(tmp_path):
+    first, second = (PrivacyLedger(9, path=tmp_path / "account") for _ in range(2))
+    card = privacy_card(scaled(first, second))
+    assert card.guarantee.epsilon == 4.5
+    assert "4.5" in str(card)
+    assert "enumeration of the mechanisms, not the whole fit" in card.html
+    assert "exponential_classifier" in card.html
+    with pytest.raises(ValueError, match="ledger must be given: the steps are charged to 2 ledgers"):
+        privacy_card(scaled(PrivacyLedger(9), PrivacyLedger(9)))
 
 
 def test_names_labels_titles_and_notes_are_escaped():
@@ -401,31 +392,18 @@ def test_effects_on_several_labels_name_the_label_and_long_tables_are_cut():
     assert "for <a>" not in card.html
 
 
-def test_the_card_says_which_columns_interact():
-    rng = np.random.default_rng(0)
-    signs = rng.integers(-3, 4, (2000, 3))
+def test_the_card_says_which_columns_interact_and_has_a_table_for_each_output():
+    signs = np.random.default_rng(0).integers(-3, 4, (2000, 3))
     labels = (signs[:, 0] * signs[:, 2] > 0).astype(int)
-    captions = []
-    for interactions in (True, False):
-        model = dplearn.AdditiveClassifier(
-            domain=dplearn.domains.IntegerRange(-3, 3),
-            classes=[0, 1],
-            epsilon=20.0,
-            interactions=interactions,
-        )
-        card = privacy_card(model.fit(signs, labels), shapes=True)
-        captions.append(card.values["effects"][0].caption)
-    assert "x0 and x2 have the strongest sign" in captions[0]
-    assert "it has no interactions" in captions[1]
-
-
-def test_the_shapes_of_several_outputs_are_a_table_each():
-    labels = np.stack([Y, 1 - Y], axis=1)
-    model = dplearn.AdditiveClassifier(domain=DOMAIN, classes=[0, 1], epsilon=50.0).fit(X, labels)
-    tables = privacy_card(model, shapes=True).values["effects"]
-    assert [table.caption.partition(",")[0] for table in tables] == [
-        f"Output {place}. Effects on the logit of 1" for place in range(2)
-    ]
+    model = dplearn.AdditiveClassifier(domain=IntegerRange(-3, 3), classes=[0, 1], epsilon=20.0)
+    (table,) = privacy_card(model.fit(signs, labels), shapes=True).values["effects"]
+    assert "x0 and x2 have the strongest sign" in table.caption
+    model = clone(model).set_params(interactions=False)
+    tables = privacy_card(model.fit(signs, np.stack([labels, 1 - labels], axis=1)), shapes=True)
+    captions = [table.caption for table in tables.values["effects"]]
+    assert all("it has no interactions" in caption for caption in captions)
+    begins = [f"Output {place}. Effects on the logit of 1" for place in range(2)]
+    assert [caption.partition(",")[0] for caption in captions] == begins
 
 
 def test_each_limit_is_a_heading_of_the_page_and_applies_to_some_models():
