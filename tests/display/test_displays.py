@@ -318,46 +318,34 @@ def chain(scaler, model):
     return make_pipeline(scaled, plain(epsilon=1, ledger=model))
 
 
-def ensemble_of(ledger):
+def of_teachers(ledger):
     return SubsampleAggregateClassifier(LogisticRegression(), epsilon=1, delta=1e-6, ledger=ledger)
 
 
-@pytest.mark.parametrize(
-    ("made", "least"),
-    [
-        (lambda ledger: [plain(epsilon=e, ledger=ledger) for e in (0.1, 0.2, 0.3)], ("0.6", 0)),
-        (lambda ledger: [chain(ledger, ledger)] * 2, (3, 0)),
-        (lambda ledger: [chain(ledger, None)] * 2, (1, 0)),
-        (lambda ledger: [ensemble_of(ledger)] * 3, (3, "3e-6")),
-        (lambda _: [plain(epsilon=5)] * 3, ("1e-9", 0)),
-    ],
-    ids=["learners", "pipelines", "transformers", "ensembles", "no ledger"],
-)
-def test_a_budget_that_equals_the_sum_of_all_costs_is_enough_and_less_is_not(made, least):
-    ledger = PrivacyLedger(*least)
-    require_all(made(ledger), ROWS, ZEROS)
-    assert not ledger.history()
-    if ledger.budget.epsilon > 0.1:
-        with pytest.raises(BudgetExceededError):
-            require_all(made(PrivacyLedger(float(ledger.budget.epsilon) - 0.01, least[1])), ROWS, ZEROS)
+def sampled(ledger):
+    return SecretSampleClassifier(plain(epsilon=1), sample_size=20, ledger=ledger)
 
 
-def test_costs_that_depend_on_the_number_of_records_that_add_as_squares_or_in_one_file_are_known(tmp_path):
-    def sampled(ledger):
-        return SecretSampleClassifier(plain(epsilon=1), sample_size=20, ledger=ledger)
-
-    ledger = PrivacyLedger(10)
-    sampled(ledger).fit(ROWS, np.arange(100) % 2)
+def test_a_budget_that_equals_the_sum_of_all_costs_is_enough_and_less_is_not(tmp_path):
+    file, ledger = tmp_path / "account", PrivacyLedger(10)
+    sampled(ledger).fit(ROWS, np.arange(100) % 2)  # whose cost depends on the number of records
     twice = 2 * ledger.spent().epsilon
-    of_rho, file = PrivacyLedger.of_rho(1), tmp_path / "account"
-    for models, message in (
-        ([sampled(PrivacyLedger(twice))] * 3, "asked"),
-        ([plain(epsilon=1, ledger=of_rho)] * 3, r"asked rho 1\.5"),
-        ([plain(epsilon=1, ledger=PrivacyLedger(2, path=file)) for _ in range(3)], "asked epsilon 3"),
+    for ledger, fits, more in (
+        (PrivacyLedger("0.3"), lambda its: [plain(epsilon=e, ledger=its) for e in (0.1, 0.2)], 1),
+        (PrivacyLedger(3), lambda its: [chain(its, its)] * 2, 1),
+        (PrivacyLedger(1), lambda its: [chain(its, None)] * 2, 1),
+        (PrivacyLedger(3, "3e-6"), lambda its: [of_teachers(its)] * 3, 1),
+        (PrivacyLedger(9, "3e-6"), lambda its: [of_teachers(its)] * 3, 1),
+        (PrivacyLedger(twice), lambda its: [sampled(its)] * 2, 1),
+        (PrivacyLedger.of_rho(1), lambda its: [plain(epsilon=1, ledger=its)] * 2, 1),
+        (PrivacyLedger(2), lambda _: [plain(epsilon=1, ledger=PrivacyLedger(2, path=file)) for _ in "ab"], 1),
+        (PrivacyLedger("1e-9"), lambda _: [plain(epsilon=5)] * 3, 0),  # charged to none
     ):
-        require_all(models[:2], ROWS, ZEROS)
-        with pytest.raises(BudgetExceededError, match=message):
-            require_all(models, ROWS, ZEROS)
+        require_all(fits(ledger), ROWS, ZEROS)
+        assert not ledger.history()
+        if more:
+            with pytest.raises(BudgetExceededError):
+                require_all([*fits(ledger), *fits(ledger)[:1]], ROWS, ZEROS)
     with pytest.raises(LedgerError, match="random_state"):
         require_all([plain(random_state=0, ledger=PrivacyLedger(9))], ROWS, ZEROS)
 
