@@ -82,6 +82,25 @@ def test_an_example_runs_wherever_it_is_pasted_and_parameters_and_defaults_are_t
             assert states(kind, default), each
 
 
+METHODS = {
+    f"{name}.{method}": getattr(thing, method)
+    for name, thing in THINGS.items()
+    if inspect.isclass(thing)
+    for method in vars(thing)
+    if not re.match(r"_|set_\w+_request", method) and inspect.isroutine(getattr(thing, method))
+}
+
+
+def test_parameters_of_methods_exist_and_have_the_defaults_that_are_stated():
+    for name, method in METHODS.items():
+        signature = inspect.signature(method).parameters
+        stated = entries(sections(method).get("Parameters", "")) if method.__doc__ else {}
+        assert set(stated) <= set(signature), name
+        for each, kind in stated.items():
+            assert "default=" not in kind or states(kind, signature[each].default), (name, each)
+    assert len(METHODS) > 150
+
+
 #: What the text of a parameter contains wherever an estimator has it.
 SAID = {
     "epsilon": "A float stands for its shortest decimal: 0.1 is 1/10.",
