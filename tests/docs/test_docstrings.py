@@ -87,7 +87,7 @@ METHODS = {
     for name, thing in THINGS.items()
     if inspect.isclass(thing)
     for method in vars(thing)
-    if not re.match(r"_|set_\w+_request", method) and inspect.isroutine(getattr(thing, method))
+    if not re.match(r"_|set_\w+_request", method) and callable(getattr(thing, method))
 }
 
 
