@@ -30,6 +30,7 @@ from dplearn.audit.fits import (
     WholeFit,
     fitted_with,
     ready,
+    refitted,
     run_on,
 )
 from dplearn.chance import EnumeratingDice, SeededDice
@@ -85,8 +86,9 @@ def test_a_model_is_fitted_with_given_dice_at_once_or_when_ready_and_stays_as_it
     assert grouped.guarantee_.protects == "groups"
     grouped = ready(model, *table(ROWS), groups=[1, 1, 2])
     assert (grouped.plan.n_samples, grouped.plan.guarantee.protects) == (2, "groups")
-    inside = SecretSampleClassifier(MODEL, sample_size=2)
-    assert fitted_with(inside, *table(ROWS), dice=SeededDice(0)).sample_size == 2
+    made = refitted(SecretSampleClassifier(MODEL, sample_size=2), _constant=7)()
+    assert made.estimator is MODEL  # parameters are shared, and none of those inside is passed on
+    assert made._constant == 7
     with pytest.raises(TypeError, match="model must be an estimator of dplearn, got LogisticRegression"):
         fitted_with(LogisticRegression(), *table(ROWS), dice=SeededDice(0))
 

@@ -12,6 +12,9 @@ from dplearn.chance import SeededDice
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.privacy import ApproxDP
 
+#: The others are enumerated with every change, and traced at night.
+BY_DAY = ("each_output", "each_threshold", "points", "parities")
+
 
 def test_every_classifier_of_several_labels_is_traced_and_synthetic_records_are():
     several = [
@@ -24,8 +27,10 @@ def test_every_classifier_of_several_labels_is_traced_and_synthetic_records_are(
         assert any(name in learner.what for learner in TRACED.values()), name
 
 
-@pytest.mark.parametrize("name", TRACED)
 @pytest.mark.parametrize("runs", [1, pytest.param(20, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in BY_DAY)) for name in TRACED]
+)
 def test_learners_are_not_refuted(name, runs):
     """A bound is above the claim with probability 1/20 at most: in 10 of 20 runs once in 100 million."""
     reports = [TRACED[name].trace() for _ in range(runs)]

@@ -177,7 +177,6 @@ def test_settings_reach_the_learner(run, bits, tmp_path):
     assert (kept["n_bins"], kept["smoothing"], kept["delta"], kept["epsilon"]) == (6, 0.5, 1e-7, 0.3)
     assert learner("--epsilon 9").interactions is not False
     assert learner("--epsilon 9 --no-interactions").interactions is False
-    assert learner("--epsilon 9 --learner additive --no-interactions").interactions is False
     assert type(learner("--epsilon 1 --no-interactions")) is CLASSIFIERS["stump"]  # few records
     assert learner("--target a --task regression --target-range=-9,9 --no-interactions").interactions is False
 
@@ -242,6 +241,7 @@ def test_a_column_of_texts_under_numbers_is_named_by_its_released_masses(run, mi
     columns = {name: {"type": "floats", "missing": True, "outside": "accept"} for name in ("age", "job")}
     (tmp_path / "s.json").write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))
     known = "fit t.csv --target label --labels no,yes --epsilon 20 --out m --learner additive"
+    known += " --no-interactions"
     for declared, advice in (
         ("--numbers age,job", "do not list the column under --numbers or --integers"),
         ("--schema s.json", "describe the column as categories in s.json."),

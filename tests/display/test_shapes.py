@@ -131,7 +131,7 @@ def test_bars_of_categories_are_the_released_effects_of_the_most_frequent_ones(d
     assert all(name.startswith("a town") and len(name) <= 16 for name in names)
     assert axes.get_title().endswith("(12 of 30)")
     for bar in [*bars, *masses]:
-        assert axes.get_xlim()[0] <= bar.get_x() <= bar.get_x() + bar.get_width() <= axes.get_xlim()[1]
+        assert axes.get_xlim()[0] < bar.get_x() < bar.get_x() + bar.get_width() < axes.get_xlim()[1]
 
 
 def test_most_and_given_axes_limit_the_panels_and_the_legend_says_so(pyplot, model, display):

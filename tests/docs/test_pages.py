@@ -257,7 +257,8 @@ def large_tables(lines, scope):
 
 
 def ledger(_, scope):
-    assert scope["ledger"].remaining().epsilon == 2 - Fraction("0.1") * 12 - Fraction("0.05")
+    assert scope["search"].n_splits_ == 5
+    assert scope["search"].best_estimator_.guarantee_.epsilon == Fraction("0.1")
 
 
 def mechanisms(_, scope):

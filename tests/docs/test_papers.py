@@ -1,6 +1,5 @@
 """The page on the five papers has every numbered statement, and names only what exists."""
 
-import ast
 import importlib
 import re
 from functools import cache
@@ -144,5 +143,4 @@ def found(name):
 @cache
 def functions(path):
     """The test functions of a file."""
-    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
-    return {each.name for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)}
+    return set(re.findall(r"^def (\w+)", (ROOT / path).read_text(encoding="utf-8"), re.MULTILINE))

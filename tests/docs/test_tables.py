@@ -27,7 +27,8 @@ SCRIPTS = {
     "compared": compared.TEXTS,
     "outside": outside.TABLES,
 }
-LONG = {"bounds", "small_classes", "many_labels"}
+#: Of the others, a block of the page of labels prints what the same calculator returns, with every change.
+LONG = {"bounds", "small_classes", "many_labels", "labels"}
 #: Each text that a script writes, and the pages that hold it.
 PLACES = {
     (script, name): [page for page in texts.pages() if name in texts.names(page.read_text(encoding="utf-8"))]
