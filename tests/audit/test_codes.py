@@ -214,6 +214,7 @@ def test_biases_are_odd_256ths_about_one_half_and_all_orders_of_a_code_are_equal
     """With numbers of two bits instead of 63, equal ones keep their order: here only the mean is checked."""
     assert {*codes.uniform_biases(5000, SeededDice(0)).tolist()} == {*range(1, 256, 2)}
     assert codes.fair_biases(2).tolist() == [128, 128]
+    assert repr(UniformCode.drawn(3, 5)) == "UniformCode(n=3, k=5, error=0.01)"
     first = [codes._permutation(5, SeededDice(seed))[0] for seed in range(2000)]
     assert ((np.bincount(first, minlength=5) - 400) ** 2 / 400).sum() < 40
 
