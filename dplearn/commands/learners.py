@@ -252,7 +252,7 @@ def _schema_of(learner: Any) -> Schema | None:
 
 
 def _wants_numbers(domain: Domain) -> bool:
-    return domain.numbers if isinstance(domain, Categories) else domain.numeric
+    return domain.numbers if isinstance(domain, Categories) else domain.ordered
 
 
 def _target_cells(table: Table, target: str, source: Any, advice: str) -> list[str]:

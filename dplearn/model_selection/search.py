@@ -514,13 +514,13 @@ class SearchPlan(Plan):
 
         Parameters
         ----------
-        params : Params
+        params : FitRecipe
             Holds `cost` (the budget), `candidates`, `method`, `refit`, `n_iter`, `concentration`, `scorer`
             and `classes`.
-        public : SearchTable
+        facts : SearchFacts
             The splits and the candidates' guarantees.
         assumes : sequence of str
-            Assumptions of the search itself; those of the candidates are in `public.guarantees`.
+            Assumptions of the search itself; those of the candidates are in `facts.guarantees`.
         beta : float, default=0.05
             Probability that the noise exceeds `score_error`, in (0, 1).
         """

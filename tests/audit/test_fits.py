@@ -1,18 +1,27 @@
-"""Fits by stages are whole fits: the same outcomes, warnings and errors, with the first stages run once."""
+"""Fits by stages are whole fits, with the first stages run once; the registry finds and freezes cases."""
 
+import json
+import math
 import warnings
 from collections import Counter
 from functools import partial
+from importlib import resources
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger, StatisticalQueryNaiveBayes
-from dplearn.audit import exact_distribution
-from dplearn.audit.case import AuditCase
+from dplearn import (
+    ExponentialMechanismClassifier,
+    PrivacyLedger,
+    SecretSampleClassifier,
+    StatisticalQueryNaiveBayes,
+)
+from dplearn.audit import cases, exact_distribution
+from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases import CASES
+from dplearn.audit.cases.__main__ import freeze_cases
 from dplearn.audit.enumeration import distribution_on, observe
 from dplearn.audit.fits import (
     ReleaseFit,
@@ -58,37 +67,30 @@ def test_paths_of_one_table_show_what_whole_fits_with_the_same_draws_show(case):
         assert observe(run, SeededDice(seed, case.name)) == whole
 
 
-def test_a_model_is_fitted_with_given_dice_and_stays_as_it_was():
-    ledger = PrivacyLedger(epsilon=1)
-    model = clone(MODEL).set_params(ledger=ledger)
-    for seed in range(3):
-        found = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
-        again = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
-        assert found.concept_ == again.concept_
-        assert found.guarantee_ == MODEL.plan(3, n_features=1).guarantee
-    assert not hasattr(model, "concept_")
-    assert ledger.history() == []
-    model = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 1), classes=["no", "yes"])
-    grouped = fitted_with(model, *table(ROWS), dice=SeededDice(0), groups=[1, 1, 2])
-    assert grouped.guarantee_.protects == "groups"
-    with pytest.raises(TypeError, match="model must be an estimator of dplearn, got LogisticRegression"):
-        fitted_with(LogisticRegression(), *table(ROWS), dice=SeededDice(0))
-
-
-def test_what_is_ready_is_run_as_often_as_is_wanted_and_changes_nothing():
+def test_a_model_is_fitted_with_given_dice_at_once_or_when_ready_and_stays_as_it_was():
     ledger = PrivacyLedger(epsilon=1)
     model = clone(MODEL).set_params(ledger=ledger)
     found = ready(model, *table(ROWS))
     assert found.plan.guarantee == MODEL.plan(3, n_features=1).guarantee
     assert [str(each) for each in found.warnings] == list(found.plan.warnings)
     assert len(found.summary) == 3
-    for seed in (0, 1, 0):
+    for seed in (0, 1, 0, 2):
         whole = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
-        assert repr(found.run(SeededDice(seed)).concept_) == repr(whole.concept_)
-    assert not hasattr(model, "n_features_in_")
+        again = fitted_with(model, *table(ROWS), dice=SeededDice(seed))
+        assert repr(found.run(SeededDice(seed)).concept_) == repr(whole.concept_) == repr(again.concept_)
+        assert whole.guarantee_ == found.plan.guarantee
+    assert not any(hasattr(model, name) for name in ("concept_", "n_features_in_"))
     assert ledger.history() == []
+    of_groups = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 1), classes=["no", "yes"])
+    grouped = fitted_with(of_groups, *table(ROWS), dice=SeededDice(0), groups=[1, 1, 2])
+    assert grouped.guarantee_.protects == "groups"
     grouped = ready(model, *table(ROWS), groups=[1, 1, 2])
     assert (grouped.plan.n_samples, grouped.plan.guarantee.protects) == (2, "groups")
+    made = refitted(SecretSampleClassifier(MODEL, sample_size=2), _constant=7)()
+    assert made.estimator is MODEL  # parameters are shared, and none of those inside is passed on
+    assert made._constant == 7
+    with pytest.raises(TypeError, match="model must be an estimator of dplearn, got LogisticRegression"):
+        fitted_with(LogisticRegression(), *table(ROWS), dice=SeededDice(0))
 
 
 class Telling(_Quantiles):
@@ -183,25 +185,12 @@ def test_a_warning_that_records_are_few_is_a_part_of_what_is_published():
     assert [note.split(":")[0] for note in notes] == ["n_samples is 3"]
 
 
-def with_each_path_run_twice(fit):
-    for turn in range(7):
-        distribution_on(fit, ROWS, turn=turn)
-
-
 RNG = np.random.default_rng(0)
 
 
 def drawing(own):
     """Read the table with chance that does not come from the dice."""
     return lambda self, X, y, reader: own(self, X, y[RNG.integers(0, len(y), len(y))], reader)
-
-
-Draws = with_recipe(ExponentialMechanismClassifier, encoded=drawing)
-
-
-def test_chance_in_the_first_stages_that_does_not_come_from_the_dice_is_found():
-    with pytest.raises(RuntimeError, match="does not come from the dice"):
-        with_each_path_run_twice(staged(Draws))
 
 
 def remembering(own):
@@ -214,6 +203,7 @@ def remembering(own):
     return run
 
 
+Draws = with_recipe(ExponentialMechanismClassifier, encoded=drawing)
 Remembers = with_recipe(
     ExponentialMechanismClassifier,
     summarize=lambda own: lambda self, rows, plan: [own(self, rows, plan)],
@@ -221,9 +211,11 @@ Remembers = with_recipe(
 )
 
 
-def test_a_state_that_one_path_leaves_to_the_next_is_found():
+@pytest.mark.parametrize("kind", [Draws, Remembers], ids=["chance", "state"])
+def test_chance_from_elsewhere_and_state_that_one_path_leaves_to_the_next_are_found(kind):
+    fit = staged(kind)
     with pytest.raises(RuntimeError, match="does not come from the dice"):
-        with_each_path_run_twice(staged(Remembers))
+        [distribution_on(fit, ROWS, turn=turn) for turn in range(7)]  # in which each path is run twice
 
 
 def test_nothing_is_computed_before_the_first_path():
@@ -231,17 +223,8 @@ def test_nothing_is_computed_before_the_first_path():
         def on(self, rows):
             return lambda dice: (str(rows), dice.below(2))
 
-    def fail():
-        raise AssertionError
-
-    StagedFit(WholeFit(fail, table, shown)).on(ROWS)
+    StagedFit(WholeFit(None, table, shown)).on(ROWS)
     assert Never()((0,), EnumeratingDice([])) == ("(0,)", 0)
-
-
-def test_an_estimator_that_is_made_anew_shares_the_parameters():
-    made = refitted(MODEL)()
-    assert made is not MODEL
-    assert made.domain is MODEL.domain
 
 
 class Category(UserWarning):
@@ -309,3 +292,56 @@ def test_calls_of_partial_fit_show_each_release():
     assert len(released) == learner.calls_.n_calls == 2
     with pytest.raises(ValueError, match="argument 2 is shorter"):
         case.fit(((0, 0),), dice)
+
+
+# the registry
+
+FROZEN = resources.files("dplearn.audit") / "frozen.json"
+
+
+def test_every_module_of_cases_is_found_and_every_case_is_frozen():
+    modules = {
+        path.name.removesuffix(".py")
+        for path in resources.files("dplearn.audit.cases").iterdir()
+        if path.name.endswith(".py") and not path.name.startswith("__")
+    }
+    assert modules <= vars(cases).keys()
+    listed = [case.name for name in modules for case in vars(cases)[name].CASES]
+    assert sorted(listed) == sorted(CASES) == sorted(json.loads(FROZEN.read_text()))
+
+
+def test_two_cases_of_one_name_are_refused(monkeypatch):
+    again = (*cases.threshold.CASES, cases.parity.CASES[0])
+    monkeypatch.setattr(cases.threshold, "CASES", again)
+    with pytest.raises(ValueError, match="two cases are named 'parity_elimination'"):
+        cases._found()
+
+
+@pytest.mark.nightly
+def test_freezing_a_case_writes_the_report_that_ships_and_leaves_all_others_as_they_are(tmp_path):
+    path = tmp_path / "frozen.json"
+    reports = json.loads(FROZEN.read_text())
+    stale = {"gone": {}, **reports, "central_vector": {"digest": "another"}}
+    path.write_text(json.dumps(stale))
+    freeze_cases(["central_vector"], path)
+    assert path.read_text() == FROZEN.read_text()
+    with pytest.raises(KeyError):
+        freeze_cases(["nothing"], path)
+
+
+@pytest.mark.parametrize("warns", [False, True])
+def test_the_last_bits_of_a_published_number_are_not_in_a_digest(warns):
+    """They depend on the processor: that of a logarithm was another with AVX-512, after a warning only."""
+
+    def case(number, words="few records"):
+        def fit(rows, dice):
+            if warns:
+                warnings.warn(words, UserWarning, stacklevel=1)
+            return str(round(number, 6)), [number]
+
+        return AuditCase("case", fit, (0, 1), 1, ApproxDP(1), required=Required(1, 0))
+
+    last = math.nextafter(0.5, 1)
+    assert case(0.5).digest() == case(last).digest()
+    assert case(0.5).digest() != case(0.6).digest()
+    assert (case(0.5).digest() != case(0.5, "none").digest()) == warns

@@ -12,6 +12,9 @@ from dplearn.chance import SeededDice
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.privacy import ApproxDP
 
+#: The others are enumerated with every change, and traced at night.
+BY_DAY = ("each_output", "each_threshold", "points", "parities")
+
 
 def test_every_classifier_of_several_labels_is_traced_and_synthetic_records_are():
     several = [
@@ -24,21 +27,16 @@ def test_every_classifier_of_several_labels_is_traced_and_synthetic_records_are(
         assert any(name in learner.what for learner in TRACED.values()), name
 
 
-@pytest.mark.parametrize("name", TRACED)
-def test_learners_are_not_refuted(name):
-    report = TRACED[name].trace()
-    assert not report.refuted
-    assert report.claim == ApproxDP(1, "1e-6")
-    assert report.n_guesses == 50
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", TRACED)
-def test_learners_are_not_refuted_in_twenty_runs(name):
+@pytest.mark.parametrize("runs", [1, pytest.param(20, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in BY_DAY)) for name in TRACED]
+)
+def test_learners_are_not_refuted(name, runs):
     """A bound is above the claim with probability 1/20 at most: in 10 of 20 runs once in 100 million."""
-    reports = [TRACED[name].trace() for _ in range(20)]
+    reports = [TRACED[name].trace() for _ in range(runs)]
     assert not any(report.refuted for report in reports)
     assert sum(report.epsilon > 1 for report in reports) < 10
+    assert {(report.claim, report.n_guesses) for report in reports} == {(ApproxDP(1, "1e-6"), 50)}
 
 
 #: These publish what many records share, and no two records have the same labels: they abstain.
@@ -59,11 +57,8 @@ def test_the_same_learner_with_almost_no_noise_is_bounded_above_the_claim(name):
 
 
 @pytest.mark.nightly  # the command runs it with every change
-def test_outputs_at_the_whole_price_each_are_refuted():
+def test_outputs_at_the_whole_price_each_are_refuted_and_a_larger_claim_is_tested_as_it_is():
     report = CONTROL.trace()
     assert report.refuted
     assert report.epsilon > 1.9
-
-
-def test_a_larger_claim_is_tested_as_it_is():
     assert replace(TRACED["points"], claim=ApproxDP(2, "1e-6")).trace().claim.epsilon == 2

@@ -1,9 +1,7 @@
 """Tracing refutes a fit whose noise forgets the number of outputs, and never one that keeps its claim."""
 
-from collections import Counter
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 from math import comb
 
 import numpy as np
@@ -191,17 +189,6 @@ def test_noise_that_forgets_the_number_of_outputs_is_refuted(code, n, k, least):
     assert report.epsilon >= least
 
 
-@pytest.mark.nightly
-def test_noise_that_forgets_is_refuted_in_twenty_of_twenty_runs_at_the_sizes_of_the_page():
-    for n, k in ((50, 10_000), (200, 100_000)):
-        reports = [
-            trace_outputs(forgetful, n, k, claim=ONE, dice=SeededDice(seed))
-            for seed in range(20 if n == 50 else 3)
-        ]
-        assert np.median([report.epsilon for report in reports]) >= 1.9
-        assert all(report.p_value < 1e-3 for report in reports)
-
-
 def test_a_majority_without_noise_is_refuted_by_every_code():
     for code, n, k in (("uniform", 60, 40_000), ("fair", 60, 2000)):
         found = trace_outputs(
@@ -261,16 +248,6 @@ def test_the_same_runs_of_what_forgets_are_not_silent(fit):
     assert sum(report.epsilon > 1 for report in reports) > too_many(30, 0.05)
 
 
-@pytest.mark.nightly
-def test_outputs_that_ignore_the_records_are_bounded_above_zero_in_one_run_of_twenty_at_most():
-    def bounds(code, n, k):
-        labels = np.zeros((n, k) if code == "thresholds" else k)
-        return [trace_outputs(lambda X, Y: labels, n, k, code=code).epsilon > 0 for _ in range(1000)]
-
-    for code in CODES:
-        assert sum(bounds(code, 60, 20)) <= too_many(1000, 0.05)
-
-
 # the report
 
 
@@ -285,120 +262,68 @@ def test_a_report_states_the_claim_the_guesses_and_the_bound():
     )
     assert repr(report(claim=None)).startswith("TraceReport(no claim: ")
     assert "1e-06" in repr(report(claim=ApproxDP(1, 1e-6)))
-    with pytest.raises(FrozenInstanceError):
-        report().n_right = 3
 
 
-def test_a_claim_is_refuted_once_in_a_million():
+def test_a_claim_is_refuted_once_in_a_million_with_the_delta_of_all_coins_and_for_a_replaced_record():
     assert not report().refuted
     assert report(n_right=50).refuted
     assert not report(n_right=50, claim=ApproxDP(2)).refuted
     assert not report(n_right=50, claim=None).refuted
     assert report(n_right=50, claim=None).p_value == pytest.approx(2.0**-50, rel=1e-5)
-
-
-def test_a_claim_for_added_records_is_tested_for_a_replaced_one():
-    added = ApproxDP(1, Fraction(1, 10**6), neighbors="add_remove")
-    assert report(claim=added).p_value == pytest.approx(
-        report(claim=ApproxDP(2, added.for_group(2).delta)).p_value
-    )
-    assert report(claim=added).delta == added.for_group(2).delta
-
-
-def test_all_coins_count_for_delta():
     some = report(claim=ApproxDP(1, 1e-4))
     assert some.p_value > report(claim=ApproxDP(1, 1e-4), n=50).p_value > report().p_value
+    added = ApproxDP(1, Fraction(1, 10**6), neighbors="add_remove")
+    twice = added.for_group(2).delta
+    assert report(claim=added).p_value == pytest.approx(report(claim=ApproxDP(2, twice)).p_value)
+    assert report(claim=added).delta == twice
 
 
-def test_by_default_half_of_the_coins_are_guessed_and_at_least_thirty():
+def test_by_default_half_of_the_coins_are_guessed_and_at_least_thirty_those_with_the_most_evidence():
     found = {n: trace_outputs(lambda X, Y: Y[0], n, 5).n_guesses for n in (1, 7, 30, 45, 60, 101)}
     assert found == {1: 1, 7: 7, 30: 30, 45: 30, 60: 30, 101: 51}
-
-
-def test_the_coins_with_the_most_evidence_are_guessed():
-    """The outputs are the labels of one record: only its coin is guessed, and it is right."""
-    for _ in range(20):
-        assert trace_outputs(lambda X, Y: Y[3], 9, 200, code="fair", n_guesses=1).n_right == 1
-
-
-def test_seeded_dice_repeat_a_report():
+    # The outputs are the labels of one record: only its coin is guessed, and it is right; of any type.
+    for kind in (bool, np.int8, np.float32, float, list) * 4:
+        given = (lambda X, Y: Y[3].tolist()) if kind is list else lambda X, Y, kind=kind: Y[3].astype(kind)
+        assert trace_outputs(given, 9, 200, code="fair", n_guesses=1).n_right == 1
     fit = lambda X, Y: 2 * Y.sum(axis=0) > len(Y)  # noqa: E731
     first, again = (trace_outputs(fit, 50, 100, dice=SeededDice(5)) for _ in range(2))
     assert first == again
-
-
-def test_labels_of_any_numeric_type_are_read():
-    for kind in (bool, np.int8, np.float32, float, list):
-        given = (lambda X, Y: Y[0].tolist()) if kind is list else lambda X, Y, kind=kind: Y[0].astype(kind)
-        assert trace_outputs(given, 4, 60, dice=SeededDice(1)).n_right >= 1
+    with np.errstate(all="raise"):
+        assert trace_outputs(forgetful, 20, 50, code="fair", claim=ApproxDP(1, 1e-6)).n == 20
 
 
 # what is refused
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "error", "message"),
     [
-        ({"n": 0}, "n must be an integer from 1 to 10000000, got 0"),
-        ({"k": 0}, "k must be an integer at least 1, got 0"),
-        ({"code": "tardos"}, "code must be"),
-        ({"n_guesses": 6}, "n_guesses must be an integer from 1 to 5, got 6"),
-        ({"confidence": 0.3}, "confidence must be a finite number at least 0.5 and below 1"),
+        ({"n": 0}, ValueError, "n must be an integer from 1 to 10000000, got 0"),
+        ({"k": 0}, ValueError, "k must be an integer at least 1, got 0"),
+        ({"code": "tardos"}, ValueError, "code must be"),
+        ({"n_guesses": 6}, ValueError, "n_guesses must be an integer from 1 to 5, got 6"),
+        ({"confidence": 0.3}, ValueError, "confidence must be a finite number at least 0.5 and below 1"),
+        ({"claim": ZeroConcentratedDP(1)}, TypeError, "claim must be an ApproxDP or None, got ZeroConc"),
     ],
 )
-def test_parameters_out_of_range_are_refused_before_a_fit(parameters, message):
-    def fit_predict(X, Y):
-        raise AssertionError
-
-    with pytest.raises(ValueError, match=message):
-        trace_outputs(fit_predict, **{"n": 5, "k": 3} | parameters)
-
-
-def test_a_claim_that_is_no_approx_dp_is_refused():
-    with pytest.raises(TypeError, match="claim must be an ApproxDP or None, got ZeroConcentratedDP"):
-        trace_outputs(lambda X, Y: Y[0], 5, 3, claim=ZeroConcentratedDP(1))
+def test_parameters_out_of_range_are_refused_before_a_fit(parameters, error, message):
+    fit = Once(None)
+    with pytest.raises(error, match=message):
+        trace_outputs(fit, **{"n": 5, "k": 3} | parameters)
+    assert fit.seen == []
 
 
 @pytest.mark.parametrize(
-    ("returned", "error", "message"),
+    ("returned", "code", "error", "message"),
     [
-        (np.zeros(4), TypeError, r"numbers of shape \(3,\), got float64 of shape \(4,\)"),
-        (np.zeros((5, 3)), TypeError, r"numbers of shape \(3,\)"),
-        (["a", "b", "c"], TypeError, "got <U1"),
-        (np.array([0, np.nan, 1]), ValueError, "labels or probabilities, got a number outside"),
-        (np.array([0, 2, 1]), ValueError, "labels or probabilities, got a number outside"),
+        (np.zeros(4), "fair", TypeError, r"numbers of shape \(3,\), got float64 of shape \(4,\)"),
+        (np.zeros((5, 3)), "fair", TypeError, r"numbers of shape \(3,\)"),
+        (["a", "b", "c"], "fair", TypeError, "got <U1"),
+        (np.array([0, np.nan, 1]), "fair", ValueError, "labels or probabilities, got a number outside"),
+        (np.array([0, 2, 1]), "fair", ValueError, "labels or probabilities, got a number outside"),
+        (np.zeros(3, dtype=int), "thresholds", TypeError, r"shape \(5, 3\), got int64 of shape \(3,\)"),
     ],
 )
-def test_what_is_no_row_of_labels_is_refused(returned, error, message):
+def test_what_is_no_row_of_labels_is_refused(returned, code, error, message):
     with pytest.raises(error, match=message):
-        trace_outputs(lambda X, Y: returned, 5, 3)
-
-
-def test_thresholds_need_labels_of_all_records():
-    with pytest.raises(TypeError, match=r"numbers of shape \(5, 3\), got int64 of shape \(3,\)"):
-        trace_outputs(lambda X, Y: Y[0], 5, 3, code="thresholds")
-
-
-def test_float_errors_that_raise_are_no_matter():
-    with np.errstate(all="raise"):
-        assert trace_outputs(forgetful, 20, 50, code="fair", claim=ApproxDP(1, 1e-6)).n == 20
-
-
-def test_counts_of_guesses_of_every_pattern_are_those_of_independent_coins(monkeypatch):
-    """All coins of three records, one set of candidates: the labels of all patterns occur once each."""
-    monkeypatch.setattr(codes, "_BIASES", 1)
-    seen = Counter()
-    for coins in product((0, 1), repeat=3):
-
-        class Fixed:
-            def __init__(self, coins=coins):
-                self.dice, self.coins = SeededDice(2), coins
-
-            def below(self, n, size=None):
-                return np.array(self.coins) if (n, size) == (2, 3) else self.dice.below(n, size=size)
-
-        fit = Once(np.zeros(8))
-        trace_outputs(fit, 3, 8, code="fair", dice=Fixed())
-        seen[fit.seen[0][1].tobytes()] += 1
-    assert set(seen.values()) == {1}
-    assert len(seen) == 8
+        trace_outputs(Once(returned), 5, 3, code=code)

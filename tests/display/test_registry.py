@@ -46,43 +46,33 @@ RELEASES = {
 }
 
 
-def violations(nested, path=""):
-    """Return what the registry's own tests would refuse, by the recorded schema."""
-    fields, found = registry_schema()["fields"], []
+def flat(nested, path=""):
+    """Return the values of an entry by their paths."""
+    found = {}
     for key, value in nested.items():
-        here = f"{path}{key}"
-        if isinstance(value, dict):
-            if not any(known.startswith(f"{here}.") for known in fields):
-                found.append(f"{here} is unknown")
-            found += violations(value, f"{here}.")
-        elif here not in fields:
-            found.append(f"{here} is unknown")
-        else:
-            found += violations_of(here, value, fields[here])
-    return found if path else found + missing(nested)
-
-
-def violations_of(path, value, rule):
-    found = []
-    if type(value) is bool or not isinstance(value, TYPES[rule["type"]]):
-        found.append(f"{path} has another type")
-    if "choices" in rule and value not in rule["choices"]:
-        found.append(f"{path} has another value")
-    if rule["type"] == "date" and datetime.date.fromisoformat(value).isoformat() != value:
-        found.append(f"{path} is no date")
-    if rule["type"] == "texts" and not (value and all(isinstance(each, str) for each in value)):
-        found.append(f"{path} has no texts")
+        found |= flat(value, f"{path}{key}.") if isinstance(value, dict) else {f"{path}{key}": value}
     return found
 
 
-def missing(nested):
-    found = []
-    for path, rule in registry_schema()["fields"].items():
-        place = nested
-        for part in path.split("."):
-            place = place.get(part, {})
-        if rule.get("required") and place == {}:
-            found.append(f"{path} is missing")
+def violations(nested):
+    """Return what the registry's own tests would refuse, by the recorded schema."""
+    fields, given = registry_schema()["fields"], flat(nested)
+    found = [
+        f"{path} is missing" for path, rule in fields.items() if rule.get("required") and path not in given
+    ]
+    for path, value in given.items():
+        rule = fields.get(path)
+        if rule is None:
+            found.append(f"{path} is unknown")
+            continue
+        if type(value) is bool or not isinstance(value, TYPES[rule["type"]]):
+            found.append(f"{path} has another type")
+        if value not in rule.get("choices", [value]):
+            found.append(f"{path} has another value")
+        if rule["type"] == "date" and datetime.date.fromisoformat(value).isoformat() != value:
+            found.append(f"{path} is no date")
+        if rule["type"] == "texts" and not (value and all(isinstance(each, str) for each in value)):
+            found.append(f"{path} has no texts")
     return found
 
 
@@ -115,31 +105,26 @@ def test_the_schema_is_recorded_with_its_source():
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_the_guarantee_is_stated_and_never_rounded_down():
-    fields = registry_entry(RELEASES["bayes"](), **GIVEN).fields
-    assert fields["deployment.dp_variant.variant_name"] == "Approximate DP"
-    assert fields["deployment.privacy_loss.privacy_parameters.epsilon"] == 1.0
-    assert fields["deployment.privacy_loss.privacy_parameters.delta"] == 1e-6
-    assert fields["deployment.deployment_model.model_name"] == "Central"
-    assert "noise of the kind 'gaussian'" in fields["deployment.implementation.mechanisms"]
-    assert (
-        "audit cases of the class, of all its settings: naive_bayes"
-        in fields["deployment.implementation.mechanisms"]
-    )
-    local = registry_entry(RELEASES["local"](), **GIVEN).fields
-    assert local["deployment.deployment_model.model_name"] == "Local"
-    labels = registry_entry(RELEASES["labels"](), **GIVEN).fields
-    assert "label" in labels["deployment.privacy_loss.privacy_unit"]
-    assert "all features are public" in labels["deployment.dp_variant.unprotected_quantities"]
-    assert fields["deployment.dp_variant.data_domain"].startswith(
-        "All tables in which in every column, values"
-    )
-    assert "public" not in fields["deployment.dp_variant.data_domain"]
-    assert "values are" not in fields["deployment.dp_variant.unprotected_quantities"]
-    assert fields["deployment.implementation.preprocessing_and_hyperparameter_tuning"].startswith(
-        "The guarantee assumes: each row of X is made from one record alone"
-    )
-    third = _of_guarantee(ApproxDP("1/3"))
-    written = third["deployment.privacy_loss.privacy_parameters.epsilon"]
+    def parts(kind):
+        found = registry_entry(RELEASES[kind](), **GIVEN).fields.items()
+        return {path.removeprefix("deployment."): value for path, value in found}
+
+    fields = parts("bayes")
+    assert fields["dp_variant.variant_name"] == "Approximate DP"
+    assert fields["privacy_loss.privacy_parameters.epsilon"] == 1.0
+    assert fields["privacy_loss.privacy_parameters.delta"] == 1e-6
+    assert fields["deployment_model.model_name"] == "Central"
+    assert "noise of the kind 'gaussian'" in fields["implementation.mechanisms"]
+    assert "cases of the class, of all its settings: naive_bayes" in fields["implementation.mechanisms"]
+    assert fields["dp_variant.data_domain"].startswith("All tables in which in every column, values")
+    assert "public" not in fields["dp_variant.data_domain"]
+    assert "values are" not in fields["dp_variant.unprotected_quantities"]
+    begins = "The guarantee assumes: each row of X is made from one record alone"
+    assert fields["implementation.preprocessing_and_hyperparameter_tuning"].startswith(begins)
+    assert parts("local")["deployment_model.model_name"] == "Local"
+    assert "label" in parts("labels")["privacy_loss.privacy_unit"]
+    assert "all features are public" in parts("labels")["dp_variant.unprotected_quantities"]
+    written = _of_guarantee(ApproxDP("1/3"))["deployment.privacy_loss.privacy_parameters.epsilon"]
     assert Fraction(1, 3) <= Fraction(repr(written)) <= Fraction(repr(math.nextafter(1 / 3, 1)))
     rho = _of_guarantee(ZeroConcentratedDP(0.1))
     assert rho["deployment.dp_variant.variant_name"] == "Zero-concentrated DP"
@@ -195,18 +180,14 @@ def test_what_does_not_fit_the_schema_is_refused(wrong, message):
         registry_entry(RELEASES["rule"](), **GIVEN | wrong)
 
 
-def test_releases_that_must_not_be_published_are_refused(tmp_path):
+def test_releases_that_must_not_be_published_are_refused_and_dates_are_written_as_demanded(tmp_path):
     seeded = ExponentialMechanismClassifier(classes=[0, 1], random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="fitted without a seed"):
         registry_entry(seeded, **GIVEN)
+    entry = registry_entry(RELEASES["rule"](), **GIVEN | {"publication_date": datetime.date(2026, 1, 2)})
+    assert entry.fields["deployment.basic.publication_date"] == "2026-01-02"
+    assert entry.fields["url_slug"] == "readmissions_spring"
     with pytest.raises(ValueError, match=r"path must have a name of lower-case letters.* got 'A.yaml'"):
-        registry_entry(RELEASES["rule"](), **GIVEN).save(tmp_path / "A.yaml")
+        entry.save(tmp_path / "A.yaml")
     with pytest.raises(TypeError, match="details must be None or a mapping"):
         registry_entry(RELEASES["rule"](), **GIVEN, details=["a"])
-
-
-def test_a_date_is_written_as_the_schema_demands():
-    given = GIVEN | {"publication_date": datetime.date(2026, 1, 2)}
-    fields = registry_entry(RELEASES["rule"](), **given).fields
-    assert fields["deployment.basic.publication_date"] == "2026-01-02"
-    assert fields["url_slug"] == "readmissions_spring"

@@ -1,17 +1,17 @@
-"""The comparison with peers: its run goes on where it stopped, and page and picture show what is recorded."""
+"""What benchmarks record of peers and of outside audits: runs go on, and records say enough."""
 
 import importlib.util
 import json
-import re
 import sys
-from html import unescape
 from pathlib import Path
 
 import compared_tables as compared
 import numpy as np
+import outside_tables as outside
 import pytest
 from sklearn.metrics import r2_score
 
+from dplearn.audit.cases import CASES
 from dplearn.domains import Grid
 from dplearn.releases.table_columns import table_column
 
@@ -27,24 +27,6 @@ def loaded(path):
 
 
 environments, records = loaded(ALL / "environments.py"), loaded(ALL / "record.py")
-PAGE = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("page", list(compared.TEXTS.pages()), ids=lambda page: page.name)
-def test_the_page_says_what_is_recorded(page):
-    text = page.read_text(encoding="utf-8")
-    assert compared.TEXTS.written(text) == text  # else: python docs/compared_tables.py
-
-
-def test_the_page_shows_every_text_once():
-    assert sorted(compared.TEXTS.names(PAGE)) == sorted(compared.TEXTS.texts)
-
-
-def test_the_picture_shows_what_is_recorded():
-    script = loaded(ROOT / "benchmarks" / "draw_compare.py")
-    text = re.search(r"<dc:description>(.*?)</dc:description>", script.PICTURE.read_text(), re.DOTALL)[1]
-    shown = json.loads(unescape(text))  # else: python benchmarks/draw_compare.py
-    assert shown == script.shares(script.compared())
 
 
 def test_the_record_has_enough_tables_and_all_epsilons_of_ours_and_of_learners_of_peers():
@@ -60,7 +42,9 @@ def test_the_record_has_enough_tables_and_all_epsilons_of_ours_and_of_learners_o
             assert (table not in two_labels) or (table, epsilon, "interpret") in known
 
 
-def test_ours_and_peers_have_the_same_repetitions_on_each_table():
+def test_a_cell_is_asked_once_and_ours_and_peers_have_the_same_repetitions_on_each_table():
+    keys = [records.key_of(cell) for cell in compared.record()["cells"]]
+    assert len(keys) == len(set(keys))
     runs = {}
     for cell in compared.cells("accuracy"):
         if cell["peer"] in (compared.OURS, "diffprivlib", "interpret"):
@@ -68,11 +52,6 @@ def test_ours_and_peers_have_the_same_repetitions_on_each_table():
     for table in {table for table, _, _ in runs}:
         assert len({frozenset(each) for key, each in runs.items() if key[0] == table}) == 1
     assert all(len(each) > 1 for each in runs.values())
-
-
-def test_a_cell_is_asked_once():
-    keys = [records.key_of(cell) for cell in compared.record()["cells"]]
-    assert len(keys) == len(set(keys))
 
 
 @pytest.mark.parametrize("ends", [(0, 1), (0, 1_000_000), (-5, 5), (1, 100)])
@@ -168,3 +147,90 @@ def test_checks_have_words_and_ours_never_goes_wrong_on_bad_input():
         assert known[compared.OURS, learner, "seed"]["outcome"] == "fresh"
         assert known[compared.OURS, learner, "grid"]["outcome"] == "integers"
         assert known[compared.OURS, learner, "neighbours"]["outcome"] == "same"
+
+
+# outside audits
+
+AUDITS, ACCOUNTING = outside.record("outside_audits"), outside.record("accounting_oracles")
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    """Return what loads a program of `benchmarks` that imports others, and forgets them."""
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    before = set(sys.modules)
+    yield importlib.import_module
+    for name in set(sys.modules) - before:
+        if not name.startswith("dplearn"):
+            sys.modules.pop(name)
+
+
+def test_no_outside_tool_refutes_a_correct_fit_and_each_some_broken_one():
+    assert {tool for row in AUDITS["rows"] for tool in row["tools"]} == {outside.RECORDER, outside.AUDITORIUM}
+    text = (ROOT / "docs" / "outside_audits.md").read_text(encoding="utf-8")
+    for name, tester in outside.testers().items():
+        found = [(row, tester(row, "correct")) for row in AUDITS["rows"] if tester(row, "correct")]
+        assert not any(each["refutes"] for _, each in found)
+        assert all(each["epsilon_lower"] <= row["exact"]["correct"] + 1e-9 for row, each in found)
+        broken = [tester(row, "broken") for row in AUDITS["rows"]]
+        assert any(each and each["refutes"] for each in broken) or f"| {name} | 0 of " in text
+    for row in AUDITS["replays"].values():
+        assert not row["violations"]
+        assert all(mistake["caught"] for mistake in row["mistakes"].values())
+    # No figure of accounting is on the unsafe side.
+    assert all(row["least"] is not None and not row["broken"] for row in ACCOUNTING["rows"])
+
+
+def test_the_record_is_of_all_targets_whose_pairs_attain_the_frozen_epsilon_of_their_case(benchmark):
+    targets = benchmark("audit_targets").TARGETS
+    assert {row["target"] for row in AUDITS["rows"]} == set(targets)
+    assert all(
+        row["tables"] == [repr(rows) for rows in targets[row["target"]].pair] for row in AUDITS["rows"]
+    )
+    frozen = [row for row in AUDITS["rows"] if targets[row["target"]].case is CASES.get(row["target"])]
+    assert len(frozen) >= 12
+    for row in frozen:
+        exact = float(CASES[row["target"]].frozen()["epsilon"])
+        assert row["exact"]["correct"] == pytest.approx(exact, abs=2e-6)
+        assert row["exact"]["broken"] is None or row["exact"]["broken"] > row["epsilon"]
+    target = targets["grouped_counts"]
+    assert (target.exact("correct"), target.exact("broken")) == (pytest.approx(1), pytest.approx(3))
+
+
+FAKE = """
+import json, sys
+from pathlib import Path
+import numpy as np
+import outside_tables as outside
+folder, out = map(Path, sys.argv[1:3])
+results = {}
+for path in folder.glob("*.npz"):
+    drawn, about = np.load(path), json.loads(path.with_suffix(".json").read_text())
+    results[path.stem] = {}
+    for variant in about["outcomes"]:
+        sides = [drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")]
+        one, other = (np.bincount(side, minlength=99) + 1 for side in sides)
+        bound = float(np.log(one / other).max())
+        found = {"refutes": bound > 2 * about["epsilon"], "epsilon_lower": bound, "samples": len(one)}
+        results[path.stem][variant] = found | {"histogram": found, "hockey_stick": found}
+out.write_text(json.dumps({"versions": {}, "failure": 0, "results": results, "replays": {}}))
+"""
+
+
+@pytest.mark.nightly
+def test_a_run_with_a_fake_tool_flags_the_broken_fit_and_not_the_correct_one(
+    benchmark, monkeypatch, tmp_path
+):
+    audits = benchmark("outside_audits")
+    (tmp_path / "fake.py").write_text(FAKE)
+    monkeypatch.setattr(audits, "DRIVERS", dict.fromkeys(audits.TOOLS, tmp_path / "fake.py"))
+    monkeypatch.setattr(audits, "environment", lambda *_: sys.executable)
+    out = tmp_path / "found.json"
+    options = ["--work", tmp_path / "work", "--json", out, "--samples", 600, "--targets", "grouped_counts"]
+    monkeypatch.setattr(sys, "argv", ["outside_audits.py", *map(str, options)])
+    audits.main()
+    (row,) = json.loads(out.read_text())["rows"]
+    for tool in audits.TOOLS:
+        assert not row["tools"][tool]["correct"]["refutes"]
+        assert row["tools"][tool]["broken"]["refutes"]
+    assert row["exact"] == {"correct": pytest.approx(1), "broken": pytest.approx(3)}

@@ -1,0 +1,540 @@
+"""What displays draw is what was released or given, and nothing is spent before a display can be drawn."""
+
+import builtins
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.calibration import calibration_curve
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.metrics import confusion_matrix, precision_recall_curve, roc_curve
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import Normalizer
+
+from dplearn import (
+    ApproxDP,
+    BudgetExceededError,
+    ExponentialMechanismClassifier,
+    LedgerError,
+    PrivacyLedger,
+    QueriesExhaustedError,
+    SecretSampleClassifier,
+    SubsampleAggregateClassifier,
+)
+from dplearn.display import (
+    DistributionDisplay,
+    EpsilonDisplay,
+    PrivateCalibrationDisplay,
+    PrivateConfusionMatrixDisplay,
+    PrivatePrecisionRecallDisplay,
+    PrivateRocCurveDisplay,
+    QueryBudgetDisplay,
+    SampleSizeDisplay,
+    SyntheticTableDisplay,
+    TeacherAgreementDisplay,
+)
+from dplearn.display.planning import require_all
+from dplearn.domains import Categories, IntegerRange, Schema
+from dplearn.model_selection import PrivateScorer, private_score
+from dplearn.preprocessing import PrivateQuantileTransformer
+from dplearn.releases import SyntheticTable, cdf
+from dplearn.theory import generic_sample_size, interior_point_sample_size, parity_sample_size
+
+GENERATOR = np.random.default_rng(0)
+
+
+@pytest.fixture
+def axes(pyplot):
+    return pyplot.subplots()[1]
+
+
+# private scores
+
+LABELS = (GENERATOR.random(3000) < 0.3).astype(int)
+SCORED = GENERATOR.normal(size=(3000, 2)) + 1.2 * LABELS[:, None]
+MODEL = GaussianNB().fit(SCORED[:300], LABELS[:300])
+LIKELY = MODEL.predict_proba(SCORED)[:, 1]
+EXACT = {"epsilon": 1e9, "random_state": 0}
+CURVES = [PrivateRocCurveDisplay, PrivatePrecisionRecallDisplay, PrivateCalibrationDisplay]
+ALL = [*CURVES, PrivateConfusionMatrixDisplay]
+
+
+def binned(display):
+    return np.searchsorted(display.score_.table.statistic.edges, LIKELY, side="right")
+
+
+@pytest.mark.filterwarnings("ignore:.*kwargs. is deprecated:FutureWarning")
+@pytest.mark.parametrize("kind", ALL)
+def test_a_display_of_a_score_releases_once_on_given_axes_and_nothing_where_it_cannot_be_drawn(kind, axes):
+    ledger = PrivacyLedger(1)
+    with pytest.raises(TypeError):
+        kind.from_estimator(MODEL, SCORED, LABELS, ledger=ledger, ax=axes, nonsense=3)
+    with pytest.raises(TypeError, match="ax must be"):
+        kind.from_estimator(MODEL, SCORED, LABELS, ledger=ledger, ax=3)
+    assert ledger.history() == []
+    display = kind.from_estimator(MODEL, SCORED, LABELS, epsilon=0.5, ledger=ledger, ax=axes)
+    assert display.ax_ is axes
+    assert [entry.estimator for entry in ledger.history()] == ["private_score"]
+    assert float(ledger.spent().epsilon) == 0.5 == float(display.score_.guarantee.epsilon)
+    with pytest.raises(ValueError, match="score must be released with scoring="):
+        kind.of_score(private_score(MODEL, SCORED, LABELS, random_state=0))
+    with pytest.raises(TypeError, match="result of private_score"):
+        kind.of_score(0.8)
+
+
+def holds(low, values, high):
+    return bool(((low <= values + 1e-12) & (values <= high + 1e-12)).all())
+
+
+def points(artist):
+    return np.column_stack(artist.get_data())
+
+
+def test_a_roc_curve_without_noise_is_scikit_learns_of_binned_scores(axes):
+    display = PrivateRocCurveDisplay.from_estimator(MODEL, SCORED, LABELS, ax=axes, bins=12, **EXACT)
+    fpr, tpr, _ = roc_curve(LABELS, binned(display), drop_intermediate=False)
+    assert display.line_.get_xydata().tolist() == np.column_stack([display.fpr, display.tpr]).tolist()
+    for point in np.column_stack([fpr, tpr]):
+        assert np.isclose(points(display.line_), point).all(axis=1).any()
+    assert display.roc_auc == display.score_.value
+    assert holds(display.tpr_low, display.tpr, display.tpr_high)
+    assert holds(display.fpr_low, display.fpr, display.fpr_high)
+    corners = display.band_.get_paths()[0].vertices
+    assert corners[:, 1].min() >= 0
+    assert {*np.round(display.tpr_high, 9)} & {*np.round(corners[:, 1], 9)}
+    assert "Positive label: 1" in axes.get_xlabel()
+
+
+def test_precision_and_recall_without_noise_are_scikit_learns_of_binned_scores(axes):
+    display = PrivatePrecisionRecallDisplay.from_estimator(MODEL, SCORED, LABELS, ax=axes, bins=12, **EXACT)
+    precision, recall, _ = precision_recall_curve(LABELS, binned(display))
+    for p, r in zip(precision, recall, strict=True):
+        assert np.isclose(display.recall, r).any()
+        assert np.isclose(display.precision[np.isclose(display.recall, r)], p).any()
+    assert holds(display.recall_low, display.recall, display.recall_high)
+    assert holds(display.precision_low, display.precision, display.precision_high)
+    assert display.prevalence_pos_label == pytest.approx(LABELS.mean())
+    corners = display.band_.get_paths()[0].vertices
+    assert holds(0, corners[:, 0], 1)
+    assert corners[:, 1].max() == pytest.approx(np.nanmax(display.precision_high))
+
+
+def test_a_calibration_curve_without_noise_has_scikit_learns_fractions(axes):
+    display = PrivateCalibrationDisplay.from_estimator(MODEL, SCORED, LABELS, ax=axes, n_bins=6, **EXACT)
+    true, _ = calibration_curve(LABELS, LIKELY, n_bins=6)
+    np.testing.assert_allclose(display.prob_true, true)
+    np.testing.assert_allclose(display.prob_pred, (np.arange(6) + 0.5) / 6)
+    np.testing.assert_allclose(points(display.line_), np.column_stack([display.prob_pred, true]))
+    assert holds(display.prob_low, display.prob_true, display.prob_high)
+    assert display.y_prob is None
+
+
+def test_a_confusion_matrix_is_that_of_the_score(axes):
+    display = PrivateConfusionMatrixDisplay.from_estimator(MODEL, SCORED, LABELS, ax=axes, **EXACT)
+    np.testing.assert_array_equal(display.confusion_matrix, confusion_matrix(LABELS, MODEL.predict(SCORED)))
+    np.testing.assert_array_equal(display.im_.get_array(), display.confusion_matrix)
+    assert display.display_labels == [0, 1]
+
+
+def test_bands_are_of_the_population_that_the_records_are_drawn_from():
+    """Without noise, bounds on the records' own curve would have no width."""
+    score = private_score(MODEL, SCORED, LABELS, scoring=PrivateScorer("roc_auc", bins=12), **EXACT)
+    for kind, name in ((PrivateRocCurveDisplay, "tpr"), (PrivatePrecisionRecallDisplay, "precision")):
+        display = kind.of_score(score)
+        assert (getattr(display, f"{name}_high") - getattr(display, f"{name}_low")).max() > 0.05
+    bars = PrivateCalibrationDisplay.of_score(score)
+    assert (bars.prob_high - bars.prob_low).min() > 0.03
+
+
+def test_bands_hold_the_curves_of_the_records_with_noise_too():
+    misses = 0
+    fractions, _ = calibration_curve(LABELS, LIKELY, n_bins=5)
+    for seed in range(20):
+        score = private_score(
+            MODEL, SCORED, LABELS, scoring=PrivateScorer("roc_auc", bins=10), random_state=seed
+        )
+        roc = PrivateRocCurveDisplay.of_score(score)
+        codes = np.searchsorted(score.table.statistic.edges, LIKELY, side="right")
+        recall = np.array([(codes[LABELS == 1] >= k).mean() for k in range(11)])
+        alarms = np.array([(codes[LABELS == 0] >= k).mean() for k in range(11)])
+        inside = holds(roc.tpr_low[::-1], recall, roc.tpr_high[::-1])
+        misses += not (inside and holds(roc.fpr_low[::-1], alarms, roc.fpr_high[::-1]))
+        pr = PrivatePrecisionRecallDisplay.of_score(score)
+        called = np.maximum([(codes >= k).sum() for k in range(10)], 1)
+        precision = np.array([LABELS[codes >= k].sum() for k in range(10)]) / called
+        misses += not holds(pr.precision_low[:10], precision, pr.precision_high[:10])
+        fifths = PrivateScorer("roc_auc", bins=[0.2, 0.4, 0.6, 0.8])
+        bars = private_score(MODEL, SCORED, LABELS, scoring=fifths, random_state=seed)
+        bars = PrivateCalibrationDisplay.of_score(bars)
+        if len(bars.prob_low) == 5:
+            misses += not holds(bars.prob_low, fractions, bars.prob_high)
+    assert misses <= 3  # of 60, each with probability 1/20 at most
+
+
+@pytest.mark.parametrize("kind", CURVES)
+@pytest.mark.parametrize("n", [1, 4])
+def test_few_records_are_drawn_with_bands_that_say_little(kind, n, axes):
+    with np.errstate(all="raise"):
+        display = kind.from_estimator(MODEL, SCORED[:n], LABELS[:n], ax=axes, random_state=0)
+    assert display.score_.n_samples == n
+
+
+def test_a_calibration_curve_needs_probabilities(axes):
+    ridge = RidgeClassifier().fit(SCORED[:300], LABELS[:300])
+    with pytest.raises(TypeError, match="predict_proba"):
+        PrivateCalibrationDisplay.from_estimator(ridge, SCORED, LABELS, ax=axes)
+    scorer = PrivateScorer("roc_auc", score_range=(-1, 1))
+    score = private_score(ridge, SCORED, LABELS, scoring=scorer, random_state=0)
+    assert PrivateRocCurveDisplay.of_score(score).roc_auc > 0.7
+    with pytest.raises(ValueError, match="predict_proba"):
+        PrivateCalibrationDisplay.of_score(score)
+
+
+# accuracy against epsilon
+
+X = GENERATOR.integers(0, 64, size=(400, 1))
+Y = (X[:, 0] > 31).astype(int)
+ROWS, ZEROS = np.zeros((100, 2)), np.zeros(100, dtype=int)
+
+
+def learner(**parameters):
+    return ExponentialMechanismClassifier(classes=[0, 1], domain=IntegerRange(0, 63), **parameters)
+
+
+def test_accuracies_of_seeded_fits_are_repeatable_differ_between_fits_and_rise(pyplot):
+    def found():
+        return EpsilonDisplay.from_estimator(
+            learner(), X, Y, X, Y, epsilons=(1, 0.001), repeats=8, random_state=3
+        )
+
+    first, second = found(), found()
+    assert first.epsilons.tolist() == [0.001, 1]
+    np.testing.assert_array_equal(first.accuracies, second.accuracies)
+    assert len(set(first.accuracies[0].tolist())) > 1
+    assert first.middle[0] < first.middle[1]
+    assert first.ax_.get_xscale() == "log"
+    assert first.line_.get_xydata().tolist() == [[0.001, first.middle[0]], [1, first.middle[1]]]
+
+
+def test_every_fit_is_charged_and_none_starts_if_the_budget_is_less_than_the_cost_of_all(pyplot):
+    ledger = PrivacyLedger(2)
+    with pytest.raises(BudgetExceededError, match=r"asked epsilon 2\.2, delta 0; spent epsilon 0"):
+        EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(0.1, 1), repeats=2)
+    assert not ledger.history()
+    assert not pyplot.get_fignums()
+    EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y, epsilons=(0.1, 0.3), repeats=2)
+    assert ledger.spent().epsilon == ApproxDP("0.8").epsilon
+
+
+@pytest.mark.parametrize(
+    ("how", "error", "message"),
+    [
+        ({"scoring": "accuracy"}, TypeError, "from_estimator takes only its own keywords.*'scoring'"),
+        ({"n_jobs": 2, "ax": None}, TypeError, "'n_jobs'"),
+        ({"share": 2}, ValueError, "share must be"),
+        ({"ax": [1]}, TypeError, "ax must be None or matplotlib Axes, got list"),
+        ({"param_name": "learner__epsilon"}, ValueError, "param_name must be a parameter of estimator"),
+        ({"X_test": X[:, [0, 0]]}, ValueError, "X_test must have the columns of X"),
+        ({"X_test": X[1:]}, ValueError, "inconsistent numbers of samples"),
+        ({"y_test": Y[:, None]}, ValueError, "y_test must be labels"),
+        ({"baseline": DummyClassifier(strategy="no such")}, ValueError, "strategy"),
+        ({"estimator": learner(random_state=0)}, ValueError, "random_state of estimator must be None"),
+        (
+            {"estimator": make_pipeline(Normalizer(), learner())},
+            ValueError,
+            "say param_name='exponentialmechanismclassifier__epsilon'",
+        ),
+    ],
+    ids=str,
+)
+def test_errors_in_drawing_and_scoring_are_raised_before_any_fit(pyplot, how, error, message):
+    ledger = PrivacyLedger(999)
+    given = {"estimator": learner(ledger=ledger), "X": X, "y": Y, "X_test": X, "y_test": Y}
+    with pytest.raises(error, match=message):
+        EpsilonDisplay.from_estimator(**given | how)
+    assert not ledger.history()
+    assert not pyplot.get_fignums()
+
+
+@pytest.mark.parametrize("how", ["missing", "none"])
+def test_without_matplotlib_nothing_is_fitted_and_the_error_says_what_to_install(monkeypatch, how):
+    def without(name, *rest, load=builtins.__import__, **named):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return load(name, *rest, **named)
+
+    if how == "none":
+        monkeypatch.setattr(builtins, "__import__", without)
+    else:
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+    ledger = PrivacyLedger(99)
+    with pytest.raises(ImportError, match="plot needs matplotlib: pip install matplotlib"):
+        EpsilonDisplay.from_estimator(learner(ledger=ledger), X, Y, X, Y)
+    assert not ledger.history()
+
+
+def test_a_step_of_a_pipeline_can_be_varied_and_a_baseline_drawn(pyplot):
+    display = EpsilonDisplay.from_estimator(
+        *(make_pipeline(Normalizer(), ExponentialMechanismClassifier(classes=[0, 1])), X, Y, X, Y),
+        epsilons=(1,),
+        repeats=1,
+        param_name="exponentialmechanismclassifier__epsilon",
+        baseline=DummyClassifier(strategy="constant", constant=1),
+        random_state=0,
+    )
+    assert display.baseline == display.baseline_.get_ydata()[0] == Y.mean()
+
+
+def test_predictions_are_compared_with_the_true_labels_and_the_band_contains_its_share(axes):
+    truth = np.array([0, 1, 1, 0])
+    display = EpsilonDisplay.from_predictions(
+        truth, {1: [truth, 1 - truth, [0, 0, 0, 0]], 0.1: [1, 1, 1, 1]}, ax=axes, share=1.0
+    )
+    assert [each.tolist() for each in display.accuracies] == [[0.5], [1, 0, 0.5]]
+    heights = display.band_.get_paths()[0].vertices
+    assert (heights[heights[:, 0] == 1, 1].min(), heights[heights[:, 0] == 1, 1].max()) == (0, 1)
+    assert display.ax_ is axes
+    assert display.baseline_ is None
+    # An abstention counts as wrong.
+    assert EpsilonDisplay.from_predictions(["no", "yes"], {1: ["no", "?"]}, ax=axes).middle.tolist() == [0.5]
+
+
+# budgets of several fits
+
+
+def plain(**parameters):
+    return ExponentialMechanismClassifier(**parameters)
+
+
+def chain(scaler, model):
+    scaled = PrivateQuantileTransformer(epsilon=0.5, ledger=scaler)
+    return make_pipeline(scaled, plain(epsilon=1, ledger=model))
+
+
+def of_teachers(ledger):
+    return SubsampleAggregateClassifier(LogisticRegression(), epsilon=1, delta=1e-6, ledger=ledger)
+
+
+def sampled(ledger):
+    return SecretSampleClassifier(plain(epsilon=1), sample_size=20, ledger=ledger)
+
+
+def test_a_budget_that_equals_the_sum_of_all_costs_is_enough_and_less_is_not(tmp_path):
+    file, ledger = tmp_path / "account", PrivacyLedger(10)
+    sampled(ledger).fit(ROWS, np.arange(100) % 2)  # whose cost depends on the number of records
+    twice = 2 * ledger.spent().epsilon
+    for ledger, fits, more in (
+        (PrivacyLedger("0.3"), lambda its: [plain(epsilon=e, ledger=its) for e in (0.1, 0.2)], 1),
+        (PrivacyLedger(3), lambda its: [chain(its, its)] * 2, 1),
+        (PrivacyLedger(1), lambda its: [chain(its, None)] * 2, 1),
+        (PrivacyLedger(3, "3e-6"), lambda its: [of_teachers(its)] * 3, 1),
+        (PrivacyLedger(9, "3e-6"), lambda its: [of_teachers(its)] * 3, 1),
+        (PrivacyLedger(twice), lambda its: [sampled(its)] * 2, 1),
+        (PrivacyLedger.of_rho(1), lambda its: [plain(epsilon=1, ledger=its)] * 2, 1),
+        (PrivacyLedger(2), lambda _: [plain(epsilon=1, ledger=PrivacyLedger(2, path=file)) for _ in "ab"], 1),
+        (PrivacyLedger("1e-9"), lambda _: [plain(epsilon=5)] * 3, 0),  # charged to none
+    ):
+        require_all(fits(ledger), ROWS, ZEROS)
+        assert not ledger.history()
+        if more:
+            with pytest.raises(BudgetExceededError):
+                require_all([*fits(ledger), *fits(ledger)[:1]], ROWS, ZEROS)
+    with pytest.raises(LedgerError, match="random_state"):
+        require_all([plain(random_state=0, ledger=PrivacyLedger(9))], ROWS, ZEROS)
+
+
+# votes and answers
+
+POINTS = GENERATOR.normal(size=(600, 2))
+SIGNS = np.where(POINTS[:, 0] > 0, "yes", "no")
+
+
+def ensemble(y=SIGNS, **parameters):
+    chosen = {"n_teachers": 20, "epsilon": 1000.0, "classes": ["no", "yes"], "abstain_label": "?"}
+    chosen |= {"aggregation": "sparse_vector", "max_queries": 1000, "random_state": 0}
+    return SubsampleAggregateClassifier(GaussianNB(), **chosen | parameters).fit(POINTS, y)
+
+
+@given(arrays(np.int64, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.integers(-2, 2)))
+def test_a_gap_is_the_votes_for_the_first_label_minus_those_for_the_second(votes):
+    for gap, column in zip(TeacherAgreementDisplay(votes).gaps, votes.T, strict=True):
+        counts = sorted((np.count_nonzero(column == label) for label in range(-2, 3)), reverse=True)
+        assert gap == counts[0] - counts[1]
+
+
+def test_every_query_is_in_the_histogram_and_the_line_is_at_least_lead(axes):
+    votes = GENERATOR.integers(0, 3, size=(100, 250))
+    display = TeacherAgreementDisplay.from_predictions(votes, least_lead=40, ax=axes)
+    for bar in display.bars_:
+        inside = (bar.get_x() <= display.gaps) & (display.gaps < bar.get_x() + bar.get_width())
+        assert bar.get_height() == inside.sum()
+    assert sum(bar.get_height() for bar in display.bars_) == 250
+    assert (display.ax_, display.figure_) == (axes, axes.figure)
+    assert axes.lines[0].get_xdata()[0] == 40
+
+
+def test_abstentions_are_counted_with_any_abstain_label():
+    for answers, label in ((["a", "?", "?"], "?"), ([1, -1, -1], -1), ([0.5, np.nan, np.nan], np.nan)):
+        assert QueryBudgetDisplay(answers, abstain_label=label).abstentions.tolist() == [0, 1, 2]
+
+
+def test_querying_an_ensemble_uses_up_its_queries_and_draws_the_released_answers(pyplot):
+    model = ensemble(max_queries=50, max_abstentions=7)
+    display = QueryBudgetDisplay.from_estimator(model, GENERATOR.normal(size=(50, 2)))
+    assert model.remaining_queries_ == 0
+    assert display.max_abstentions == 7
+    assert display.abstentions[-1] == 7 - model.remaining_abstentions_
+    np.testing.assert_array_equal(display.line_.get_ydata(), display.abstentions)
+    with pytest.raises(QueriesExhaustedError):
+        QueryBudgetDisplay.from_estimator(model, POINTS[:1])
+    # If an ensemble stops, the answers until then are drawn; random labels let teachers disagree.
+    model = ensemble(GENERATOR.choice(["no", "yes"], 600), max_queries=200, max_abstentions=1)
+    display = QueryBudgetDisplay.from_estimator(model, POINTS[:200])
+    assert display.abstentions.size < 200
+    assert display.abstentions[-1] == 1
+
+
+def test_errors_in_drawing_are_raised_before_any_query(pyplot):
+    model = ensemble(max_queries=9)
+    for how, message in (
+        ({"scoring": 1}, "'scoring'"),
+        ({"ax": "axes"}, "ax must be None or matplotlib Axes, got str"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            QueryBudgetDisplay.from_estimator(model, POINTS[:2], **how)
+    assert model.remaining_queries_ == 9
+    assert not pyplot.get_fignums()
+    model = ensemble(abstain_label=None, max_queries=9)
+    with pytest.raises(ValueError, match="abstain_label of estimator must be set"):
+        QueryBudgetDisplay.from_estimator(model, POINTS[:2])
+    assert model.remaining_queries_ == 9
+    with pytest.raises(NotFittedError):
+        QueryBudgetDisplay.from_estimator(
+            SubsampleAggregateClassifier(GaussianNB(), abstain_label="?"), POINTS
+        )
+
+
+# sample sizes
+
+
+@pytest.mark.parametrize(
+    ("count", "vary", "values", "fixed"),
+    [
+        (generic_sample_size, "epsilon", [0.1, 0.01], {"class_size": 64, "beta": 0.05, "alpha": 0.1}),
+        (generic_sample_size, "alpha", [0.1, 0.2], {"class_size": 64, "beta": 0.05, "epsilon": 1}),
+        (parity_sample_size, "n_unknowns", [2, 5], {"epsilon": 1, "alpha": 0.1, "beta": 0.3}),
+        (interior_point_sample_size, "domain_size", [2**64, 2**8], {"method": "exponential", "epsilon": 1}),
+    ],
+    ids=range(4),
+)
+def test_the_line_of_sample_sizes_is_the_calculators(count, vary, values, fixed):
+    display = SampleSizeDisplay.of(count.__name__, values, vary=vary, **fixed)
+    assert display.values.tolist() == sorted(map(float, values))
+    assert display.sizes.tolist() == [count(**{vary: value}, **fixed) for value in sorted(values)]
+
+
+def test_simulated_points_stand_beside_the_line(axes):
+    simulated = [(1, 3), (2, 2.5)]
+    display = SampleSizeDisplay.from_theory(
+        lambda epsilon, d: d / epsilon, [1, 2], simulated=simulated, ax=axes, d=8
+    )
+    assert display.line_.get_xydata().tolist() == [[1, 8], [2, 4]]
+    assert display.points_.get_xydata().tolist() == [[1, 3], [2, 2.5]]
+    assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "epsilon")
+    display = SampleSizeDisplay([0, 1], [3, 4], vary="delta").plot()  # a logarithm of 0 is none
+    assert display.ax_.get_xscale() == "linear"
+    assert display.points_ is None
+
+
+# releases
+
+AGE = GENERATOR.integers(18, 90, 4000)
+FRAME = pd.DataFrame(
+    {
+        "age": AGE,
+        "works": np.where(AGE < 65, "yes", "no"),
+        "town": GENERATOR.choice(["north", "south"], 4000),
+    }
+)
+SCHEMA = Schema(
+    {
+        "age": IntegerRange(18, 90),
+        "works": Categories(["no", "yes"]),
+        "town": Categories(["north", "south"], other=True),
+    }
+)
+
+
+def test_the_line_of_a_distribution_is_the_released_function_and_a_public_sample_a_second(axes):
+    release = cdf(AGE, epsilon=1, domain=IntegerRange(0, 120), random_state=0)
+    display = DistributionDisplay.from_release(release, name="age")
+    x, shares = display.ax_.lines[0].get_data()
+    np.testing.assert_array_equal(shares, release.cdf(x))
+    assert display.ax_.get_xlabel() == "age"
+    assert len(display.ax_.collections) == 1
+    display = DistributionDisplay(release, beta=None, reference=[30, 10, 20])
+    assert display.plot(axes) is display
+    assert display.ax_ is axes
+    assert not axes.collections
+    assert axes.lines[1].get_xydata().tolist() == [[10, 1 / 3], [20, 2 / 3], [30, 1]]
+
+
+@pytest.mark.parametrize("target", [None, "works"])
+def test_bars_and_arrows_of_a_synthetic_table_are_its_released_shares_and_network(pyplot, target):
+    table = SyntheticTable(epsilon=3, domain=SCHEMA, target=target, random_state=0).fit(FRAME)
+    axes = pyplot.subplots(1, 4)[1]
+    display = SyntheticTableDisplay.from_table(table, axes=axes)
+    assert display.axes_.tolist() == axes.tolist()
+    for name, bars in zip(display.names, display.bars_, strict=True):
+        np.testing.assert_allclose([bar.get_height() for bar in bars], table.marginals_[name])
+    network = "network" if target is None else "all depend on works"
+    assert sorted(axis.get_title() for axis in axes) == sorted(["age", "town", "works", network])
+    true = (FRAME["works"] == "yes").mean()
+    assert abs(table.marginals_["works"][1] - true) < 2 * display.bands["works"]
+    assert all(0 < band < 0.05 for band in display.bands.values())
+    with pytest.raises(ValueError, match="4 panels, got 1"):
+        SyntheticTableDisplay(table).plot(axes[0])
+    display = SyntheticTableDisplay(table).plot(most=1)
+    assert len(display.axes_) == len(display.figure_.axes) == 2
+    expected = {(parent, name) for name, parents in table.network_.items() for parent in parents}
+    assert set(display.arrows_) == {arrow for arrow in expected if arrow[0] != target}
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: TeacherAgreementDisplay(np.zeros(3)), ValueError, "votes must be of shape"),
+        (lambda: TeacherAgreementDisplay(np.zeros((0, 3))), ValueError, "votes must be of shape"),
+        (lambda: TeacherAgreementDisplay(np.zeros((2, 0))), ValueError, "votes must be of shape"),
+        (lambda: QueryBudgetDisplay([["a"]], abstain_label="?"), ValueError, "answers must be of shape"),
+        (
+            lambda: EpsilonDisplay.from_predictions([0, 1], {1: [0, 1, 1]}),
+            ValueError,
+            "one for each true",
+        ),
+        (lambda: EpsilonDisplay({}), ValueError, "accuracies must hold"),
+        (lambda: EpsilonDisplay({1: []}), ValueError, "accuracies must hold"),
+        (lambda: EpsilonDisplay({0: [1.0]}), ValueError, "epsilon must be"),
+        (
+            lambda: SampleSizeDisplay.of("guess", [1]),
+            ValueError,
+            "calculator must be callable or",
+        ),
+        (lambda: SampleSizeDisplay([1, 2], [3]), ValueError, "values and sizes must be of one length"),
+        (lambda: DistributionDisplay(AGE), TypeError, "distribution must be a CDFRelease, got ndarray"),
+        (lambda: DistributionDisplay.from_release(AGE), TypeError, "must be a CDFRelease, got ndarray"),
+        (lambda: SyntheticTableDisplay(SyntheticTable(domain=SCHEMA)), TypeError, "must be a fitted Synth"),
+        (lambda: SyntheticTableDisplay(FRAME), TypeError, "table must be a fitted SyntheticTable, got"),
+    ],
+    ids=range(14),
+)
+def test_what_cannot_be_drawn_is_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
