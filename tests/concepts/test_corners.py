@@ -2,29 +2,22 @@
 
 from collections import Counter
 from itertools import pairwise, product
-from math import ceil, prod
+from math import prod
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PublicData
+from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.concepts import Corners, Thresholds
-from dplearn.concepts.corners import ListedCorners
 from dplearn.domains import (
     Bits,
-    Categories,
-    DomainError,
     Floats,
     Grid,
     IntegerRange,
-    LargeIntegerRange,
     Product,
 )
-from dplearn.learners.rules.generic import _excess_errors, representation_sample_size
-from dplearn.privacy import ApproxDP, BoundedRange
-from dplearn.privacy.shares import equal_epsilon
-from dplearn.releases.interior_point import interior_point_sample_size
+from dplearn.learners.rules.generic import representation_sample_size
 from dplearn.theory import littlestone_dimension
 from dplearn.theory.rules import generic_sample_size
 
@@ -145,13 +138,6 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     assert concepts.error_profile(columns, y).groups() == expected
 
 
-def test_an_index_beyond_the_group_is_refused():
-    concepts = Corners(Product([Bits()]))
-    profile = concepts.error_profile([np.zeros(1, np.uint8)], np.zeros(1, np.intp))
-    with pytest.raises(IndexError, match="fewer corners make so many errors"):
-        profile.member(1, 10)
-
-
 # Dichotomies
 
 
@@ -178,28 +164,7 @@ def test_each_behaviour_of_a_direction_and_label_is_that_of_exactly_one_dichotom
             assert {errors_of(member, others, labels) for member in members} == {errors}
 
 
-def test_few_records_determine_a_dichotomy():
-    """The member with a given pair of cuts does not depend on the other records."""
-    rng = np.random.default_rng(5)
-    concepts = Corners(Product([IntegerRange(0, 99)] * 2), directions=("<=", "<="), inside=1)
-    columns, y = records(rng, concepts, 30)
-    for members in members_of(concepts.dichotomies(columns).error_profile(columns, y)).values():
-        for member in members:
-            for code, column in zip(member.codes, columns, strict=True):
-                assert code in {-1, 99, *column.tolist()}
-
-
 # Sizes
-
-
-@pytest.mark.parametrize(("d", "needed", "for_all"), [(1, 948, 962), (2, 1835, 1876)])
-def test_records_for_an_excess_of_a_tenth_over_2_to_the_64_values(d, needed, for_all):
-    def least(concepts):
-        return ceil(_excess_errors(concepts.size, ApproxDP(1), 0.05) / 0.1)
-
-    domain = Product([WIDE] * d)
-    assert least(Corners(domain, directions=["<="] * d, inside=1)) == needed
-    assert least(Corners(domain)) == for_all
 
 
 def test_the_bound_for_a_true_error_is_a_third_of_the_published_one():
@@ -208,22 +173,6 @@ def test_the_bound_for_a_true_error_is_a_third_of_the_published_one():
     assert representation_sample_size(size, agnostic=True, **goal) == 18_252
     assert generic_sample_size(size, bound="paper", **goal) == 55_032
     assert representation_sample_size(size, **goal) == 2_285  # if some corner labels all records
-
-
-def interior_point_corner_records(d, alpha, privacy, beta):
-    """Records with which interior points on d axes make a corner of error alpha, if some corner has none.
-
-    On each axis, an interior point of the m greatest coordinates of records with label 1 has at most m - 1 of
-    these records above it, and no record with label 0 inside that the right corner has outside.
-    """
-    share = equal_epsilon(privacy, d, BoundedRange)
-    m = interior_point_sample_size("exponential", domain_size=2**64, epsilon=share, beta=beta / d)
-    return ceil(d * (m - 1) / alpha)
-
-
-def test_interior_points_on_each_axis_need_more_records_than_all_corners():
-    assert interior_point_corner_records(2, 0.1, ApproxDP(1), 0.05) == 7_560
-    assert interior_point_corner_records(10, 0.1, ApproxDP(1, 1e-6), 0.05) == 140_300
 
 
 @pytest.mark.parametrize("sizes", [(2,), (5,), (2, 2), (3, 2), (3, 3)])
@@ -281,31 +230,6 @@ def test_more_records_than_cells_take_a_coarser_domain_and_nothing_is_spent():
     assert learner(domain=COARSE).fit(many, np.tile(RISK, 3)).score(TABLE, RISK) > 0.97
 
 
-def test_other_refusals_spend_nothing():
-    ledger = PrivacyLedger(10, allow_reproducible=True)
-    parts = [TABLE[:900], TABLE[900:]], [RISK[:900], RISK[900:]]
-    for given, table, error, message in [
-        ({}, (TABLE, RISK, PublicData(TABLE)), ValueError, "X_public must be None unless"),
-        ({"classes": ["high", "low"]}, parts, ValueError, r"at most 2\*\*22 combinations .* parts"),
-        ({"classes": ["high", "low", "none"]}, (TABLE, RISK), ValueError, "Only binary classification"),
-        ({"domain": COARSE}, (TABLE + 500, RISK), DomainError, "'age', a value lies outside"),
-        ({}, (TABLE.where(TABLE["age"] > 20), RISK), DomainError, "NaN"),
-    ]:
-        with pytest.raises((error, DomainError), match=message):
-            learner(ledger=ledger, **given).fit(
-                *table[:2], **dict(zip(["X_public"], table[2:], strict=False))
-            )
-    assert ledger.history() == []
-    with pytest.raises(TypeError, match="X must be a table in memory if protects='labels'"):
-        learner(protects="labels", domain=COARSE, classes=["high", "low"]).fit(*parts)
-
-
-def test_a_table_in_parts_gives_the_same_rule():
-    model = {"domain": COARSE, "classes": ["high", "low"], "epsilon": 0.1}
-    parts = [TABLE[:900], TABLE[900:]], [RISK[:900], RISK[900:]]
-    assert repr(learner(**model).fit(*parts).concept_) == repr(learner(**model).fit(TABLE, RISK).concept_)
-
-
 def test_one_row_one_column_a_constant_column_and_gaps():
     with np.errstate(all="raise"), pytest.warns(UserWarning, match="n_samples is 1"):
         assert learner(classes=[0, 1]).fit([[1.0, 2.0]], [0]).predict([[1.0, 2.0]])[0] in (0, 1)
@@ -322,12 +246,6 @@ def test_one_row_one_column_a_constant_column_and_gaps():
     )
 
 
-def test_integers_of_any_kind_and_known_directions():
-    concepts = Corners(Product([LargeIntegerRange(0, 2**10)] * 2), directions=(">", ">"), inside=0)
-    fitted = learner(concepts, classes=["high", "low"]).fit(TABLE.astype(int), RISK)
-    assert repr(fitted.concept_).startswith("'high' if x0 > ") or "age > " in repr(fitted.concept_)
-
-
 def test_rules_in_words():
     domain = Product([IntegerRange(0, 9, missing=True), Grid(0, 10, 11)])
     up, mixed = (Corners(domain, directions=each) for each in (("<=", "<="), (">", "<=")))
@@ -341,44 +259,3 @@ def test_rules_in_words():
     assert words(mixed, (0, 10)) == "'yes' if a is not missing, else 'no'"
     assert words(up, (10, 10)) == words(mixed, (-1, 10)) == "always 'yes'"
     assert words(up, (-1, 4)) == words(mixed, (10, 4)) == "always 'no'"
-
-
-def test_classes_say_what_they_are():
-    bits = Product([Bits()] * 3)
-    assert repr(Corners(bits)).endswith("features=(0, 1))")
-    given = Corners(bits, features=[2], directions=["<="], inside=1)
-    assert repr(given).endswith("features=(2,), directions=('<=',), inside=1)")
-    listed = given.dichotomies([np.zeros(2, np.uint8)] * 3)
-    assert isinstance(listed, ListedCorners)
-    assert repr(listed).startswith("ListedCorners(2 of Corners(Product(")
-    assert listed.most_dichotomies(9) == 2
-    assert listed.littlestone_lower_bound == 0
-    for call in (listed.check_sums, lambda: listed.dichotomies([])):
-        with pytest.raises(TypeError):
-            call()
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"features": [0, 0]}, "features must be distinct columns"),
-        ({"features": []}, "features must be the positions of one or two columns"),
-        ({"features": "ab"}, "features must be the positions of one or two columns"),
-        ({"features": [0, 1, 2]}, "features must be the positions of one or two columns"),
-        ({"features": [5]}, "features must be an integer from 0 to 2, got 5"),
-        ({"features": [0, 2]}, "domain must be ordered, .* got Categories"),
-        ({"directions": "<="}, "directions must have '<=' or '>' for each of 2 columns"),
-        ({"directions": ["<=", "<"]}, "directions must have '<=' or '>' for each of 2 columns"),
-        ({"directions": ["<="]}, "directions must have '<=' or '>' for each of 2 columns"),
-        ({"inside": 2}, "inside must be"),
-        ({"n_labels": 3}, "n_labels must be 2, got 3"),
-    ],
-    ids=str,
-)
-def test_wrong_parameters_are_named(given, message):
-    with pytest.raises(ValueError, match=message):
-        Corners(Product([Bits(), Bits(), Categories(["a", "b"])]), **given)
-    with pytest.raises(ValueError, match="fewer than 2\\*\\*64 values"):
-        Corners(Product([LargeIntegerRange(0, 2**100)]))
-    with pytest.raises(TypeError, match="domain must be a Product of the domains of all columns, got"):
-        Corners([Bits()])

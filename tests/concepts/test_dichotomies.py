@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.concepts import ConceptClass, Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
+from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
 from dplearn.concepts.base import ListedMembers
-from dplearn.concepts.stumps import ListedStumps
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
 
 MIXED = Product(
@@ -195,53 +194,3 @@ def test_bounds_without_records_are_attained():
     assert stumps.at_values(columns).size == stumps.most_dichotomies(5) == (5 + 2) * 6 + 3
     assert stumps.most_dichotomies(10**9) == (1000 + 2) * 6 + 3
     assert stumps.dichotomies(columns).size == (4 + 1) * 6 + 3
-
-
-def test_a_column_of_2_to_the_64_values_is_cut_at_a_few():
-    wide = IntegerRange(-(2**63) + 1, 2**63 - 1)
-    stumps = DecisionStumps(Product([wide]))
-    values = np.array([[-(2**63) + 1], [5], [2**63 - 1]])
-    columns = stumps.domain.encode(values)
-    listed = stumps.at_values(columns)
-    assert listed.size == 8
-    rules = {member.describe(["x"], ["no", "yes"]) for member in members_of(listed, columns)}
-    assert "'no' if x <= 5, else 'yes'" in rules
-    assert members_of(stumps.dichotomies(columns), columns)[0].domain == wide
-
-
-class Unlisted(Thresholds):
-    """A class of a user's own, without dichotomies."""
-
-    dichotomies = ConceptClass.dichotomies
-    value_sums = ConceptClass.value_sums
-
-
-@pytest.mark.parametrize(
-    ("how", "kind", "message"),
-    [
-        (lambda: Unlisted(MIXED).dichotomies([]), TypeError, "concept_class must be a class .* got Unlisted"),
-        (lambda: Unlisted(MIXED).value_sums([]), TypeError, "X must be a table in memory .* Unlisted"),
-        (lambda: ListedStumps(DecisionStumps(TWO), [[]] * 3).at_values([]), TypeError, "X_public is given"),
-        (lambda: ListedStumps(DecisionStumps(TWO), [[]] * 3).dichotomies([]), TypeError, "protects='labels'"),
-        (
-            lambda: ListedStumps(
-                DecisionStumps(Product([IntegerRange(0, 2**30)])), [np.arange(2**21)]
-            ).check_sums(),
-            ValueError,
-            r"X_public must have at most 2\*\*22 pairs .* got 4194306: take fewer rows",
-        ),
-    ],
-)
-def test_what_cannot_be_listed_is_refused_by_name(how, kind, message):
-    with pytest.raises(kind, match=message):
-        how()
-
-
-def test_listed_classes_say_what_they_are():
-    bits = [np.array([0, 1], dtype=np.uint8)] * 5
-    assert (
-        repr(Parities(5).dichotomies(bits))
-        == "ListedMembers(2 of Parities(5, fit_intercept=False, binarize=0.0))"
-    )
-    assert COUNTED["functions"].dichotomies([np.zeros(1, int)] * 9).assumes == COUNTED["functions"].assumes
-    assert repr(DecisionStumps(TWO).at_values([np.zeros(1, np.uint8)] * 3)).startswith("ListedStumps(")

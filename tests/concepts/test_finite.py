@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dplearn.concepts import FiniteClass
 from dplearn.concepts import finite as module
-from dplearn.domains import DomainError, IntegerRange, Product
+from dplearn.domains import DomainError
 from dplearn.theory.rules import sauer_bound
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -82,18 +82,6 @@ def test_large_tables_are_compared_block_by_block(monkeypatch):
         assert counts.tolist() == [np.count_nonzero(row[x[:, 0]] != y) for row in table]
 
 
-def test_a_wide_table_counts_exactly():
-    # Codes of the columns are narrow, and label times width is not.
-    table = np.arange(3 * 300).reshape(3, 300) % 5
-    concepts = FiniteClass(table, 5)
-    x = np.arange(300).reshape(-1, 1)
-    columns = concepts.domain.encode(x)
-    for row in table:
-        assert concepts.error_counts(columns, row).tolist() == [
-            np.count_nonzero(other != row) for other in table
-        ]
-
-
 # distinct
 
 
@@ -120,54 +108,7 @@ def test_functions_are_made_distinct_on_all_records_that_are_possible():
     assert kept == {tuple((np.arange(8) >= first).astype(int).tolist()) for first in range(1, 9)}
 
 
-def test_functions_are_not_made_distinct_without_records():
-    with pytest.raises(ValueError, match=r"X must be all records that are possible .* functions, got None"):
-        FiniteClass([len, len]).distinct()
-
-
 # What a class may be made of
-
-
-@pytest.mark.parametrize(
-    ("concepts", "n_labels", "message"),
-    [
-        ([], 2, "concepts must hold at least one concept, got none"),
-        (np.empty((0, 3), dtype=int), 2, "concepts must hold at least one concept, got none"),
-        ([[]], 2, r"concepts must be functions or a table of label codes, got shape \(1, 0\)"),
-        ([0, 1], 2, r"concepts must be functions or a table of label codes, got shape \(2,\)"),
-        ([[0.0, 1.0]], 2, "concepts must be functions or a table of label codes"),
-        ([["no", "yes"]], 2, "concepts must be functions or a table of label codes"),
-        ([[[0], [1]]], 2, "concepts must be functions or a table of label codes"),
-        ([[0, 2]], 2, "concepts must predict label codes from 0 to 1"),
-        ([[0, -1]], 2, "concepts must predict label codes from 0 to 1"),
-        ([[0, 1]], 1, "concepts must predict label codes from 0 to 0"),
-        ([[0, 1]], 0, "n_labels must be an integer at least 1, got 0"),
-    ],
-    ids=str,
-)
-def test_what_is_no_class_is_refused(concepts, n_labels, message):
-    with pytest.raises(ValueError, match=message):
-        FiniteClass(concepts, n_labels)
-
-
-def test_booleans_are_label_codes():
-    concepts = FiniteClass([[False, True], [True, True]])
-    assert concepts.error_counts([np.array([0, 1])], np.array([0, 1])).tolist() == [0, 1]
-    assert concepts.member_at(1).predict([np.array([0])]).tolist() == [1]
-
-
-def test_the_domain_of_a_table_is_its_places():
-    concepts = FiniteClass([[0, 1, 1]])
-    assert concepts.domain == Product([IntegerRange(0, 2)])
-    with pytest.raises(DomainError, match="in column 'x0'"):
-        concepts.domain.encode(np.array([[3]]))
-    assert concepts.assumes == ()
-
-
-def test_functions_are_assumed_to_judge_each_row_by_itself():
-    assert FiniteClass([len]).assumes == (
-        "each concept labels a row by that row alone, and labels every row",
-    )
 
 
 def warm(X):
@@ -248,14 +189,6 @@ def test_a_function_that_misbehaves_is_refused_by_name_and_without_a_value(funct
     assert "31.41592" not in shown
     assert "27.18281" not in shown
     assert refusal.value.__context__ is None  # what a debugger or a log could follow to the value
-
-
-@pytest.mark.parametrize("code", [-1, 2, 255], ids=str)
-def test_a_function_whose_answer_is_no_label_code_is_refused(code):
-    # A function that says -1 for "no" would predict the last label, classes_[-1].
-    concepts = FiniteClass([lambda X: np.full(len(X), code)], n_labels=2)
-    with pytest.raises(DomainError, match="label code"):
-        concepts.domain.encode(np.zeros((3, 1)))
 
 
 def test_a_function_without_a_name_is_refused_too():

@@ -24,7 +24,6 @@ from dplearn.concepts.lines import (
     residues,
     written,
 )
-from dplearn.domains import DomainError
 
 
 @pytest.mark.parametrize("p", [2, 3, 5, 7, 11])
@@ -70,13 +69,6 @@ def test_members_with_the_same_errors_differ():
         assert len({profile.member(errors, index) for index in places}) == len(places)
 
 
-def test_no_records_leave_all_lines_without_an_error():
-    lines = Lines(3)
-    profile = lines.error_profile([np.zeros(0, np.uint8)] * 2, np.zeros(0, np.intp))
-    assert profile.groups() == ([0], [9])
-    assert len({profile.member(0, index) for index in range(9)}) == 9
-
-
 def test_the_exponential_mechanism_finds_the_line_with_noisy_labels():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 101, 1000)
@@ -84,30 +76,6 @@ def test_the_exponential_mechanism_finds_the_line_with_noisy_labels():
     y = (z == (7 * x + 2) % 101) ^ (rng.random(1000) < 0.1)
     learner = ExponentialMechanismClassifier(Lines(101), classes=[False, True], random_state=0)
     assert learner.fit(np.column_stack([x, z]), y).concept_.concept == Line(7, 2, 101)
-
-
-@pytest.mark.parametrize(
-    ("p", "error", "words"),
-    [
-        (91, ValueError, "p must be a prime, got 91"),
-        (1, ValueError, "at least 2"),
-        (2.0, TypeError, "an integer"),
-        (True, TypeError, "an integer"),
-        (2**8192 + 1, ValueError, "at most 8192 bits, got 8193 bits"),
-    ],
-)
-def test_what_is_no_prime_is_refused(p, error, words):
-    with pytest.raises(error, match=words):
-        Lines(p)
-
-
-def test_values_outside_the_plane_are_refused_unseen():
-    for p in (101, 2**127 - 1):
-        for cell in (-1, p, 10**30 + p, "7", None, 1.5):
-            with pytest.raises(DomainError) as refused:
-                Lines(p).domain.encode(np.array([[1, cell]], dtype=object))
-            assert "1.5" not in str(refused.value)
-            assert "1000000" not in str(refused.value)
 
 
 def test_rules_in_words():

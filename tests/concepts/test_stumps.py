@@ -103,28 +103,6 @@ def test_a_profile_holds_every_member_once_under_its_errors_and_in_the_classes_o
     check()
 
 
-def test_members_are_found_in_a_profile_that_was_not_asked_for_its_groups():
-    stumps = DecisionStumps(SMALL["numbers"])
-    columns, y = [np.array([1, 2, 5]), np.array([3, 0, 1])], np.array([0, 1, 1])
-    asked, groups = profile_of(stumps, columns, y)
-    fresh = stumps.error_profile(columns, y)
-    for errors, number in groups:
-        assert [fresh.member(errors, i) for i in range(number)] == [
-            asked.member(errors, i) for i in range(number)
-        ]
-
-
-def test_an_index_beyond_the_group_is_refused():
-    profile, groups = profile_of(
-        DecisionStumps(SMALL["numbers"]), [np.array([1]), np.array([2])], np.array([0])
-    )
-    for errors, number in groups:
-        with pytest.raises(IndexError, match="fewer stumps make so many errors"):
-            profile.member(errors, number)
-    with pytest.raises(IndexError, match="fewer stumps make so many errors"):
-        profile.member(7, 0)
-
-
 # Large domains: sorted in packed words, or by argsort; members cannot be listed, but intervals of them can
 
 LARGE = {
@@ -254,22 +232,6 @@ def test_thresholds_ask_of_the_column_that_was_named():
     assert groups[0] == (0, 5)
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"feature": 0}, r"feature must have an ordered domain, got Categories\("),
-        ({"feature": 2}, "feature must be an integer from 0 to 1, got 2"),
-        ({"feature": "age"}, "feature must be an integer from 0 to 1, got 'age'"),
-        ({"feature": 1, "n_labels": 0}, "n_labels must be an integer at least 1, got 0"),
-        ({"feature": 1, "n_labels": 2.0}, "n_labels must be an integer at least 1, got 2.0"),
-    ],
-    ids=str,
-)
-def test_thresholds_refuse_by_parameter_constraint_and_value(parameters, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        Thresholds(Product([Categories(["a"]), IntegerRange(0, 9)]), **parameters)
-
-
 # Predictions and words
 
 
@@ -335,18 +297,6 @@ def test_the_words_of_every_member_say_what_it_predicts(domain, values):
         assert said == [labels[code] for code in member.predict(columns)]
 
 
-def test_words():
-    domain = IntegerRange(0, 9)
-    assert Stump(0, domain, 3, 1, 0).describe(["age"], ["no", "yes"]) == "'yes' if age <= 3, else 'no'"
-    assert Stump(0, domain, 3, 1, 1).describe(["age"], ["no", "yes"]) == "always 'yes'"
-    assert Stump(0, domain, -1, 1, 0).describe(["age"], ["no", "yes"]) == "always 'no'"
-    assert (
-        Stump(1, Categories(["a"]), 0, 0, 1).describe(["age", "town"], [0, 1]) == "0 if town == 'a', else 1"
-    )
-    hashed = Stump(0, Hashed(8), 3, 0, 1).describe(["town"], [0, 1])
-    assert hashed == "0 if town hashes to bucket 3 of 8, else 1"
-
-
 # Corners
 
 
@@ -359,32 +309,6 @@ def test_a_single_record_and_a_single_label():
     assert profile_of(thresholds, [np.array([4])], np.array([0]))[1] == [(0, 11)]
     two = DecisionStumps(Product([IntegerRange(0, 9)]))
     assert profile_of(two, [np.array([4])], np.array([1]))[1] == [(0, 20), (1, 20)]
-
-
-def test_labels_that_do_not_occur_are_labels_still():
-    stumps = DecisionStumps(Product([IntegerRange(0, 9)]), n_labels=5)
-    columns, y = [np.arange(10)], np.full(10, 2)
-    profile, groups = profile_of(stumps, columns, y)
-    assert sum(number for _, number in groups) == 10 * 25
-    assert groups == groups_by_intervals(stumps, columns, y)
-    assert profile.member(0, 0).describe(["x"], "abcde").endswith("'c' if x <= 9, else 'a'")
-
-
-def test_sizes_are_exact():
-    assert (
-        DecisionStumps(Product([Floats(significand_bits=52)] * 3), 5).size
-        == 3 * 25 * Floats(significand_bits=52).size
-    )
-    assert DecisionStumps(Product([Bits(), Categories(["a", "b", "c"])]), 2).size == 20
-    assert DecisionStumps.over(Product([Bits()]), 3).size == 18
-    assert Thresholds.over(Product([Bits()]), 3).size == 18
-    assert Thresholds(Product([Bits()]), 1).size == 3
-
-
-@pytest.mark.parametrize("n_labels", [0, -1, 2.0, True, None], ids=repr)
-def test_n_labels_must_be_a_positive_integer(n_labels):
-    with pytest.raises((TypeError, ValueError), match="n_labels must be an integer at least 1, got"):
-        DecisionStumps(Product([Bits()]), n_labels)
 
 
 # The fact behind every guarantee
@@ -461,10 +385,3 @@ def test_replacing_one_record_moves_every_conjunctions_errors_by_at_most_one(row
     assert before.keys() == after.keys()
     assert len(before) == concepts.size
     assert max(abs(before[member] - after[member]) for member in before) <= 1
-
-
-def test_one_record_can_move_a_members_errors():
-    stumps = DecisionStumps(Product([IntegerRange(0, 6)]))
-    before = error_of_every_member(stumps, np.array([[3], [4]]), np.array([0, 1]))
-    after = error_of_every_member(stumps, np.array([[3], [4]]), np.array([0, 0]))
-    assert {before[member] - after[member] for member in before} == {-1, 1}

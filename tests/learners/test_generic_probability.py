@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PrivateMultiOutputClassifier
+from dplearn import ExponentialMechanismClassifier, PrivateMultiOutputClassifier
 from dplearn.domains import IntegerRange
 from dplearn.learners.rules.generic import _shares
 from dplearn.privacy import BoundedRange
@@ -64,11 +64,3 @@ def test_noise_makes_no_label_more_probable_than_the_predicted_one():
     assert shares.argmax(axis=1).tolist() == [0, 1, 2]
     assert shares.sum(axis=1) == pytest.approx(1)
     assert shares[1] == pytest.approx([1 / 3] * 3)
-
-
-@pytest.mark.parametrize("probability", ["yes", 1, None, 0.1])
-def test_other_values_are_refused_before_anything_is_spent(probability):
-    ledger = PrivacyLedger(9, allow_reproducible=True)
-    with pytest.raises(TypeError, match="probability must be True or False, got"):
-        clone(STUMPS).set_params(probability=probability, ledger=ledger).fit(X, Y)
-    assert ledger.spent().epsilon == 0

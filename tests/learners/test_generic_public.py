@@ -1,6 +1,5 @@
 """The generic learner with public features, or with public rows: what users see."""
 
-import pickle
 import warnings
 from dataclasses import replace
 from fractions import Fraction
@@ -10,20 +9,15 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.datasets import load_breast_cancer
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PrivateMultiOutputClassifier
+from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.audit.fits import ready
-from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
-from dplearn.display import privacy_card
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Learn, Product, Schema
+from dplearn.concepts import Conjunctions, FiniteClass, Parities, Thresholds
+from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.public_data import PublicData
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.learners import SecretSampleClassifier
-from dplearn.model_selection import PrivateSearchCV
-from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, LedgerError
 from dplearn.theory import dichotomy_sample_size, public_cut_sample_size
 
@@ -67,18 +61,6 @@ def test_with_labels_only_the_class_is_that_of_the_behaviours_on_x(method):
     assert plan.public.n_rows is None
 
 
-def test_the_guarantee_says_that_features_are_public():
-    model = learner(protects="labels").fit(X, Y)
-    assert model.guarantee_.protects == "labels"
-    assert "all features are public: only labels are protected" in model.guarantee_.assumes
-    assert (model.guarantee_.epsilon, model.guarantee_.delta) == (1, 0)
-    examples = learner().fit(X, Y).guarantee_
-    assert examples.protects == "examples"
-    assert set(model.guarantee_.assumes) - set(examples.assumes) == {
-        "all features are public: only labels are protected"
-    }
-
-
 def test_a_ledger_of_examples_refuses_a_fit_that_protects_labels():
     ledger = PrivacyLedger(10, allow_reproducible=True)
     with pytest.raises(LedgerError, match="protects 'labels'"):
@@ -88,11 +70,6 @@ def test_a_ledger_of_examples_refuses_a_fit_that_protects_labels():
     learner(protects="labels", ledger=ledger).fit(X, Y)
     learner(ledger=ledger).fit(X, Y)
     assert ledger.spent().epsilon == 2
-
-
-def test_a_seeded_fit_that_protects_examples_is_as_before():
-    assert learner()._context() == learner(protects="examples")._context()
-    assert learner(protects="labels")._context() != learner()._context()
 
 
 def test_at_a_large_epsilon_the_best_stump_is_found_in_both_ways():
@@ -140,11 +117,6 @@ def test_tables_that_no_cut_divides_have_constant_rules(table):
         assert repr(model.concept_) in ("always 0", "always 1")
 
 
-def test_one_label_is_predicted_always():
-    model = learner(protects="labels", classes=["only"]).fit(X, ["only"] * len(X))
-    assert repr(model.concept_) == "always 'only'"
-
-
 @pytest.mark.parametrize(
     ("kind", "score"),
     [
@@ -178,13 +150,6 @@ def test_of_functions_that_agree_on_x_one_counts():
     assert plan.class_size == 2
 
 
-class OfAUser(DecisionStumps):
-    """Stumps as a class without dichotomies."""
-
-    def dichotomies(self, columns):
-        return super(DecisionStumps, self).dichotomies(columns)
-
-
 # Public rows
 
 
@@ -208,13 +173,6 @@ def test_the_class_depends_on_public_rows_alone():
     ]
     assert len({plan.class_size for plan in plans}) == 1
     assert plans[0].class_size <= model.plan(500, n_features=30, n_rows=50).class_size == 30 * 2 * 50 + 2
-
-
-@pytest.mark.parametrize("bad", [np.zeros((3, 30)), np.full((1, 30), -1e9), X[:200] * -1])
-def test_however_bad_public_rows_are_a_fit_succeeds(bad):
-    model = learner(classes=[0, 1]).fit(X, Y, X_public=PublicData(bad))
-    assert model.guarantee_.epsilon == 1
-    assert {*model.predict(X)} <= {0, 1}
 
 
 def test_columns_are_matched_by_name():
@@ -241,12 +199,6 @@ def test_plans_say_the_sizes_that_hold():
     assert learner().plan(400, n_features=30, n_labels=2, beta=0.1).n_realizable == 856
 
 
-def test_with_few_public_rows_no_number_of_records_suffices():
-    plan = learner().plan(400, n_features=30, n_labels=2, n_rows=10)
-    assert (plan.n_needed, plan.n_realizable) == (None, None)
-    assert "n_needed      None" in str(plan)
-
-
 def test_of_few_values_labels_need_no_more_records_than_examples():
     bits = [Bits()] * 3
     few, every = (learner(protects=each, domain=bits).plan(50, n_labels=2) for each in ("labels", "examples"))
@@ -257,80 +209,7 @@ def test_of_few_values_labels_need_no_more_records_than_examples():
     assert parities.n_needed == learner(concept_class=Parities(5)).plan(50).n_needed
 
 
-def test_a_plan_that_alone_depends_on_the_number_of_records_is_the_same_for_another():
-    model = learner(protects="labels")
-    assert len({model.plan(n, n_features=5, n_labels=3).n_needed for n in (1, 10, 10**6)}) == 1
-
-
 # Refusals
-
-
-@pytest.mark.parametrize(
-    ("parameters", "public", "message"),
-    [
-        ({"protects": "records"}, None, "protects must be one of 'examples', 'labels', got 'records'"),
-        ({"protects": "labels"}, PublicData(X), "X_public must be None where protects='labels'"),
-        (
-            {"protects": "labels", "domain": "learn"},
-            None,
-            "domain must not be 'learn' where protects='labels'",
-        ),
-        ({"protects": "labels", "domain": Learn(share=0.2)}, None, "domain must not be 'learn'"),
-        ({"domain": "learn"}, PublicData(X), "X_public must be None where domain='learn'"),
-        (
-            {"concept_class": "conjunctions"},
-            PublicData(X),
-            "X_public must be None unless concept_class is 'stumps'",
-        ),
-        ({"concept_class": Parities(30 - 4)}, PublicData(X), "X_public must be None unless concept_class is"),
-        ({}, X[:5], r"X_public must be PublicData\(rows\)"),
-        ({}, PublicData(X[:, :3]), "X_public: X has 3 features, but .* expecting 30"),
-        ({}, PublicData([["a"] * 30]), "X_public: X holds a value that is not a number"),
-        ({}, PublicData(np.full((2, 30), np.nan)), "X_public: Input X contains NaN"),
-        ({}, PublicData(X[:0]), "X_public: Found array with 0 sample"),
-        ({"domain": Grid(0, 1)}, PublicData(X), "X_public: in column 'x0', a value lies outside"),
-        (
-            {"concept_class": OfAUser(Product([Floats()] * 30)), "protects": "labels"},
-            None,
-            "concept_class must be a class whose members are compared .* got OfAUser",
-        ),
-        (
-            {
-                "concept_class": DecisionStumps(Product([Floats()] * 30)).at_values([np.zeros(1, int)] * 30),
-                "protects": "labels",
-            },
-            None,
-            "concept_class must have cuts that are not listed yet",
-        ),
-    ],
-)
-def test_refusals_come_before_the_charge_and_name_the_parameter(parameters, public, message):
-    ledger = PrivacyLedger(10, protects="labels", allow_reproducible=True)
-    rows = np.clip(X, 0, 1) if isinstance(parameters.get("domain"), Grid) else X
-    rows = X[:, :26] if isinstance(parameters.get("concept_class"), Parities) else rows
-    with pytest.raises((TypeError, ValueError), match=message):
-        learner(ledger=ledger, **parameters).fit(rows, Y, X_public=public)
-    assert ledger.spent().epsilon == 0
-
-
-def test_a_refused_public_value_is_a_domain_error():
-    with pytest.raises(DomainError, match="X_public: "):
-        learner(domain=Grid(0, 10_000)).fit(X, Y, X_public=PublicData(X - 1e6))
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"protects": "labels"}, "n_rows must be None where protects='labels'"),
-        ({"domain": "learn"}, "n_rows must be None where domain='learn'"),
-        ({"concept_class": "conjunctions"}, "n_rows must be None unless concept_class is"),
-    ],
-)
-def test_a_plan_refuses_what_a_fit_refuses(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        learner(**parameters).plan(100, n_features=3, n_labels=2, n_rows=10)
-    with pytest.raises(ValueError, match="n_rows must be an integer at least 1, got 0"):
-        learner().plan(100, n_features=3, n_labels=2, n_rows=0)
 
 
 # Tables in parts
@@ -363,46 +242,7 @@ def test_parts_of_any_floats_are_refused_for_labels_and_read_with_public_cuts():
     assert repr(parted.concept_) == repr(learner(classes=[0, 1]).fit(X, Y, X_public=public).concept_)
 
 
-@pytest.mark.parametrize("kind", ["conjunctions", "parities"])
-def test_parts_of_bits_are_refused_for_labels(kind):
-    with pytest.raises(TypeError, match="X must be a table in memory if protects='labels'"):
-        learner(concept_class=kind, protects="labels", classes=[0, 1]).fit(*parts(X[:, :5], Y))
-
-
 # Within other estimators
-
-
-def test_a_grid_search_charges_a_ledger_of_labels_for_each_fit():
-    ledger = PrivacyLedger(100, protects="labels", allow_reproducible=True)
-    search = GridSearchCV(
-        learner(protects="labels", classes=[0, 1], ledger=ledger), {"epsilon": [1.0, 2.0]}, cv=2
-    )
-    search.fit(X, Y)
-    assert ledger.spent().epsilon == 2 * 1 + 2 * 2 + search.best_params_["epsilon"]
-
-
-def test_public_rows_go_through_a_cross_validation():
-    scores = cross_val_score(learner(classes=[0, 1]), X, Y, params={"X_public": PublicData(X[:100])}, cv=3)
-    assert scores.min() > 0.7
-
-
-def test_a_private_search_and_several_outputs_protect_labels_too():
-    search = PrivateSearchCV(
-        learner(protects="labels", classes=[0, 1]),
-        {"method": ["exponential", "permute_and_flip"]},
-        epsilon=4.0,
-        random_state=0,
-    )
-    assert search.fit(X, Y).guarantee_.protects == "labels"
-    several = PrivateMultiOutputClassifier(
-        learner(protects="labels", classes=[0, 1]), epsilon=4.0, random_state=0
-    )
-    assert several.fit(X, np.column_stack((Y, 1 - Y))).guarantee_.protects == "labels"
-
-
-def test_a_private_search_of_examples_still_takes_the_learner():
-    search = PrivateSearchCV(learner(classes=[0, 1]), {"method": ["exponential"]}, random_state=0)
-    assert search.fit(X, Y).guarantee_.protects == "examples"
 
 
 def test_a_secret_sample_of_public_features_is_refused():
@@ -413,35 +253,7 @@ def test_a_secret_sample_of_public_features_is_refused():
         sampled.fit(X, Y)
 
 
-def test_a_pipeline_of_two_steps_says_what_it_protects():
-    steps = make_pipeline(PrivateMinMaxClipper(), learner(protects="labels", classes=[0, 1]))
-    with pytest.raises(ValueError, match="estimator must protect examples if it has several steps"):
-        PrivateSearchCV(steps, {"exponentialmechanismclassifier__method": ["exponential"]}).fit(X, Y)
-
-
-def test_cards_diagrams_and_pickles_name_labels():
-    model = learner(protects="labels").fit(X, Y)
-    assert "labels" in str(privacy_card(model))
-    assert "label" in model._repr_html_()
-    again = pickle.loads(pickle.dumps(model))
-    assert again.guarantee_ == model.guarantee_
-    assert (again.predict(X) == model.predict(X)).all()
-
-
-def test_metadata_routing_knows_public_rows():
-    assert "X_public" in learner().get_metadata_routing().fit.requests
-
-
 def test_the_cost_is_one_of_labels():
     cost = cost_of_fit(learner(protects="labels", epsilon=0.1))
     assert cost == ApproxDP(Fraction(1, 10), protects="labels", reproducible=True)
     assert replace(cost, protects="examples").implies(replace(cost, reproducible=True))
-
-
-def test_iris_with_three_labels():
-    flowers, y = load_iris(return_X_y=True)
-    model = learner(protects="labels", epsilon=10.0)
-    plan = ready(model, flowers, y).plan
-    n_cuts = sum(len(np.unique(column)) - 1 for column in flowers.T)
-    assert plan.class_size == n_cuts * 6 + 3
-    assert model.fit(flowers, y).score(flowers, y) > 0.6

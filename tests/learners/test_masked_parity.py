@@ -3,10 +3,8 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import binom
-from sklearn.base import clone
 
 from dplearn.concepts.parities import masked_rows
-from dplearn.domains import DomainError
 from dplearn.kernels.gf2 import pack
 from dplearn.learners.parity.masked import (
     Asking,
@@ -15,7 +13,6 @@ from dplearn.learners.parity.masked import (
     learn_masked_parity,
     masked_parity_sample_size,
 )
-from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.queries import MeanQuery, PopulationOracle
 from dplearn.theory.simulation import simulate_locally
 
@@ -103,22 +100,6 @@ def test_the_rounds_run_on_reports_of_given_tolerance():
         random_state=0,
     )
     assert (run.result.shown, run.result.parity.intercept, run.adaptive) == ((1,), 1, True)
-
-
-@pytest.mark.parametrize(
-    ("bits", "index", "mask", "error", "message"),
-    [
-        ([[0, 2]], [0], [0], ValueError, "bits must be 0 or 1"),
-        ([[0, 1]], [0], [0.5], ValueError, "mask must be 0 or 1"),
-        ([[0, 1]], [2], [0], ValueError, "index must be from 0 to 1, below the number of bits"),
-        ([[0, 1]], [-1], [0], ValueError, "index must be from 0 to 1"),
-        ([[0, 1]], [0.0], [0], TypeError, "index must be integers, got dtype float64"),
-    ],
-    ids=["bits", "mask", "above", "below", "floats"],
-)
-def test_rows_are_made_of_bits_and_of_indices_that_mean_something(bits, index, mask, error, message):
-    with pytest.raises(error, match=message):
-        masked_rows(bits, index, mask)
 
 
 # --- Theorem 5.16, part 2. ---
@@ -229,16 +210,6 @@ def test_a_plan_is_what_a_fit_does():
     assert model(interactive=False).plan(1000, n_features=12).alpha == 1 / 4
 
 
-def test_no_delta_is_spent_and_a_ledger_is_charged_once():
-    ledger = PrivacyLedger(1)
-    X, y = records(800)
-    fitted = model(ledger=ledger, random_state=None).fit(X, y)
-    assert fitted.guarantee_.delta == 0
-    assert ledger.spent().epsilon == 1
-    with pytest.raises(BudgetExceededError):
-        clone(fitted).fit(X, y)
-
-
 def test_few_records_are_warned_of():
     X, y = records(100)
     with pytest.warns(
@@ -257,40 +228,3 @@ def test_tables_are_read_in_every_form():
     assert all((f.predict(t) == words).all() for f, t in zip(fits, tables, strict=True))
     assert repr(fits[3].concept_).startswith("if c11: 'odd' if c8..c10 is 0 or 2 or 3 or 7, else 'even'")
     assert (fits[0].predict_proba(X)[:, 1] == y).all()
-
-
-def test_numbers_are_cut_where_it_is_said():
-    X, y = records(800)
-    fitted = model(binarize=40.0).fit(np.where(X, 50.0, 30.0), y)
-    assert learned(fitted)
-    assert "x11 > 40" in repr(fitted.concept_)
-    with pytest.raises(DomainError, match="0 or 1"):
-        model().fit(np.where(X, 50.0, 30.0), y)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"trust_model": "shuffled"}, "trust_model must be one of 'central', 'local'"),
-        ({"epsilon": 0}, "epsilon must be"),
-        ({"beta": 1}, "beta must be"),
-        ({"classes": [0, 1, 2]}, "a masked parity needs 2 classes, got 3 classes"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(changed, message):
-    X, y = records(60)
-    with pytest.raises(ValueError, match=message):
-        model(**changed).fit(X, y)
-
-
-def test_interactive_is_a_yes_or_a_no():
-    with pytest.raises(TypeError, match="interactive must be True or False, got 1"):
-        model(interactive=1).plan(100, n_features=7)
-
-
-@pytest.mark.parametrize("kind", ["central", "local"])
-def test_a_single_column_and_a_single_record_are_refused(kind):
-    with pytest.raises(ValueError, match=r"1 feature\(s\)"):
-        model(trust_model=kind).fit([[1], [0]], [0, 1])
-    with pytest.raises(ValueError, match="n_samples must be at least 2"):
-        model(trust_model=kind).fit([[1, 0]], [1])

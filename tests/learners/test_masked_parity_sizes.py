@@ -13,15 +13,6 @@ from dplearn.theory.rules import nonadaptive_chance
 MODELS = [("central", 1), ("central", 0.1), ("local", 1), ("local", 6)]
 
 
-@pytest.mark.parametrize(("model", "epsilon"), MODELS)
-@pytest.mark.parametrize("interactive", [True, False])
-@pytest.mark.parametrize("n_bits", [1, 3, 16])
-def test_the_sample_size_is_the_least_that_keeps_beta(model, epsilon, interactive, n_bits):
-    terms = {"n_bits": n_bits, "epsilon": epsilon, "trust_model": model, "interactive": interactive}
-    n = masked_parity_sample_size(beta=0.05, **terms)
-    assert masked_parity_sizes(n, **terms).failure <= 0.05 < masked_parity_sizes(n - 1, **terms).failure
-
-
 @pytest.mark.parametrize("n", [2, 3, 17, 400])
 @pytest.mark.parametrize(("model", "epsilon"), MODELS)
 def test_both_rounds_get_a_part(n, model, epsilon):
@@ -31,11 +22,6 @@ def test_both_rounds_get_a_part(n, model, epsilon):
         first = sizes.first_share * n
         assert first.denominator == 1
         assert first % (8 if sizes.first_way == "hadamard" else 1) == 0
-
-
-def test_fewer_records_than_rounds_are_refused():
-    with pytest.raises(ValueError, match="n_samples must be at least 2, for two rounds"):
-        masked_parity_sizes(1, n_bits=2, epsilon=1, trust_model="local")
 
 
 def test_the_first_round_takes_more_of_the_budget_the_more_bits_there_are():

@@ -207,20 +207,6 @@ def test_fits_of_several_labels_fail_as_seldom_as_is_promised(n_outputs):
     assert binom.ppf(1e-4, runs, beta * 0.6) <= failures <= binom.ppf(1 - 1e-4, runs, beta)
 
 
-@pytest.mark.parametrize("name", ["epsilon", "alpha", "beta"])
-def test_parameters_are_checked_by_name(name):
-    given = {"epsilon": 1, "alpha": 0.1, "beta": 0.1, name: 0}
-    with pytest.raises(ValueError, match=name):
-        hashed_point_sizes(**given)
-    with pytest.raises(ValueError, match=name):
-        stable_point_sample_size(delta=1e-6, **given)
-
-
-def test_too_many_buckets_are_refused():
-    with pytest.raises(ValueError, match="2\\*\\*24 buckets"):
-        hashed_point_sizes(epsilon=1, alpha=1e-5, beta=1e-5)
-
-
 # learners that name the key
 
 
@@ -253,18 +239,3 @@ def test_naming_the_key_needs_more_the_more_keys_there_are():
         assert first(lambda n: not excluded(n), 0, 10**5) == found
     approximate = [proper_point_lower_bound(2**bits, delta=1e-6, **asked) for bits in (8, 64, 1024, 2**20)]
     assert approximate == [125, 209, 209, 209]
-
-
-def test_no_learner_that_names_the_key_needs_fewer():
-    for epsilon, delta, alpha, beta in ((1, 1e-6, 0.1, 0.05), (0.1, 1e-9, 0.3, 0.2), (3, 0.01, 0.05, 0.01)):
-        asked = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "beta": beta}
-        assert proper_point_lower_bound(2**4096, **asked) < stable_point_sample_size(**asked)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"alpha": 0}, {"beta": 1}, {"epsilon": 0}, {"delta": 1}, {"domain_size": 0}]
-)
-def test_a_wrong_parameter_of_the_bound_is_named(wrong):
-    given = {"domain_size": 9, "epsilon": 1, "alpha": 0.1, "beta": 0.1} | wrong
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
-        proper_point_lower_bound(**given)

@@ -127,16 +127,6 @@ def test_the_bound_is_at_least_that_of_group_privacy_alone(depth, epsilon, plain
     assert pure_records(depth - 1, depth, Fraction(str(epsilon)), TENTH, TENTH) >= plain
 
 
-def test_fewer_levels_and_an_easier_task_need_no_more_records():
-    assert pure_records(0, 0, Fraction(1), TENTH, TENTH) == 0
-    sizes = [pure_records(d - 1, d, Fraction(1), TENTH, TENTH) for d in range(1, 200, 11)]
-    assert sizes == sorted(sizes)
-    for name, values in (("epsilon", (1, 2, 4)), ("alpha", (1, 3, 8)), ("beta", (1, 2, 4))):
-        given = {"epsilon": Fraction(1), "alpha": TENTH, "beta": TENTH}
-        found = [pure_records(63, 64, **(given | {name: value * given[name]})) for value in values]
-        assert found == sorted(found, reverse=True)
-
-
 def test_the_bound_is_inversely_proportional_to_a_small_epsilon():
     tens = [pure_records(16, 17, Fraction(1, 10**k), TENTH, TENTH) / 10**k for k in (2, 4, 6)]
     assert tens == pytest.approx([tens[0]] * 3, rel=0.02)

@@ -53,13 +53,6 @@ def test_answered_bins_are_better_than_one_half(shown):
     assert np.mean((released - truth)[answered] ** 2) < 0.25
 
 
-def test_widths_follow_from_the_size_of_a_shard(shown):
-    _, scope = shown
-    alone = scope["SoftLabelAggregateClassifier"](n_teachers=1, classes=[0, 1])
-    widths = [alone.plan(shard).bin_width for shard in (80, 144, 576)]
-    assert widths == [1 / 2, 1 / 4, 1 / 8]
-
-
 def test_the_table_of_sizes_is_that_of_plan(shown):
     _, scope = shown
     rows = re.findall(r"^\| ([13]) \| ([\d,]+) \|(.*)\|$", PAGE.read_text(), re.MULTILINE)

@@ -1,7 +1,5 @@
 """User-level tests of the threshold learner."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,15 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import train_test_split
 
-from dplearn import BudgetExceededError, PrivacyLedger
+from dplearn import PrivacyLedger
 from dplearn.chance import SeededDice
 from dplearn.domains import (
     Bits,
     Categories,
-    DomainError,
     Floats,
     Grid,
     IntegerRange,
@@ -96,21 +92,6 @@ def test_with_one_label_the_threshold_is_a_constant(method):
 
 
 @FRAMES
-def test_a_frame_names_the_column_and_the_rule_names_it_back(frame):
-    X, y = a_cut()
-    table = frame({"noise": X[:, 0], "signal": X[:, 1]})
-    fitted = ThresholdClassifier(epsilon=100, feature="signal").fit(table, y)
-    assert fitted.feature_ == 1
-    assert "signal" in repr(fitted.concept_)
-    assert fitted.score(table, y) > 0.97
-    with pytest.raises(
-        ValueError,
-        match="feature must be the name or position of a column, among 'noise', 'signal', got 'other'",
-    ):
-        ThresholdClassifier(feature="other").fit(table, y)
-
-
-@FRAMES
 def test_a_schema_declares_columns_and_labels_and_unordered_columns_are_skipped_and_named(frame):
     schema = Schema({"job": Categories(["a", "b"]), "age": IntegerRange(0, 120)}, labels=["no", "yes"])
     table = frame({"age": list(range(100)), "job": ["a", "b"] * 50, "ignored": [0] * 100})
@@ -160,78 +141,6 @@ def test_other_ordered_domains(domain, method):
     assert fitted.threshold_ == 0 if isinstance(domain, Bits) else 1 <= fitted.threshold_ < 9
 
 
-@pytest.mark.parametrize("method", ["auto", *METHODS])
-def test_the_plan_matches_the_fit_and_needs_no_data(method):
-    X, y = a_cut(50)
-    learner = ThresholdClassifier(method=method, classes=["down", "up"], alpha=0.2, epsilon=0.7)
-    plan = learner.plan(50, n_features=2)
-    fitted = learner.fit(X, y)
-    assert plan.guarantee == fitted.guarantee_
-    assert plan.method == fitted.method_
-    assert 0 < plan.excess_error <= 1 < plan.n_examples <= 50 < plan.n_needed
-    assert learner.plan(10**6).excess_error < plan.excess_error
-
-
-def test_auto_is_exponential_wherever_it_can_be_and_no_delta_is_spent():
-    learner = ThresholdClassifier(feature="named by a frame")
-    assert learner.plan(100, n_features=3).method == "exponential"
-    assert learner.plan(100, n_features=3).guarantee.delta == 0
-
-
-def test_a_ledger_is_charged_before_the_fit_and_refuses_a_greater_cost():
-    X, y = a_cut(20)
-    ledger = PrivacyLedger(1.0)
-    learner = ThresholdClassifier(epsilon=0.6, ledger=ledger, classes=["down", "up"])
-    with pytest.raises(DomainError):
-        learner.fit(X, ["left"] * 20)
-    assert ledger.spent().epsilon == 0
-    learner.fit(X, y)
-    with pytest.raises(BudgetExceededError):
-        learner.fit(X, y)
-
-
-def test_seeds_repeat_and_pickles_predict():
-    X, y = a_cut()
-    one, other = (ThresholdClassifier(epsilon=0.1, random_state=7).fit(X, y) for _ in range(2))
-    assert (one.threshold_, one.guarantee_.reproducible) == (other.threshold_, True)
-    assert (pickle.loads(pickle.dumps(one)).predict(X) == one.predict(X)).all()
-
-
-@pytest.mark.parametrize(
-    ("parameters", "kind", "message"),
-    [
-        ({"epsilon": 0}, ValueError, "epsilon must be a finite number above 0, got 0"),
-        ({"method": "tree"}, ValueError, "method must be one of 'auto', 'exponential', 'interior_point'"),
-        ({"alpha": 1}, ValueError, "alpha must be a finite number above 0 and below 1, got 1"),
-        ({"beta": 0}, ValueError, "beta must be a finite number above 0 and below 1, got 0"),
-        ({"feature": 2}, ValueError, "feature must be an integer from 0 to 1, got 2"),
-        ({"feature": 0.5}, TypeError, "feature must be an integer at least 0, got 0.5"),
-        ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers, got 'float32'"),
-        ({"domain": [IntegerRange(0, 1)] * 3}, ValueError, "domain must describe 2 columns, as X has, got 3"),
-        ({"classes": ["a", "b", "c"]}, ValueError, "a threshold needs 2 classes, got 3 classes"),
-    ],
-)
-def test_bad_parameters_are_named_with_constraint_and_value(parameters, kind, message):
-    with pytest.raises(kind, match=message):
-        ThresholdClassifier(**parameters).fit([[0, 1], [1, 0]], [0, 1])
-
-
-def test_a_feature_name_is_refused_if_columns_have_no_names():
-    X, y = a_cut()
-    with pytest.raises(
-        ValueError, match=r"feature must be the position of a column, as X has no names .*set_output"
-    ):
-        ThresholdClassifier(feature="signal").fit(X, y)
-    named = pd.DataFrame(np.zeros((400, 9)), columns=[f"c{i}" for i in range(9)])
-    with pytest.raises(ValueError, match=r"among 'c0', .*'c7', \.\.\., got 'signal'"):
-        ThresholdClassifier(feature="signal").fit(named, y)
-
-
-def test_two_numbers_are_no_domain():
-    with pytest.raises(TypeError, match=r"got \(0, 5\); for numbers from 0 to 5, take Grid\(0, 5, 1001\)"):
-        ThresholdClassifier(domain=(0, 5)).fit(*a_cut())
-
-
 def test_a_fitted_learner_plans_for_the_columns_it_saw():
     X, y = a_cut(3000)
     learner = ThresholdClassifier()
@@ -253,17 +162,6 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(method):
     ):
         clone(learner).set_params(ledger=ledger).fit(X[1:, 1:], y[1:])
     assert ledger.history() == []
-
-
-def test_an_unfitted_learner_raises_not_fitted():
-    with pytest.raises(NotFittedError):
-        ThresholdClassifier().predict([[0]])
-
-
-@pytest.mark.parametrize("value", [np.nan, np.inf])
-def test_missing_and_infinite_values_are_refused(value):
-    with pytest.raises(ValueError, match=r"NaN|infinity|outside the declared domain"):
-        ThresholdClassifier().fit([[0.0], [value]], [0, 1])
 
 
 # Both methods: their results with negligible noise, and the ties that the lemma ignores.
@@ -342,15 +240,3 @@ def test_floats_are_cut_on_the_nonuniform_grid_and_other_domains_at_every_code()
     assert CutColumn(0, Floats(missing=True)).size == Floats(missing=True).size
     assert CutColumn(0, Floats()).stump(NONUNIFORM_SIZE - 1, (0, 1)).code == Floats().size - 1
     assert CutColumn(0, Floats()).stump(-1, (0, 1)).code == -1
-
-
-@pytest.mark.parametrize("learn", [by_errors, by_interior_point])
-def test_the_informative_column_is_found_among_others(learn):
-    rng = np.random.default_rng(0)  # public data
-    table = rng.integers(0, 100, (5, 300)).astype(np.uint8)
-    y = (table[3] > 60).astype(np.intp)
-    columns = [CutColumn(i, IntegerRange(0, 99)) for i in range(5)]
-    more = (300,) if learn is by_interior_point else ()
-    stump = learn(columns, list(table), y, *more, privacy=ApproxDP(50), dice=SeededDice(0))
-    assert (stump.feature, stump.inner, stump.outer) == (3, 0, 1)
-    assert abs(stump.code - 60) <= 3

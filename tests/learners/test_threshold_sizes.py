@@ -19,15 +19,6 @@ from dplearn.learners.rules.threshold import (
 from dplearn.privacy import ApproxDP
 
 
-@pytest.mark.parametrize("method", THRESHOLD_METHODS)
-def test_more_cuts_columns_and_certainty_cost_errors_and_epsilon_saves_them(method):
-    base = threshold_excess_errors(method, 1000, n_columns=2, epsilon=1, beta=0.1)
-    assert base < threshold_excess_errors(method, 10**6, n_columns=2, epsilon=1, beta=0.1)
-    assert base < threshold_excess_errors(method, 1000, n_columns=20, epsilon=1, beta=0.1)
-    assert base < threshold_excess_errors(method, 1000, n_columns=2, epsilon=1, beta=0.001)
-    assert base > threshold_excess_errors(method, 1000, n_columns=2, epsilon=2, beta=0.1)
-
-
 def test_exponential_is_the_formula():
     found = threshold_excess_errors("exponential", 2**20, epsilon=0.5, beta=0.01)
     assert found == math.floor(4 * math.log(2**21 / 0.01))
@@ -68,17 +59,6 @@ def test_the_bound_on_training_errors_is_exceeded_with_probability_at_most_beta(
     assert wrong <= 25  # P[Binomial(60, 0.2) > 25] < 1e-4
 
 
-@pytest.mark.parametrize("method", THRESHOLD_METHODS)
-def test_the_sample_size_is_the_least_for_its_proof(method):
-    terms = {"n_columns": 1, "epsilon": 1, "alpha": 0.1, "beta": 0.05, "realizable": True}
-    n = threshold_sample_size(method, 10**6, **terms)
-    wrong = threshold_excess_errors(method, 10**6, epsilon=1, beta=0.025)
-    # By Chernoff's bound the proof holds from somewhat more on, and not for less than wrong / alpha.
-    assert wrong / 0.1 < n < (wrong + math.sqrt(8 * wrong * math.log(160)) + 8 * math.log(160)) / 0.1
-    assert n < threshold_sample_size(method, 10**6, **{**terms, "alpha": 0.05})
-    assert n < threshold_sample_size(method, 10**6, **{**terms, "n_columns": 2})
-
-
 def test_without_a_perfect_threshold_the_sample_pays_one_over_alpha_squared():
     terms = {"epsilon": 10, "beta": 0.05}
     fine = threshold_sample_size("exponential", 100, alpha=0.01, **terms)
@@ -86,26 +66,3 @@ def test_without_a_perfect_threshold_the_sample_pays_one_over_alpha_squared():
     assert 50 < fine / coarse < 100
     with pytest.raises(ValueError, match="realizable must be True with method 'interior_point', got False"):
         threshold_sample_size("interior_point", 100, alpha=0.1, **terms)
-
-
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-30, 1e30])
-def test_extreme_epsilons_have_sizes_too(epsilon):
-    for method in THRESHOLD_METHODS:
-        n = threshold_sample_size(method, 2**64, epsilon=epsilon, alpha=0.1, beta=0.05, realizable=True)
-        assert n > threshold_excess_errors(method, 2**64, epsilon=epsilon, beta=0.025)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_cuts": 0}, "n_cuts must be an integer at least 1, got 0"),
-        ({"n_columns": 0}, "n_columns must be an integer at least 1, got 0"),
-        ({"epsilon": 0}, "epsilon must be a finite number above 0, got 0"),
-        ({"beta": 1}, "beta must be a finite number above 0 and below 1, got 1"),
-        ({"method": "guess"}, "method must be one of 'exponential', 'interior_point', got 'guess'"),
-    ],
-)
-def test_bad_parameters_are_named(change, message):
-    terms = {"method": "exponential", "n_cuts": 5, "epsilon": 1, "beta": 0.1}
-    with pytest.raises(ValueError, match=message):
-        threshold_excess_errors(**{**terms, **change})

@@ -57,12 +57,6 @@ def test_ten_points_and_two_messages():
     assert found.lower == Fraction(28, 97) <= found.upper < Fraction(28, 97) + Fraction(1, 10**6)
 
 
-@pytest.mark.parametrize(("size", "messages"), [(3, 2), (5, 2), (6, 2), (8, 3)])
-def test_points_need_no_more_than_hashing(size, messages):
-    """With probability k/(k + 1) keys are hashed to k messages, else the answer is 0: error 1/(k + 1)."""
-    assert one_way_error(points(size), messages).upper <= Fraction(1, messages + 1)
-
-
 def test_messages_are_protocols():
     """Against the solver: the least error over all pairs of deterministic protocols, and over all of them."""
     table = np.array(points(3))
@@ -189,20 +183,6 @@ def test_messages_and_representations_bound_each_other(concepts, messages):
     assert one_way_error(concepts, hypotheses).lower <= alpha
 
 
-def test_what_is_too_large_is_refused():
-    with pytest.raises(
-        ValueError, match="at most 1023 partitions of the concepts into parts, got 12 concepts"
-    ):
-        one_way_error(points(12), 2)
-    for function in (deterministic_representation, representation_value):
-        with pytest.raises(ValueError, match="at most 7 points, got 8"):
-            function(points(8), 0.25)
-        with pytest.raises(ValueError, match="alpha must be a finite number above 0 and below 1"):
-            function(points(3), 1)
-    with pytest.raises(ValueError, match="n_messages must be an integer at least 1"):
-        one_way_error(points(3), 0)
-
-
 def divergence(p, q):
     return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
 
@@ -227,46 +207,6 @@ def test_few_public_hashes_stand_for_all():
     # Each key has a distribution over (seed, its bucket) that errs at no key more often than error + slack.
     hypotheses = {(seed, bucket) for seed in range(seeds) for bucket in range(1 << bits)}
     assert len(hypotheses) == seeds << bits == 193 * 8
-
-
-def test_the_number_of_hashes_for_2_to_the_16_keys():
-    assert math.ceil(math.log(2.0**32) / divergence(1 / 4, 1 / 8)) == 385
-
-
-def polynomials(q, k, number):
-    """The values at 0..q-1 of as many polynomials of degree below k over the integers modulo q."""
-    coefficients = np.array([[key // q**j % q for j in range(k)] for key in range(number)])
-    powers = np.array([[pow(i, j, q) for i in range(q)] for j in range(k)])
-    return coefficients @ powers % q
-
-
-def test_reed_solomon_hypotheses_never_miss():
-    """[polynomial of the key at i is a]: q**2 hypotheses, and two keys agree at fewer than k of q places."""
-    q, k, keys = 11, 3, 256
-    values = polynomials(q, k, keys)
-    agree = (values[:, None] == values[None]).mean(axis=2) - np.eye(keys)
-    assert agree.max() == pytest.approx((k - 1) / q)
-    hypotheses = np.array([values[:, i] == a for i in range(q) for a in range(q)])
-    assert len(hypotheses) == 121
-    # For each key, its q hypotheses, one drawn at random, are wrong at no key with more than that.
-    own = np.arange(q)[None] * q + values
-    errors = [
-        np.abs(hypotheses[own[key]] ^ (np.arange(keys) == key)).mean(axis=0).max() for key in range(keys)
-    ]
-    assert max(errors) <= (k - 1) / q + 1e-12
-
-
-def least_prime_power(keys, share):
-    """The least prime q, and k, with q**k >= keys and (k - 1)/q <= share."""
-    for q in (q for q in range(2, 10**4) if all(q % p for p in range(2, math.isqrt(q) + 1))):
-        k = next(k for k in range(1, 100) if q**k >= keys)
-        if Fraction(k - 1, q) <= share:
-            return q, k
-    raise AssertionError
-
-
-def test_reed_solomon_sizes():
-    assert [least_prime_power(2**d, QUARTER)[0] ** 2 for d in (16, 64)] == [289, 2209]
 
 
 @pytest.mark.parametrize(

@@ -68,13 +68,6 @@ def test_each_query_has_as_many_records():
     assert [answer.n for answer in answered] == [3333, 3333, 3333]
 
 
-def test_fewer_records_are_refused_and_nothing_is_spent():
-    ledger = PrivacyLedger(1)
-    with pytest.raises(ValueError, match=r"records must be at least \d+ for 3 queries of tolerance 0.01"):
-        locally(one_round, tolerance=0.01, ledger=ledger, random_state=None)
-    assert ledger.spent().epsilon == 0
-
-
 def test_all_of_it_is_charged_once():
     ledger = PrivacyLedger(1)
     run = locally(two_rounds, ledger=ledger, random_state=None)
@@ -104,11 +97,6 @@ def test_all_of_it_is_charged_once():
 def test_undeclared_queries_are_refused(asks, error, message):
     with pytest.raises(error, match=message):
         locally(asks)
-
-
-def test_a_share_that_an_algorithm_names_is_left_aside():
-    run = locally(lambda oracle: [oracle.ask(COIN, share)[0].n for share in (0.5, 0.01)])
-    assert run.result == [3333, 3333]
 
 
 # --- Queries in place of reports. ---
@@ -289,27 +277,6 @@ def test_there_and_back_again():
     run = by_queries(few, oracle, n_reports=3, beta=0.9, interactive=False)
     assert 0 <= run.result <= 3
     assert oracle.left >= 0
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "got"),
-    [(many(), "generator"), (lambda: 3, "int"), (3, "int"), (list, "list")],
-    ids=["called", "of no rounds", "none", "listed"],
-)
-def test_an_invalid_algorithm_is_refused(algorithm, got):
-    for run in (by_queries, lambda each: run_locally(each, COINS, epsilon=1, dice=SeededDice(0))):
-        with pytest.raises(TypeError, match=f"algorithm must be a function without .*, got {got}"):
-            run(algorithm)
-
-
-def test_dice_and_oracles_are_checked():
-    for run in (by_queries, lambda each, dice: run_locally(each, COINS, epsilon=1, dice=dice)):
-        with pytest.raises(
-            TypeError, match=r"dice must be a source of chance, such as SystemDice\(\).*got int"
-        ):
-            run(many, dice=0)
-    with pytest.raises(TypeError, match=r"oracle must be an Oracle, such as .*, got int"):
-        by_queries(many, 3)
 
 
 def test_frames_report_by_places():
