@@ -26,7 +26,7 @@ from dplearn.concepts.lines import (
 )
 
 
-@pytest.mark.parametrize("p", [2, 3, 5, 7, 11])
+@pytest.mark.parametrize("p", [2, 3, 7])
 def test_groups_and_members_are_those_of_brute_force(p):
     rng, lines = np.random.default_rng(p), Lines(p)
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""User-level tests of the generic learner."""
+"""The generic learner: what it finds, with public features and public rows too, and at which sizes."""
 
 import math
 from decimal import Decimal, localcontext
@@ -11,149 +11,146 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger
+from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PublicData
+from dplearn.audit.fits import ready
 from dplearn.chance import SystemDice
-from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Thresholds
-from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.learners.rules.generic import representation_sample_size
+from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
+from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
+from dplearn.learners.rules.generic import _shares
 from dplearn.mechanisms import select_exponential
-from dplearn.privacy import ApproxDP
-from dplearn.theory.rules import generic_failure_bound, generic_sample_size
+from dplearn.privacy import ApproxDP, BoundedRange, LedgerError
+from dplearn.theory import (
+    dichotomy_sample_size,
+    generic_failure_bound,
+    generic_sample_size,
+    public_cut_sample_size,
+    representation_sample_size,
+)
 
 MECHANISMS = ["exponential", "permute_and_flip"]
+UNITS = ("labels", "examples")
+X, Y = load_breast_cancer(return_X_y=True)
+FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
 
 
-def best_stump_errors(X, y, classifier):
-    """Return the least training errors in the concept class."""
-    columns = classifier.domain_.encode(X)
-    stumps = DecisionStumps(classifier.domain_, len(classifier.classes_))
-    return stumps.error_profile(columns, np.searchsorted(classifier.classes_, y)).groups()[0][0]
+def learner(concept_class="stumps", **parameters):
+    return ExponentialMechanismClassifier(concept_class, **{"epsilon": 1, "random_state": 0} | parameters)
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("method", MECHANISMS)
 @pytest.mark.parametrize("load", [load_breast_cancer, load_iris, load_wine])
-def test_at_a_large_epsilon_it_finds_a_best_stump(load, mechanism):
-    X, y = load(return_X_y=True)
-    fitted = ExponentialMechanismClassifier(epsilon=500, method=mechanism).fit(X, y)
+def test_at_a_large_epsilon_it_finds_a_best_stump_with_public_features_or_rows_too(load, method):
+    table, y = load(return_X_y=True)
+    fitted = learner(epsilon=500, method=method).fit(table, y)
+    stumps = DecisionStumps(fitted.domain_, len(fitted.classes_))
+    best = stumps.error_profile(fitted.domain_.encode(table), y).groups()[0][0]
     # exp(-250) for one error more: about 10**40 times as improbable as all stumps are many.
-    assert (fitted.predict(X) != y).sum() == best_stump_errors(X, y, fitted)
+    assert (fitted.predict(table) != y).sum() == best
+    public = learner(epsilon=500, method=method).fit(table, y, X_public=PublicData(table))
+    labels = learner(epsilon=500, method=method, protects="labels").fit(table, y)
+    assert (public.predict(table) != y).sum() == (labels.predict(table) != y).sum() == best
 
 
 def test_at_epsilon_1_breast_cancer_is_within_5_points_of_the_best_stump():
-    X, y = load_breast_cancer(return_X_y=True)
     gaps = []
-    for seed in range(20):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
-        private = ExponentialMechanismClassifier(epsilon=1).fit(X_train, y_train)
-        best = ExponentialMechanismClassifier(epsilon=500).fit(X_train, y_train)
+    for seed in range(8):
+        X_train, X_test, y_train, y_test = train_test_split(X, Y, random_state=seed, stratify=Y)
+        private = learner(random_state=seed).fit(X_train, y_train)
+        best = learner(epsilon=500).fit(X_train, y_train)
         gaps.append(best.score(X_test, y_test) - private.score(X_test, y_test))
     assert np.mean(gaps) < 0.05
 
 
-@pytest.mark.parametrize("frame", [pd.DataFrame, lambda table: pl.DataFrame(table)], ids=["pandas", "polars"])
-def test_a_schema_reads_mixed_columns_by_name(frame):
-    schema = Schema(
-        {
-            "job": Categories(["clerk", "farmer", None]),
-            "age": IntegerRange(0, 120),
-            "wage": Floats(missing=True),
-        },
-        labels=["no", "yes"],
-    )
-    job = ["farmer", "clerk", None] * 100
-    table = {"age": list(range(20, 80)) * 5, "wage": [1.5, None, 2.0] * 100, "job": job, "ignored": [0] * 300}
-    y = ["yes" if j == "farmer" else "no" for j in job]
-    fitted = ExponentialMechanismClassifier(epsilon=50, domain=schema).fit(frame(table), y)
-    assert repr(fitted.concept_) == "'yes' if job == 'farmer', else 'no'"
-    assert fitted.score(frame(table), y) == 1
-    unseen = frame({"age": [300], "wage": [None], "job": ["astronaut"], "ignored": [1]})
-    assert fitted.predict(unseen).tolist() == ["no"]
+def test_the_plans_training_error_holds():
+    plan = learner(classes=[0, 1]).plan(len(Y), n_features=30, beta=0.1)
+    best = (learner(epsilon=500).fit(X, Y).predict(X) != Y).mean()
+    fitted = [learner(classes=[0, 1], random_state=seed).fit(X, Y) for seed in range(20)]
+    # P[Binomial(20, 0.1) > 12] < 10**-7.
+    assert sum(np.mean(each.predict(X) != Y) > best + plan.excess_error for each in fitted) <= 12
+
+
+RNG = np.random.default_rng(0)  # public data
+PEOPLE = pd.DataFrame(
+    {"age": RNG.integers(18, 90, 400) * 1.0, "town": RNG.choice(["north", "south"], 400), "constant": 1.0}
+)
+PEOPLE.loc[::7, "age"] = np.nan
+ILL = np.where(PEOPLE["age"].fillna(0) > 60, "ill", "well")
+SCHEMA = Schema(
+    {
+        "town": Categories(["north", "south", "east"]),
+        "age": Floats(missing=True),
+        "constant": Grid(0, 10),
+    },
+    labels=["ill", "well"],
+)
+
+
+@FRAMES
+def test_a_raw_table_with_gaps_text_and_a_constant_column_is_read_by_the_names_of_a_schema(frame):
+    for parameters, more in [
+        ({}, {}),
+        ({"protects": "labels"}, {}),
+        ({}, {"X_public": PublicData(frame(PEOPLE[["constant", "age", "town"]].head(60)))}),
+    ]:
+        model = learner(domain=SCHEMA, epsilon=50, **parameters).fit(
+            frame(PEOPLE.assign(other=0)), ILL, **more
+        )
+        assert model.score(frame(PEOPLE), ILL) > 0.9
+        assert "age" in repr(model.concept_)
+        unseen = PEOPLE.head(2).assign(age=[np.nan, 1e9], town="never seen")
+        assert model.predict(frame(unseen)).tolist() == ["well", "ill"]
 
 
 @pytest.mark.parametrize(
     "domain", [Floats(missing=True), IntegerRange(0, 9, missing=True), Grid(0, 9, missing=True)], ids=repr
 )
 def test_missing_values_are_data_where_the_domain_says_so(domain):
-    X = np.array([[np.nan], [1.0]] * 100)
-    y = np.array(["gone", "here"] * 100)
-    fitted = ExponentialMechanismClassifier(epsilon=50, domain=domain).fit(X, y)
+    table, y = np.array([[np.nan], [1.0]] * 100), np.array(["gone", "here"] * 100)
+    fitted = learner(epsilon=50, domain=domain).fit(table, y)
     assert fitted.predict([[np.nan], [5e9]]).tolist() == ["gone", "here"]
 
 
-def test_thresholds_look_at_one_column_and_bits_are_binarised():
-    X = np.array([[0.2, 9.0], [0.4, -3.0], [0.6, 5.0], [0.8, 1.0]] * 50)
-    y = X[:, 0] > 0.5
-    thresholds = ExponentialMechanismClassifier("thresholds", epsilon=50).fit(X[:, :1], y)
-    assert thresholds.score(X[:, :1], y) == 1
-    negative = X[:, 1] <= 0
-    conjunctions = ExponentialMechanismClassifier("conjunctions", epsilon=50).fit(X, negative)
-    assert repr(conjunctions.concept_) in (
-        "True if x1 <= 0, else False",
-        "True if x0 > 0 and x1 <= 0, else False",
-    )
-
-
-@pytest.mark.parametrize(
-    "concept_class",
-    [
-        Thresholds(Product([IntegerRange(0, 3), IntegerRange(0, 1)]), feature=0),
-        Conjunctions(2, max_literals=1, binarize=1.5),
-        FiniteClass([lambda X: (X[:, 0] > 1).astype(int), lambda X: np.zeros(len(X), dtype=int)]),
-    ],
-    ids=["thresholds", "conjunctions", "functions"],
-)
-def test_instances_of_concept_classes_state_their_domain(concept_class):
-    X, y = np.array([[0, 1], [1, 0], [2, 1], [3, 0]] * 40), np.array([0, 0, 1, 1] * 40)
-    learner = ExponentialMechanismClassifier(concept_class, epsilon=50)
-    fitted = clone(learner).fit(X, y)
-    assert fitted.score(X, y) == 1
-    assert fitted.domain_.assumes <= fitted.guarantee_.assumes or not fitted.domain_.assumes
-
-
-@pytest.mark.parametrize(
-    ("size", "advice"),
-    [
-        (1001, "declare fewer values in domain="),
-        (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)"),
-    ],
-)
-def test_a_warning_does_not_advise_a_domain_that_is_declared(size, advice):
-    learner = ExponentialMechanismClassifier(epsilon=0.1, domain=Grid(0, 100, size))
-    (text,) = learner.plan(300, n_features=3, n_labels=2).warnings
-    assert f"; {advice}, spend more epsilon" in text
-
-
 def test_numbers_outside_a_grid_are_refused_in_fit_and_moved_in_predict():
-    learner = ExponentialMechanismClassifier(domain=Grid(0, 1, 11), epsilon=50)
-    X, y = np.linspace(0, 1, 101)[:, None], np.linspace(0, 1, 101) > 0.45
+    table, y = np.linspace(0, 1, 101)[:, None], np.linspace(0, 1, 101) > 0.45
+    model = learner(domain=Grid(0, 1, 11), epsilon=50)
     with pytest.raises(DomainError, match="column 'x0', a value lies outside the declared domain Grid"):
-        learner.fit(X * 2, y)
-    assert learner.fit(X, y).predict([[-7.0], [7.0]]).tolist() == [False, True]
+        model.fit(table * 2, y)
+    assert model.fit(table, y).predict([[-7.0], [7.0]]).tolist() == [False, True]
 
 
-def test_the_guarantee_is_known_before_the_data():
-    learner = ExponentialMechanismClassifier(
-        epsilon=0.3, domain=Grid(0, 1), classes=[0, 1], method="permute_and_flip"
-    )
-    plan = learner.plan(100, n_features=2)
-    assert plan.guarantee == learner.fit([[0, 1], [1, 0]], [0, 1]).guarantee_
-    assert plan.class_size == 2 * 256 * 4
-    assert plan.method == "permute_and_flip"
+CENTRED = (X - np.median(X, axis=0))[:, :8]
+COLUMNS = Product([Grid(-100, 100, outside="clip")] * 8)
 
 
-def test_the_plans_training_error_holds():
-    X, y = load_breast_cancer(return_X_y=True)
-    learner = ExponentialMechanismClassifier(epsilon=1, classes=[0, 1])
-    plan = learner.plan(len(y), n_features=30, beta=0.1)
-    fitted = [clone(learner).fit(X, y) for _ in range(40)]
-    best = best_stump_errors(X, y, fitted[0]) / len(y)
-    missed = sum(np.mean(f.predict(X) != y) > best + plan.excess_error for f in fitted)
-    # P[Binomial(40, 0.1) > 20] < 10**-9.
-    assert missed <= 20
+@pytest.mark.parametrize("protects", UNITS)
+@pytest.mark.parametrize(
+    ("kind", "score"),
+    [
+        ("conjunctions", 0.8),
+        ("parities", 0.8),
+        (Thresholds(COLUMNS, feature=0), 0.6),
+        (Thresholds(COLUMNS, feature=2), 0.8),
+        (Conjunctions(8, 2), 0.8),
+        (Parities(8, fit_intercept=True), 0.8),
+        (FiniteClass([lambda rows, c=c: (rows[:, c] < 0).astype(int) for c in (0, 2, 2, 7)]), 0.8),
+    ],
+    ids=repr,
+)
+def test_each_concept_class_of_the_library_is_learned_and_protects_labels(kind, score, protects):
+    y = (CENTRED[:, 2] < 0).astype(int) if "arities" in repr(kind) else Y
+    y = 1 - y if kind == "parities" else y
+    model = learner(kind, protects=protects, epsilon=20)
+    plan = ready(model, CENTRED, y).plan
+    of_class = model.plan(len(X), n_features=8, n_labels=2).class_size
+    assert plan.class_size <= of_class if protects == "labels" else plan.class_size == of_class
+    fitted = model.fit(CENTRED, y)
+    assert fitted.guarantee_.protects == protects
+    assert fitted.score(CENTRED, y) > score
+    assert set(fitted.domain_.assumes) <= set(fitted.guarantee_.assumes)
 
 
 def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
@@ -163,9 +160,8 @@ def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
             error.add_note("9f3b")
             raise error
 
-    learner = ExponentialMechanismClassifier(Own(Product([IntegerRange(0, 7)])), epsilon=1)
     with pytest.raises(DomainError, match=r"^concept_class Own raised an error on the records") as caught:
-        learner.fit(np.arange(8)[:, None], np.arange(8) > 3)
+        learner(Own(Product([IntegerRange(0, 7)]))).fit(np.arange(8)[:, None], np.arange(8) > 3)
     assert caught.value.__context__ is None
     assert "9f3b" not in "".join(map(repr, (caught.value, getattr(caught.value, "__notes__", []))))
 
@@ -178,35 +174,170 @@ def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
     ],
 )
 def test_an_undeclared_frame_with_non_numeric_columns_is_refused_with_advice(column, message):
-    frame = pd.DataFrame({"age": range(10), "other": column})
     with pytest.raises(DomainError, match=message):
-        ExponentialMechanismClassifier(classes=[0, 1]).fit(frame, [0, 1] * 5)
+        learner(classes=[0, 1]).fit(pd.DataFrame({"age": range(10), "other": column}), [0, 1] * 5)
 
 
 def test_so_many_labels_that_they_look_like_numbers_are_refused_unless_declared():
-    X, y = np.arange(400.0)[:, None], np.arange(400) % 200
+    table, y = np.arange(400.0)[:, None], np.arange(400) % 200
     ledger = PrivacyLedger(1)
     with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* declare them by classes=\[...\]"):
-        ExponentialMechanismClassifier(ledger=ledger).fit(X, y)
+        learner(ledger=ledger, random_state=None).fit(table, y)
     with pytest.raises(UserWarning, match="y has 200 labels: a rule predicts two of them"):  # errors here
-        ExponentialMechanismClassifier(classes=range(200), ledger=ledger).fit(X, y)
+        learner(classes=range(200), ledger=ledger, random_state=None).fit(table, y)
     assert ledger.history() == []
-    few = ExponentialMechanismClassifier(domain=Grid(0, 400, 4)).fit(X, y % 199)
-    assert few.classes_.size == 199
+    assert learner(domain=Grid(0, 400, 2)).fit(table, y % 199).classes_.size == 199
 
 
 @pytest.mark.filterwarnings("error:n_samples is")
 @pytest.mark.parametrize(("n", "epsilon"), [(10, 1.0), (2250, 0.001)])
 def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
     ledger = PrivacyLedger(1)
-    learner = ExponentialMechanismClassifier(epsilon=epsilon, classes=[0, 1], ledger=ledger)
-    with pytest.raises(
-        UserWarning,
-        match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts, the training",
-    ):
-        learner.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
+    model = learner(epsilon=epsilon, classes=[0, 1], ledger=ledger, random_state=None)
+    with pytest.raises(UserWarning, match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts"):
+        model.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
     assert ledger.history() == []
-    assert learner.plan(n, n_features=1).excess_error >= 0.5
+    assert model.plan(n, n_features=1).excess_error >= 0.5
+
+
+@pytest.mark.parametrize(
+    ("size", "advice"),
+    [
+        (1001, "declare fewer values in domain="),
+        (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)"),
+    ],
+)
+def test_a_warning_does_not_advise_a_domain_that_is_declared(size, advice):
+    (text,) = learner(epsilon=0.1, domain=Grid(0, 100, size)).plan(300, n_features=3, n_labels=2).warnings
+    assert f"; {advice}, spend more epsilon" in text
+
+
+# Public features, and public rows.
+
+
+@pytest.mark.parametrize("method", MECHANISMS)
+def test_with_labels_only_the_class_is_that_of_the_behaviours_on_x(method):
+    model = learner(protects="labels", method=method, classes=[0, 1])
+    plan = ready(model, X, Y).plan
+    n_cuts = sum(len(np.unique(column.astype(np.float32))) - 1 for column in X.T)
+    assert abs(plan.class_size - (2 * n_cuts + 2)) < 30  # the domain has more bits than float32
+    assert plan.class_size <= model.plan(len(X), n_features=30).class_size == 30 * 2 * len(X) + 2
+    assert plan.excess_error < learner(classes=[0, 1]).plan(len(X), n_features=30).excess_error / 2
+    assert plan.public.n_rows is None
+    flowers, kinds = load_iris(return_X_y=True)
+    n_cuts = sum(len(np.unique(column)) - 1 for column in flowers.T)
+    assert ready(model.set_params(classes=None), flowers, kinds).plan.class_size == n_cuts * 6 + 3
+    functions = [lambda rows, cut=cut: (rows[:, 0] > cut).astype(int) for cut in (0.1, 0.2, 0.3, 5)]
+    few = learner(FiniteClass(functions), protects="labels")
+    assert ready(few, [[0.0], [1.0]], [0, 1]).plan.class_size == 2
+
+
+def test_a_ledger_of_examples_refuses_a_fit_that_protects_labels():
+    ledger = PrivacyLedger(10, allow_reproducible=True)
+    with pytest.raises(LedgerError, match="protects 'labels'"):
+        learner(protects="labels", ledger=ledger).fit(X, Y)
+    assert ledger.spent().epsilon == 0
+    ledger = PrivacyLedger(10, protects="labels", allow_reproducible=True)
+    learner(protects="labels", ledger=ledger).fit(X, Y)
+    learner(ledger=ledger).fit(X, Y)
+    assert ledger.spent().epsilon == 2
+
+
+@pytest.mark.parametrize(
+    "table", [X[:1], np.ones((5, 3)), X[:3, :1]], ids=["one row", "constant", "one column"]
+)
+def test_tables_that_no_cut_divides_have_constant_rules(table):
+    y = np.arange(len(table)) % 2
+    with np.errstate(all="raise"):
+        model = learner(protects="labels", classes=[0, 1]).fit(table, y)
+        public = learner(classes=[0, 1]).fit(table, y, X_public=PublicData(table))
+        assert {*model.predict(X[:, : table.shape[1]])} | {*public.predict(table)} <= {0, 1}
+    if len(np.unique(table, axis=0)) == 1:
+        assert repr(model.concept_) in ("always 0", "always 1")
+
+
+def test_public_rows_place_the_cuts_and_protect_whole_records():
+    model = learner(epsilon=2).fit(X[57:], Y[57:], X_public=PublicData(X[:57]))
+    assert model.guarantee_.protects == "examples"
+    stump = model.concept_.concept
+    assert stump.inner == stump.outer or stump.code in model.domain_.encode(X[:57])[stump.feature]
+    assert model.score(X, Y) > 0.85
+    plans = [
+        ready(learner(classes=[0, 1]), rows, Y[: len(rows)], X_public=PublicData(X[:50])).plan
+        for rows in (X[50:], X[50:60], X[50:51] * 1000)
+    ]
+    assert len({plan.class_size for plan in plans}) == 1  # the class depends on public rows alone
+    planned = learner(classes=[0, 1]).plan(500, n_features=30, n_rows=50)
+    assert plans[0].class_size <= planned.class_size == 30 * 2 * 50 + 2
+
+
+def test_plans_say_the_sizes_that_hold():
+    labels = learner(protects="labels").plan(303, n_features=30, n_labels=2, beta=0.1)
+    assert labels.n_realizable == 303 == dichotomy_sample_size(30, epsilon=1, alpha=0.1, beta=0.1)
+    assert (labels.n_needed, labels.class_size) == (2880, 60 * 303 + 2)
+    assert learner(protects="labels").plan(1, n_features=30, n_labels=2, beta=0.1).n_needed == 2880
+    public = learner().plan(400, n_features=30, n_labels=2, n_rows=500, beta=0.1)
+    assert public.n_realizable == 366 == public_cut_sample_size(30, 500, epsilon=1, alpha=0.1, beta=0.1)
+    assert public.n_needed == 2983
+    assert learner().plan(400, n_features=30, n_labels=2, beta=0.1).n_realizable == 856
+    assert learner(domain=Grid(0, 1), classes=[0, 1]).plan(100, n_features=2).class_size == 2 * 256 * 4
+    few, every = (
+        learner(protects=p, domain=[Bits()] * 3).plan(50, n_labels=2) for p in ("labels", "examples")
+    )
+    assert few.n_needed <= every.n_needed
+    assert few.class_size == 3 * 2 * 2 + 2
+    parities = [learner(Parities(5), protects=protects).plan(50) for protects in UNITS]
+    assert parities[0].n_needed == parities[1].n_needed
+    assert parities[0].class_size == 32
+
+
+def test_a_table_in_parts_has_the_dichotomies_of_the_whole_table_and_takes_public_cuts():
+    table, y = [X[:100], X[100:]], [Y[:100], Y[100:]]
+    model = learner(protects="labels", domain=[Grid(0, 100, 1001, outside="clip")] * 30, classes=[0, 1])
+    assert repr(model.fit(table, y).concept_) == repr(model.fit(X, Y).concept_)
+    plans = [ready(model, *each).plan for each in ((X, Y), (table, y))]
+    assert plans[0].class_size == plans[1].class_size
+    public = PublicData(X[:60])
+    parted = learner(classes=[0, 1]).fit(table, y, X_public=public)
+    assert repr(parted.concept_) == repr(learner(classes=[0, 1]).fit(X, Y, X_public=public).concept_)
+
+
+# With `probability`, a tenth of epsilon releases how frequent the labels are where the rule predicts one.
+
+ROWS = RNG.integers(0, 20, (4000, 2))
+LIKELY = (RNG.random(4000) < np.where(ROWS[:, 0] > 9, 0.7, 0.1)).astype(int)
+
+
+@pytest.mark.parametrize("concept_class", ["stumps", "thresholds", "corners"])
+def test_probabilities_are_the_shares_of_the_labels_and_agree_with_the_rule(concept_class):
+    rows = ROWS[:, :1] if concept_class == "thresholds" else ROWS
+    given = {"domain": IntegerRange(0, 19), "classes": [0, 1]}
+    plain = learner(concept_class, **given).fit(rows, LIKELY)
+    model = learner(concept_class, probability=True, **given).fit(rows, LIKELY)
+    found, predicted = model.predict_proba(rows), model.predict(rows)
+    assert (found.argmax(axis=1) == predicted).all()
+    assert found.sum(axis=1) == pytest.approx(1)
+    for label in (0, 1):
+        assert model.label_shares_[label, 1] == pytest.approx(LIKELY[predicted == label].mean(), abs=0.08)
+    assert plain.label_shares_ is None
+    assert set(np.unique(plain.predict_proba(rows))) == {0, 1}
+    assert log_loss(LIKELY, found) < log_loss(LIKELY, plain.predict_proba(rows))
+    parted = learner(concept_class, probability=True, **given)
+    parted.fit([rows[:7], rows[7:]], [LIKELY[:7], LIKELY[7:]])
+    np.testing.assert_array_equal(parted.label_shares_, model.label_shares_)
+    plans = [each.plan(4000, n_features=rows.shape[1]) for each in (plain, model)]
+    assert plans[0].guarantee == plans[1].guarantee == model.guarantee_
+    assert plans[1].selection.epsilon + plans[1].counting == 1
+    assert plans[1].counting == Fraction(1, 10)
+    assert plans[1].n_realizable > plans[0].n_realizable
+    assert [isinstance(each.event, BoundedRange) for each in plans] == [True, False]
+
+
+def test_noise_makes_no_label_more_probable_than_the_predicted_one():
+    shares = _shares(np.array([[5, 900, 0], [0, 0, 0], [40, 0, 2000]]), Fraction(1))
+    assert shares.argmax(axis=1).tolist() == [0, 1, 2]
+    assert shares.sum(axis=1) == pytest.approx(1)
+    assert shares[1] == pytest.approx([1 / 3] * 3)
 
 
 # Sample sizes are the least that the bound allows, and at them the real learner succeeds.

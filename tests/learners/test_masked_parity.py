@@ -182,13 +182,13 @@ def test_two_rounds_learn_it_and_one_learns_a_half(kind, epsilon, n, a):
 def test_the_sample_size_keeps_its_promise_and_a_quarter_of_it_does_not(kind, epsilon, d):
     n = masked_parity_sample_size(d, epsilon=epsilon, beta=0.2, trust_model=kind)
     failed = dict.fromkeys((n, n // 4), 0)
-    for seed in range(60):
+    for seed in range(30):
         for size in failed:
             X, y = records(size, R[:d], seed % 2, seed)
             fitted = model(trust_model=kind, epsilon=epsilon, random_state=seed).fit(X, y)
             failed[size] += not learned(fitted, R[:d], seed % 2)
-    assert failed[n] <= binom.ppf(1 - 1e-6, 60, 0.2)
-    assert failed[n // 4] > 0.2 * 60
+    assert failed[n] <= binom.ppf(1 - 1e-6, 30, 0.2)
+    assert failed[n // 4] > 0.2 * 30
 
 
 def test_bits_need_not_be_coins():

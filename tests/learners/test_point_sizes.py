@@ -144,7 +144,7 @@ def error_of(fitted, share, n_others):
     [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})],
 )
 def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, parameters):
-    alpha, beta, share, runs = 0.2, 0.2, 0.201, 120
+    alpha, beta, share, runs = 0.2, 0.2, 0.201, 80
     rng, failures = np.random.default_rng(0), 0
     for seed in range(runs):
         model = PointClassifier(
@@ -164,7 +164,7 @@ def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, paramet
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("kind", ["sets", "prefixes"])
 def test_fits_of_sets_and_prefixes_fail_as_seldom_as_is_promised(kind):
-    alpha, beta, runs = 0.2, 0.2, 120
+    alpha, beta, runs = 0.2, 0.2, 60
     rng, failures = np.random.default_rng(0), 0
     for seed in range(runs):
         chosen = {"n_keys": 3} if kind == "sets" else {"prefixes": True}
@@ -190,7 +190,7 @@ def test_fits_of_sets_and_prefixes_fail_as_seldom_as_is_promised(kind):
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("n_outputs", [5, 2])
 def test_fits_of_several_labels_fail_as_seldom_as_is_promised(n_outputs):
-    alpha, beta, runs = 0.15, 0.2, 120
+    alpha, beta, runs = 0.15, 0.2, 80
     rng, failures = np.random.default_rng(0), 0
     shares = [0.151] * n_outputs
     for seed in range(runs):

@@ -43,7 +43,8 @@ def test_two_concepts_are_told_apart_exactly_as_well_as_the_bound_says(n, share,
 
 
 @pytest.mark.parametrize(
-    ("n", "share", "epsilon"), [(1, 0.6, 1.0), (2, 0.6, 1.0), (2, 0.9, 0.4), (3, 0.5, 1.5)]
+    ("n", "share", "epsilon"),
+    [(1, 0.6, 1.0), (2, 0.6, 1.0), (2, 0.9, 0.4), pytest.param(3, 0.5, 1.5, marks=pytest.mark.nightly)],
 )
 def test_no_private_rule_beats_the_bound_for_two_levels(n, share, epsilon):
     # Records: the root, and both labels of the points x (first level), a and b (second level).
@@ -128,8 +129,8 @@ def test_the_bound_is_at_least_that_of_group_privacy_alone(depth, epsilon, plain
 
 
 def test_the_bound_is_inversely_proportional_to_a_small_epsilon():
-    tens = [pure_records(16, 17, Fraction(1, 10**k), TENTH, TENTH) / 10**k for k in (2, 4, 6)]
-    assert tens == pytest.approx([tens[0]] * 3, rel=0.02)
+    tens = [pure_records(4, 5, Fraction(1, 10**k), TENTH, TENTH) / 10**k for k in (2, 5)]
+    assert tens[1] == pytest.approx(tens[0], rel=0.02)
     assert pure_records(16, 17, Fraction(1, 10**30), TENTH, TENTH) == 10**9
 
 

@@ -158,25 +158,26 @@ def true_error(model):
     return wrong if stump.inner == 0 else 1 - wrong
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("method", ["exponential", "permute_and_flip"])
 def test_cuts_of_public_features_fail_no_more_often_than_beta(method):
     rng, n, repetitions, failed = np.random.default_rng(1), 0, 150, 0  # the records are public
-    n = dichotomy_sample_size(30, **USUAL)
+    n = dichotomy_sample_size(6, **USUAL)
     model = ExponentialMechanismClassifier(
         protects="labels", method=method, domain=IntegerRange(0, (1 << 20) - 1), classes=[0, 1]
     )
     for _ in range(repetitions):
-        failed += true_error(model.fit(*cut_task(rng, n, 30))) > 0.1
+        failed += true_error(model.fit(*cut_task(rng, n, 6))) > 0.1
     assert kept(failed, repetitions, 0.1)
 
 
 def test_cuts_of_public_rows_fail_no_more_often_than_beta():
     rng, repetitions, failed = np.random.default_rng(2), 150, 0  # the records are public
-    n = public_cut_sample_size(30, 200, **USUAL)
+    n = public_cut_sample_size(6, 200, **USUAL)
     model = ExponentialMechanismClassifier(domain=IntegerRange(0, (1 << 20) - 1), classes=[0, 1])
     for _ in range(repetitions):
-        rows = PublicData(cut_task(rng, 200, 30)[0])
-        failed += true_error(model.fit(*cut_task(rng, n, 30), X_public=rows)) > 0.1
+        rows = PublicData(cut_task(rng, 200, 6)[0])
+        failed += true_error(model.fit(*cut_task(rng, n, 6), X_public=rows)) > 0.1
     assert kept(failed, repetitions, 0.1)
 
 

@@ -156,7 +156,7 @@ def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilo
     noise = stable_answers_noise(privacy, 2, n_queries=20, beta=0.1)
     distance = noise.least_distance(20, 0.1)
     assert least_distance_at(k, agreement) >= distance
-    fewer = range(max(1, k - 40), k)
+    fewer = range(max(1, k - 8), k)
     assert all(least_distance_at(each, agreement) < distance for each in fewer)
 
 

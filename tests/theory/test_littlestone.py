@@ -87,10 +87,10 @@ KNOWN = {
     "thresholds": (thresholds, (2, 4, 8, 16, 32), (1, 2, 3, 4, 5)),
     "points": (lambda n: np.eye(n, dtype=int), (2, 3, 30), (1, 1, 1)),
     "parities": (parities, (1, 2, 3, 4), (1, 2, 3, 4)),
-    "lines": (lines, (2, 3, 5, 7, 11, 13), (2, 2, 2, 2, 2, 2)),
+    "lines": (lines, (2, 3, 5, 7, 11), (2, 2, 2, 2, 2)),
     "intervals": (intervals, (2, 3, 4, 5, 6, 7, 8, 16, 32, 64), (1, 2, 3, 3, 4, 4, 4, 6, 8, 10)),
     "boxes": (boxes, (2, 3, 4, 6, 8), (3, 4, 6, 7, 9)),
-    "halfplanes": (halfplanes, (2, 3, 4, 6, 8), (3, 5, 7, 9, 11)),
+    "halfplanes": (halfplanes, (2, 3, 4, 6), (3, 5, 7, 9)),
     "subtrees": (subtrees, (2, 3, 4, 5, 6, 7, 8), (2, 3, 3, 3, 3, 4, 4)),
 }
 

@@ -132,12 +132,12 @@ def test_no_smaller_set_represents(concepts, alpha):
     [
         (points(3), Fraction(1, 3)),
         (points(4), Fraction(1, 4)),
-        (points(5), Fraction(1, 5)),
+        pytest.param(points(5), Fraction(1, 5), marks=pytest.mark.nightly),
         (thresholds(3), Fraction(1, 3)),
         (thresholds(4), Fraction(1, 4)),
         pytest.param(thresholds(5), Fraction(1, 5), marks=pytest.mark.nightly),
         pytest.param(points(6), Fraction(1, 5), marks=pytest.mark.nightly),  # a proper law has 1/6 at most
-        (intervals(4), Fraction(1, 8)),
+        pytest.param(intervals(4), Fraction(1, 8), marks=pytest.mark.nightly),
         ([[0, 1, 1]], Fraction(1)),
     ],
 )
@@ -147,11 +147,14 @@ def test_values_of_representations(concepts, value):
     assert found.upper == value
 
 
-@pytest.mark.parametrize("concepts", [points(3), thresholds(3)])
+@pytest.mark.parametrize(
+    "concepts",
+    [points(2), *[pytest.param(each, marks=pytest.mark.nightly) for each in (points(3), thresholds(3))]],
+)
 def test_the_value_is_that_of_all_sets_of_inaccurate_hypotheses(concepts):
     """Without the mixed integer program: some points refute a set if a game has a value above alpha."""
     table, alpha = np.array(concepts), 0.25
-    everything = np.array(list(product((0, 1), repeat=3)))
+    everything = np.array(list(product((0, 1), repeat=table.shape[1])))
     rows = []
     for f in table:
         for chosen in product((False, True), repeat=len(everything)):
@@ -171,7 +174,7 @@ def test_the_value_is_that_of_all_sets_of_inaccurate_hypotheses(concepts):
     assert -law.fun == pytest.approx(float(representation_value(table, alpha).upper), abs=1e-7)
 
 
-@pytest.mark.parametrize(("concepts", "messages"), [(points(4), 2), (points(5), 3), (thresholds(4), 2)])
+@pytest.mark.parametrize(("concepts", "messages"), [(points(4), 2), (thresholds(4), 2), pytest.param(points(5), 3, marks=pytest.mark.nightly)])
 def test_messages_and_representations_bound_each_other(concepts, messages):
     error = one_way_error(concepts, messages).upper
     # A message drawn at random is Alice's with probability 1/k; its error is above alpha with probability at

@@ -208,6 +208,7 @@ def test_the_number_of_queries_keeps_its_bound():
     assert np.mean(asked) == pytest.approx(math.e, rel=0.15)
 
 
+@pytest.mark.nightly
 def test_reports_of_many_records_add_up_alike():
     sums = [by_queries(many, dice=SeededDice(seed)).result for seed in range(6)]
     really = [run_locally(many, COINS, epsilon=1, dice=SeededDice(seed)) for seed in range(6)]
