@@ -91,13 +91,6 @@ def test_both_conditions_of_the_proof_hold_with_equality_but_for_rounding(epsilo
     assert bound - none < (bound - 1) * Fraction(1, 2**60)
 
 
-def test_great_epsilons_count_as_40_and_tiny_ones_keep_their_digits():
-    assert parity_probabilities(50) == parity_probabilities(40)
-    keep, abstain = parity_probabilities(Fraction(1, 10**30))
-    assert float(keep) == pytest.approx(5e-31, rel=1e-12)
-    assert float(abstain) == pytest.approx(1 / 3)
-
-
 # Errata: the cost of the paper's constants
 
 
@@ -106,22 +99,11 @@ def test_at_epsilon_one_half_the_papers_chances_cost_a_quarter():
     assert worst_ratio(Fraction(1, 8), HALF, 1, 1) == Fraction(9, 7)
     assert worst_ratio(Fraction(1, 8), HALF, 2, 2) == Fraction(9, 7)
     assert math.log(9 / 7) == pytest.approx(0.2513, abs=1e-4)
-
-
-def test_epsilon_over_4_is_a_private_chance_to_keep_far_beyond_epsilon_one_half():
+    # It is private up to epsilon 3.83, and None with probability 1/2 is more than is needed at epsilon 1.
+    assert float(parity_probabilities(1)[1]) == pytest.approx(0.2119, abs=1e-4)
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(383, 100)):
         assert worst_ratio(epsilon / 4, HALF, 1, 1) <= exp_bounds(epsilon)[0]
-    epsilon = Fraction(384, 100)
-    assert worst_ratio(epsilon / 4, HALF, 1, 1) > exp_bounds(epsilon)[1]
-
-
-def test_none_with_probability_one_half_is_more_than_is_needed():
-    # p / ((1 - p) q) <= exp(epsilon) - 1 requires q = 1/2; at epsilon 1 less than half of that suffices.
-    keep, abstain = parity_probabilities(1)
-    growth = 2 * keep / (1 - keep)
-    assert keep / ((1 - keep) * HALF) == growth
-    assert float(abstain) == pytest.approx(0.2119, abs=1e-4)
-    assert worst_ratio(keep, abstain, 2, 2) == 1 + growth
+    assert worst_ratio(Fraction(96, 100), HALF, 1, 1) > exp_bounds(Fraction(384, 100))[1]
 
 
 def test_three_failures_of_half_of_beta_are_more_than_beta_and_the_papers_number_of_parts_is_negative():
@@ -179,25 +161,6 @@ def test_a_candidate_is_selected_beside_another_with_at_most_half_a_power_of_the
     assert attained == 0  # a third candidate takes some; of two see below
     assert flipped((1, 0), ratio)[0] == ratio / 2
     assert flipped((0, 1), ratio)[0] == 1 - ratio / 2 == (2 - ratio) / 2
-
-
-def test_beyond_the_range_of_bases_half_a_power_is_no_bound():
-    ratio = Fraction(1, 2)
-    for base in (Fraction(49, 100), Fraction(67, 100)):  # the range is from 1/2 to 2/3
-        assert any(
-            flipped(costs, ratio)[0] > base ** (costs[0] - costs[1]) / 2
-            for costs in itertools.product(range(4), repeat=2)
-        )
-
-
-@repeatable
-@given(st.integers(0, 10), st.integers(0, 10), st.integers(0, 10), st.fractions(HALF / 10, 1))
-def test_the_mean_over_a_test_record_is_largest_if_the_two_never_err_together(bad, good, both, base):
-    # Shares of a distribution, in twelfths or less: only the bad one errs, only the good one, both.
-    total = max(12, bad + good + both)
-    bad, good, both = (Fraction(share, total) for share in (bad, good, both))
-    mean = 1 + bad * (base - 1) + good * (1 / base - 1)
-    assert mean <= 1 - (bad + both) * (1 - base) + (good + both) * (1 / base - 1)
 
 
 def wrong_solution(points, p, n, alpha):
@@ -265,24 +228,6 @@ def test_the_bound_is_its_formula_with_the_best_base(d, k, size, s, epsilon, alp
     assert found >= grid * 0.98  # the grid of bases is fine
 
 
-def test_one_part_fails_by_declining_or_by_a_wrong_solution():
-    p, q = (float(chance) for chance in parity_probabilities(1))
-    found = elimination_failure(5, n_parts=1, part_size=200, test_size=0, epsilon=1, alpha=0.1)
-    assert found == pytest.approx(q + (1 - q) * 16 * (1 - 0.1 * p) ** 200)
-    for test in (1, 1000):  # which one candidate cannot fail
-        assert elimination_failure(
-            5, n_parts=1, part_size=200, test_size=test, epsilon=1, alpha=0.1
-        ) == pytest.approx(found)
-
-
-def test_two_parts_without_a_test_fail_by_declining_twice_or_by_a_random_wrong_candidate():
-    p, q = (float(chance) for chance in parity_probabilities(1))
-    wrong = 16 * (1 - 0.1 * p) ** 300
-    found = elimination_failure(5, n_parts=2, part_size=300, test_size=0, epsilon=1, alpha=0.1)
-    assert found == pytest.approx(q**2 + (1 - q**2) * wrong, rel=1e-6)
-    assert found > q**2
-
-
 # elimination_sizes and elimination_split
 
 
@@ -299,7 +244,7 @@ def least_by_going_through_all(d, task, beta, most):
 
 @pytest.mark.parametrize(
     ("d", "epsilon", "alpha", "beta"),
-    [(1, 1, 0.5, 0.1), (2, 3, 0.6, 0.02), (4, 2, 0.9, 0.05), (1, 5, 0.3, 1e-4), (3, 10, 0.4, 0.01)],
+    [(1, 1, 0.5, 0.1), (2, 3, 0.6, 0.02), (4, 2, 0.9, 0.05), (1, 5, 0.5, 1e-4), (3, 10, 0.4, 0.01)],
 )
 def test_elimination_needs_as_few_records_as_going_through_all_sizes_finds(d, epsilon, alpha, beta):
     task = {"epsilon": epsilon, "alpha": alpha}
@@ -320,11 +265,6 @@ def test_sizes_add_up_and_keep_their_promise(d, epsilon, alpha, beta):
     )
     one = {"n_parts": 1, "part_size": sizes.n_samples - 1, "test_size": 0}
     assert elimination_failure(d, **one, **task) > beta
-
-
-def test_a_test_of_candidates_pays_only_where_failure_must_be_very_rare():
-    assert elimination_sizes(16, epsilon=1, alpha=0.1, beta=0.05).test_size == 1
-    assert elimination_sizes(16, epsilon=1, alpha=0.1, beta=1e-8).test_size > 500
 
 
 @repeatable
@@ -352,8 +292,6 @@ def test_lemma_4_1_is_kept_with_a_fraction_of_its_records():
     paper = parity_sample_size(16, epsilon=0.5, alpha=0.1, beta=0.75, method="once", bound="paper")
     assert paper == math.ceil(160 * math.log(2**18)) == 1997
     assert parity_sample_size(16, epsilon=0.5, alpha=0.1, beta=0.75, method="once") == 437
-    with pytest.raises(ValueError, match=r"beta must be a finite number at least 0\.75 and below 1"):
-        parity_sample_size(16, epsilon=0.5, alpha=0.1, beta=0.5, method="once", bound="paper")
 
 
 def test_the_papers_elimination_needs_over_a_hundred_times_as_many_records():
@@ -362,13 +300,6 @@ def test_the_papers_elimination_needs_over_a_hundred_times_as_many_records():
     assert parity_sample_size(16, **task, bound="paper") == 15 * 4991 + 5102
     assert parity_sample_size(16, **task) == 663
     assert nonprivate_parity_sample_size(16, alpha=0.1, beta=0.05) == 128
-
-
-@pytest.mark.parametrize(("d", "beta"), [(1, 0.5), (1, 0.1), (5, 0.05)])
-def test_without_privacy_a_coin_for_each_column_halves_what_is_left(d, beta):
-    n = nonprivate_parity_sample_size(d, alpha=0.5, beta=beta)
-    assert 2.0 ** (d - 1 - n) <= beta
-    assert n == 1 or 2.0 ** (d - n) > beta
 
 
 def test_the_agnostic_bound_holds_exactly_in_the_smallest_case():
@@ -387,3 +318,4 @@ def test_chances_are_the_best_for_the_smallest_epsilon_too(epsilon):
     growth = 2 * keep / (1 - keep)
     assert exact * (1 - Fraction(1, 2**60)) < growth <= exp_bounds(exact, digits=900)[1] - 1
     assert 1 + keep * (1 - abstain) / abstain == 1 + growth
+    assert parity_probabilities(50) == parity_probabilities(40)

@@ -125,11 +125,12 @@ def test_no_method_needs_fewer(bits, epsilon, beta):
 
 @pytest.mark.parametrize("size", [2, 3, 10, 1000])
 @pytest.mark.parametrize("epsilon", [0.5, 1, 3, 6])
-def test_one_record_is_excluded_exactly_where_randomized_response_fails_it(size, epsilon):
-    right = exp(epsilon) / (exp(epsilon) + size - 1)
+@pytest.mark.parametrize("delta", [0, 0.1])
+def test_one_record_is_excluded_exactly_where_randomized_response_fails_it(size, epsilon, delta):
+    right = (exp(epsilon) + (size - 1) * delta) / (exp(epsilon) + size - 1)
     for beta in (0.9 * (1 - right), 1.1 * (1 - right)):
         if 0 < beta < 1:
-            bound = interior_point_lower_bound(size, epsilon=epsilon, beta=beta)
+            bound = interior_point_lower_bound(size, epsilon=epsilon, delta=delta, beta=beta)
             assert (bound > 1) == (right < 1 - beta)
 
 

@@ -231,11 +231,21 @@ SIZES = {
         more={"domain_size": (2, 16, 32), "n_queries": (2, 24, 2**16)},
         harder={"beta": (0.3, 0.05, 0.01), "alpha": (0.3, 0.2, 0.1)},
     ),
-    "queries": Size(
-        theory.query_sample_size,
-        {"tolerance": 0.1, "queries": 3, "width": 1.0, "epsilon": 0.5, "beta": 0.05},
-        more={"tolerance": (0.3, 0.1, 0.03), "queries": (1, 3, 10), "width": (0.5, 1.0, 2)},
-    ),
+    **{
+        f"queries, {trust}": Size(
+            theory.query_sample_size,
+            {
+                "tolerance": 0.1,
+                "queries": 3,
+                "width": 1.0,
+                "trust_model": trust,
+                "epsilon": 0.5,
+                "beta": 0.05,
+            },
+            more={"tolerance": (0.3, 0.1, 0.03), "queries": (1, 3, 10), "width": (0.5, 1.0, 2)},
+        )
+        for trust in ("central", "local")
+    },
     "classification queries": Size(
         with_budget(theory.classification_queries_sample_size, n_queries=10**7),
         {"vc_dimension": 3, "epsilon": 1, "delta": 1e-6, "alpha": 0.1, "beta": 0.05},
