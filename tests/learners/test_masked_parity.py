@@ -14,7 +14,6 @@ from dplearn.learners.parity.masked import (
     masked_parity_sample_size,
 )
 from dplearn.queries import MeanQuery, PopulationOracle
-from dplearn.theory.simulation import simulate_locally
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
 
@@ -88,20 +87,6 @@ def test_one_round_finds_the_parity_and_nothing_of_its_complement(way):
         assert (found.shown, found.parity.features, oracle.adaptive) == ((0, 2, 3), (), False)
 
 
-def test_the_rounds_run_on_reports_of_given_tolerance():
-    r, a = np.array([0, 1]), 1
-    X, y = records(6000, r, a)
-    rounds = (Asking("hadamard", {"tolerance": 0.24}) for _ in range(2))
-    run = simulate_locally(
-        lambda oracle: learn_masked_parity(oracle, 2, *rounds),
-        MaskedRecords.of(pack(X), 2, y),
-        n_queries=3,
-        tolerance=0.24,
-        random_state=0,
-    )
-    assert (run.result.shown, run.result.parity.intercept, run.adaptive) == ((1,), 1, True)
-
-
 # --- Theorem 5.16, part 2. ---
 
 
@@ -118,7 +103,7 @@ class Blind:
         return blind, max(off) <= tolerance
 
 
-@pytest.mark.parametrize("d", [3, 4, 5, 6])
+@pytest.mark.parametrize("d", [3, 4, 5])
 def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement(d):
     # Those of the learner's one round, and guesses of three parities.
     asked = []
@@ -191,14 +176,6 @@ def test_the_sample_size_keeps_its_promise_and_a_quarter_of_it_does_not(kind, ep
     assert failed[n // 4] > 0.2 * 30
 
 
-def test_bits_need_not_be_coins():
-    generator = np.random.default_rng(0)
-    bits, index = generator.random((600, 8)) < 0.05, generator.integers(0, 8, 600)
-    mask = generator.integers(0, 2, 600)
-    fitted = model().fit(masked_rows(bits, index, mask), labels_of(bits.astype(int), index, mask, R, 1))
-    assert learned(fitted)
-
-
 def test_a_plan_is_what_a_fit_does():
     X, y = records(1000)
     planned = model(trust_model="local", epsilon=4).plan(1000, n_features=X.shape[1])
@@ -208,14 +185,6 @@ def test_a_plan_is_what_a_fit_does():
     assert planned.n_bits == 8
     assert (planned.alpha, planned.failure <= 0.05) == (0, planned.n_needed <= 1000)
     assert model(interactive=False).plan(1000, n_features=12).alpha == 1 / 4
-
-
-def test_few_records_are_warned_of():
-    X, y = records(100)
-    with pytest.warns(
-        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' requires 3\d\d"
-    ):
-        model().fit(X, y)
 
 
 def test_tables_are_read_in_every_form():

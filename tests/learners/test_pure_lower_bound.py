@@ -61,14 +61,6 @@ def test_no_private_rule_beats_the_bound_for_two_levels(n, share, epsilon):
         assert best <= 1 - _failure(share, math.log(3), others, epsilon, n) + 1e-7
 
 
-def plain_failure(share, levels, mistakes, epsilon, n):
-    """The bound of group privacy alone, which is j = 0."""
-    counts, rivals = np.arange(n + 1), 2.0**levels - 1
-    good = sum(math.comb(levels, i) for i in range(mistakes + 1))
-    success = np.minimum(1, good / (1 + rivals * np.exp(-epsilon * counts)))
-    return float(binom.pmf(counts, n, share) @ (1 - success))
-
-
 def exact_failure(share, levels, mistakes, epsilon, n):
     """The bound, with every j tried."""
     counts, j = np.arange(n + 1)[:, None], np.arange(n + 1)[None]
@@ -92,40 +84,6 @@ def test_the_best_j_is_found(levels, epsilon):
                 found = _failure(share, math.log(2.0**levels - 1), log_others(levels, mistakes), epsilon, n)
                 exact = exact_failure(share, levels, mistakes, epsilon, n)
                 assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
-                assert exact >= plain_failure(share, levels, mistakes, epsilon, n) - 1e-12
-
-
-def first_sufficient(failure, depth, epsilon):
-    """The bound of group privacy alone, over all k and m."""
-    records = 0
-    for levels in range(1, depth):
-        for mistakes in range(levels):
-            share = levels / (10 * (mistakes + 1))
-            good = sum(math.comb(levels, i) for i in range(mistakes + 1))
-            if share < 1 and good < 0.9 * 2**levels:
-                while failure(share, levels, mistakes, epsilon, records) > 0.1:
-                    records += 1
-    return records
-
-
-@pytest.mark.parametrize(
-    ("depth", "epsilon", "plain"),
-    [
-        (2, 1, 31),
-        (16, 1, 31),
-        (2, 0.1, 228),
-        pytest.param(32, 1, 31, marks=pytest.mark.nightly),
-        pytest.param(64, 1, 38, marks=pytest.mark.nightly),
-        pytest.param(128, 1, 66, marks=pytest.mark.nightly),
-        pytest.param(16, 0.1, 228, marks=pytest.mark.nightly),
-        pytest.param(32, 0.1, 228, marks=pytest.mark.nightly),
-        pytest.param(64, 0.1, 322, marks=pytest.mark.nightly),
-        pytest.param(128, 0.1, 591, marks=pytest.mark.nightly),
-    ],
-)
-def test_the_bound_is_at_least_that_of_group_privacy_alone(depth, epsilon, plain):
-    assert first_sufficient(plain_failure, depth, epsilon) == plain
-    assert pure_records(depth - 1, depth, Fraction(str(epsilon)), TENTH, TENTH) >= plain
 
 
 def test_the_bound_is_inversely_proportional_to_a_small_epsilon():

@@ -81,18 +81,6 @@ def test_two_concepts_fail_no_more_often_than_the_bound(p, q, epsilon, flips):
     assert failure <= bound <= excess + 1e-9
 
 
-def test_sizes_that_hold():
-    stumps_of_30_columns = int(2**46.2)
-    assert representation_sample_size(stumps_of_30_columns, **USUAL) == 856
-    assert dichotomy_sample_size(30, **USUAL) == 303
-    assert [public_cut_sample_size(30, rows, **USUAL) for rows in (200, 500, 1000)] == [411, 366, 361]
-    assert representation_sample_size(stumps_of_30_columns, **USUAL, agnostic=True) == 6831
-    assert dichotomy_sample_size(30, **USUAL, agnostic=True) == 2880
-    assert public_cut_sample_size(30, 500, **USUAL, agnostic=True) == 2983
-    # 25 (ln K + ln 10), as at epsilon 1 and alpha .1.
-    assert representation_sample_size(1000, **USUAL) == pytest.approx(25 * math.log(10_000), rel=0.01)
-
-
 @repeatable
 @given(columns=st.integers(1, 10**6), alpha=rates, beta=rates, agnostic=st.booleans())
 def test_from_the_size_of_dichotomies_on_the_bound_is_at_most_beta(columns, alpha, beta, agnostic):
@@ -158,44 +146,24 @@ def true_error(model):
     return wrong if stump.inner == 0 else 1 - wrong
 
 
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("method", ["exponential", "permute_and_flip"])
-def test_cuts_of_public_features_fail_no_more_often_than_beta(method):
-    rng, n, repetitions, failed = np.random.default_rng(1), 0, 150, 0  # the records are public
-    n = dichotomy_sample_size(6, **USUAL)
+@pytest.mark.parametrize(
+    ("public", "method"),
+    [("features", "exponential"), ("rows", "permute_and_flip")],
+)
+def test_cuts_at_public_values_fail_no_more_often_than_beta(public, method):
+    rng, repetitions, failed = np.random.default_rng(1), 150, 0  # the records are public
+    labels = public == "features"
+    n = dichotomy_sample_size(6, **USUAL) if labels else public_cut_sample_size(6, 200, **USUAL)
     model = ExponentialMechanismClassifier(
-        protects="labels", method=method, domain=IntegerRange(0, (1 << 20) - 1), classes=[0, 1]
+        protects="labels" if labels else "examples",
+        method=method,
+        domain=IntegerRange(0, (1 << 20) - 1),
+        classes=[0, 1],
     )
     for _ in range(repetitions):
-        failed += true_error(model.fit(*cut_task(rng, n, 6))) > 0.1
+        more = {} if labels else {"X_public": PublicData(cut_task(rng, 200, 6)[0])}
+        failed += true_error(model.fit(*cut_task(rng, n, 6), **more)) > 0.1
     assert kept(failed, repetitions, 0.1)
-
-
-def test_cuts_of_public_rows_fail_no_more_often_than_beta():
-    rng, repetitions, failed = np.random.default_rng(2), 150, 0  # the records are public
-    n = public_cut_sample_size(6, 200, **USUAL)
-    model = ExponentialMechanismClassifier(domain=IntegerRange(0, (1 << 20) - 1), classes=[0, 1])
-    for _ in range(repetitions):
-        rows = PublicData(cut_task(rng, 200, 6)[0])
-        failed += true_error(model.fit(*cut_task(rng, n, 6), X_public=rows)) > 0.1
-    assert kept(failed, repetitions, 0.1)
-
-
-@pytest.mark.parametrize("atoms", [False, True], ids=["spread", "atoms"])
-def test_a_cut_at_a_public_value_is_near_any_cut_as_often_as_proved(atoms):
-    """The share of records between a cut and the greatest public value up to it, for one cut."""
-    rng, n_rows, miss, repetitions = np.random.default_rng(3), 100, 0.1, 20_000
-    kappa = 1 - miss ** (1 / n_rows)
-    values = (
-        rng.integers(0, 40, size=(repetitions, n_rows)) / 40 if atoms else rng.random((repetitions, n_rows))
-    )
-    cut = 0.5
-    greatest = np.max(np.where(values <= cut, values, -1), axis=1)
-    # Of the atoms, 20 below the cut are at i/40, and one is at it.
-    share = (20 - np.floor(greatest * 40)) / 40 if atoms else cut - greatest
-    missed = int((share > kappa).sum())
-    assert kept(missed, repetitions, miss * 1.2)
-    assert atoms or beta_law.ppf(UNSURE, missed, repetitions - missed + 1) > miss * 0.8  # it is attained
 
 
 def test_by_corollary_3_6_the_size_depends_on_the_labellings_of_a_finite_domain():
