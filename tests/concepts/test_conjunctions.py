@@ -25,53 +25,6 @@ from dplearn.domains import Bits, Product
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 
-def some_data(n, d, seed=0):
-    rng = np.random.default_rng(seed)
-    return rng.normal(size=(n, d)), rng.integers(0, 2, n)
-
-
-def errors_at(concepts, position, columns, y):
-    return np.count_nonzero(concepts.member_at(position).predict(columns) != y)
-
-
-@repeatable
-@given(
-    st.integers(0, 5),
-    arrays("u1", st.tuples(st.integers(1, 70), st.integers(2, 5)), elements=st.integers(0, 1)),
-)
-def test_every_member_makes_the_errors_that_are_counted(max_literals, table):
-    concepts = Conjunctions(table.shape[1] - 1, max_literals, binarize=None)
-    columns, y = concepts.domain.encode(table[:, 1:]), table[:, 0].astype(np.intp)
-    counts = concepts.error_counts(columns, y)
-    assert counts.shape == (concepts.size,)
-    assert counts.tolist() == [errors_at(concepts, i, columns, y) for i in range(concepts.size)]
-    assert len({concepts.member_at(i) for i in range(concepts.size)}) == concepts.size
-
-
-@pytest.mark.parametrize(("d", "k"), [(12, 12), (12, 11), (40, 3), (300, 2), (5, 8)])
-def test_members_of_larger_classes_make_the_errors_that_are_counted(d, k):
-    concepts = Conjunctions(d, k)
-    X, y = some_data(2000, d)
-    columns = concepts.domain.encode(X)
-    counts = concepts.error_counts(columns, y)
-    assert counts.shape == (concepts.size,)
-    for position in (np.arange(200) * 7919 % concepts.size).tolist():
-        assert counts[position] == errors_at(concepts, position, columns, y)
-
-
-def test_the_profile_groups_all_members_and_finds_each():
-    concepts = Conjunctions(4, 2)
-    X, y = some_data(50, 4)
-    columns = concepts.domain.encode(X)
-    profile = concepts.error_profile(columns, y)
-    errors, members = profile.groups()
-    assert sum(members) == concepts.size
-    found = [profile.member(e, i) for e, m in zip(errors, members, strict=True) for i in range(m)]
-    assert set(found) == {concepts.member_at(i) for i in range(concepts.size)}
-    made = [np.count_nonzero(concept.predict(columns) != y) for concept in found]
-    assert made == np.repeat(errors, members).tolist()
-
-
 def test_binarize_decides_what_is_one():
     X = np.array([[0.0], [0.5], [1.0], [3.0]])
     predict = Conjunction((0,), ()).predict
@@ -79,14 +32,6 @@ def test_binarize_decides_what_is_one():
     assert predict(Conjunctions(1, binarize=0.5).domain.encode(X)).tolist() == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="outside"):
         Conjunctions(1, binarize=None).domain.encode(X)
-
-
-def test_predictions_are_label_codes():
-    columns = [np.array([0, 0, 1, 1], dtype=np.uint8), np.array([0, 1, 0, 1], dtype=np.uint8)]
-    labels = Conjunction((0,), (1,)).predict(columns)
-    assert labels.dtype == np.intp
-    assert labels.tolist() == [0, 0, 1, 0]
-    assert Conjunction((), ()).predict(columns).tolist() == [1, 1, 1, 1]
 
 
 def test_words():

@@ -64,23 +64,6 @@ def errors_of(member, columns, y):
     return int((member.predict(columns) != y).sum())
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_a_profile_holds_every_corner_once_under_its_errors_and_in_order(kind):
-    rng = np.random.default_rng(0)
-    for _ in range(40):
-        concepts = small_class(rng, kind)
-        columns, y = records(rng, concepts, rng.integers(1, 9))
-        every = all_members(concepts)
-        assert len(every) == len(set(every)) == concepts.size
-        expected = {}
-        for member in every:
-            expected.setdefault(errors_of(member, columns, y), []).append(member)
-        in_parts = concepts.profile_of_sums(concepts.error_sums(columns, y), len(y))
-        for profile in (concepts.error_profile(columns, y), in_parts):
-            assert members_of(profile) == expected
-            assert profile.groups()[0] == sorted(expected)
-
-
 def test_with_one_column_they_are_the_thresholds():
     rng = np.random.default_rng(1)
     domain = Product([IntegerRange(0, 6)])

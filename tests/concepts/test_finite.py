@@ -30,48 +30,6 @@ def tables_with_data(draw):
     return table, n_labels, x.reshape(-1, 1), y
 
 
-def errors_of(row, x, y):
-    return sum(row[a] != b for a, b in zip(x.ravel().tolist(), y.tolist(), strict=True))
-
-
-@repeatable
-@given(tables_with_data())
-def test_a_table_makes_the_errors_that_its_rows_make(case):
-    table, n_labels, x, y = case
-    concepts = FiniteClass(table, n_labels)
-    columns = concepts.domain.encode(x)
-    made = [errors_of(row, x, y) for row in table]
-    counts = concepts.error_counts(columns, y)
-    assert counts.dtype == np.int64
-    assert counts.tolist() == made
-    profile = concepts.error_profile(columns, y)
-    groups = [*zip(*profile.groups(), strict=True)]
-    assert groups == sorted(Counter(made).items())
-    for errors, number in groups:
-        places = [profile.member(errors, index).position for index in range(number)]
-        assert places == [i for i, e in enumerate(made) if e == errors]
-    for position, row in enumerate(table):
-        predicted = concepts.member_at(position).predict(columns)
-        assert predicted.dtype == np.intp
-        assert predicted.tolist() == [row[a] for a in x.ravel().tolist()]
-
-
-@repeatable
-@given(tables_with_data())
-def test_functions_are_counted_as_the_table_of_what_they_say(case):
-    table, n_labels, x, y = case
-    functions = [partial(lambda row, X: np.array(row)[X[:, 0].astype(int)], row) for row in table]
-    concepts, same = FiniteClass(functions, n_labels), FiniteClass(table, n_labels)
-    columns, of_table = concepts.domain.encode(x), same.domain.encode(x)
-    assert concepts.size == same.size
-    assert concepts.error_counts(columns, y).tolist() == same.error_counts(of_table, y).tolist()
-    assert concepts.error_profile(columns, y).groups() == same.error_profile(of_table, y).groups()
-    for position in range(len(table)):
-        said = concepts.member_at(position).predict(columns)
-        assert said.dtype == np.intp
-        assert said.tolist() == same.member_at(position).predict(of_table).tolist()
-
-
 def test_large_tables_are_compared_block_by_block(monkeypatch):
     rng = np.random.default_rng(0)
     table, x, y = rng.integers(0, 3, (50, 7)), rng.integers(0, 7, (200, 1)), rng.integers(0, 3, 200)
@@ -238,19 +196,3 @@ def test_functions_are_not_shown_what_is_no_finite_number(cell):
 
 
 # The fact behind every guarantee
-
-
-@repeatable
-@given(tables_with_data(), st.data())
-def test_replacing_one_record_moves_every_concepts_errors_by_at_most_one(case, data):
-    table, n_labels, x, y = case
-    place = data.draw(st.integers(0, len(y) - 1))
-    other_x, other_y = x.copy(), y.copy()
-    other_x[place] = data.draw(st.integers(0, len(table[0]) - 1))
-    other_y[place] = data.draw(st.integers(0, n_labels - 1))
-    functions = [partial(lambda row, X: np.array(row)[X[:, 0].astype(int)], row) for row in table]
-    for concepts in (FiniteClass(table, n_labels), FiniteClass(functions, n_labels)):
-        before = concepts.error_counts(concepts.domain.encode(x), y)
-        after = concepts.error_counts(concepts.domain.encode(other_x), other_y)
-        assert np.abs(before - after).max() <= 1
-        assert len(before) == len(after) == len(table)

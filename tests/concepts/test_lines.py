@@ -26,25 +26,6 @@ from dplearn.concepts.lines import (
 )
 
 
-@pytest.mark.parametrize("p", [2, 3, 7])
-def test_groups_and_members_are_those_of_brute_force(p):
-    rng, lines = np.random.default_rng(p), Lines(p)
-    for _ in range(60):
-        n = int(rng.integers(1, 14))
-        X, y = rng.integers(0, p, (n, 2)), rng.integers(0, 2, n)
-        profile = lines.error_profile(lines.domain.encode(X), y)
-        columns = lines.domain.encode(X)
-        true = {
-            (a, b): int((Line(a, b, p).predict(columns) != y).sum()) for a, b in product(range(p), repeat=2)
-        }
-        counts = Counter(true.values())
-        assert profile.groups() == (sorted(counts), [counts[errors] for errors in sorted(counts)])
-        for errors, count in counts.items():
-            members = [profile.member(errors, index) for index in range(count)]
-            found = {(each.slope, each.intercept) for each in members}
-            assert found == {line for line, its in true.items() if its == errors}
-
-
 @pytest.mark.parametrize("p", [2**31 - 1, 2**61 - 1, 2**127 - 1])
 def test_large_primes_have_the_counts_that_incidences_give(p):
     lines = Lines(p)

@@ -1,6 +1,5 @@
 """The class's errors are those its members make; its size, order and refusals are as documented."""
 
-import copy
 import pickle
 
 import numpy as np
@@ -33,20 +32,6 @@ def errors_at(concepts, position, columns, y):
     return np.count_nonzero(concepts.member_at(position).predict(columns) != y)
 
 
-@repeatable
-@given(
-    st.booleans(),
-    arrays("u1", st.tuples(st.integers(1, 70), st.integers(2, 6)), elements=st.integers(0, 1)),
-)
-def test_every_member_makes_the_errors_that_are_counted(fit_intercept, table):
-    concepts = Parities(table.shape[1] - 1, binarize=None, fit_intercept=fit_intercept)
-    columns, y = concepts.domain.encode(table[:, 1:]), table[:, 0].astype(np.intp)
-    counts = concepts.error_counts(columns, y)
-    assert counts.shape == (concepts.size,)
-    assert counts.tolist() == [errors_at(concepts, i, columns, y) for i in range(concepts.size)]
-    assert len({concepts.member_at(i) for i in range(concepts.size)}) == concepts.size
-
-
 @pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize(("d", "n", "dtype"), [(10, 2000, "i2"), (18, 2**15 - 1, "i2"), (17, 2**15, "i4")])
 def test_members_of_larger_classes_make_the_errors_that_are_counted(d, n, dtype, fit_intercept):
@@ -61,26 +46,6 @@ def test_members_of_larger_classes_make_the_errors_that_are_counted(d, n, dtype,
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("n", [0, 1, 2, 7, 50])
-def test_the_profile_groups_all_members_and_finds_each_in_order(n, fit_intercept):
-    concepts = Parities(5, fit_intercept=fit_intercept)
-    X, y = some_data(n, 5)
-    columns = concepts.domain.encode(X)
-    profile = concepts.error_profile(columns, y)
-    errors, members = profile.groups()
-    listed = [concepts.member_at(i) for i in range(concepts.size)]
-    made = [np.count_nonzero(concept.predict(columns) != y) for concept in listed]
-    assert errors == sorted(set(made))
-    assert members == [made.count(e) for e in errors]
-    assert {type(number) for number in errors + members} == {int}
-    for e, m in zip(errors, members, strict=True):
-        found = [profile.member(e, i) for i in range(m)]
-        assert found == [concept for concept, count in zip(listed, made, strict=True) if count == e]
-        with pytest.raises(IndexError):
-            profile.member(e, m)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("kind", ["u1", "u4", "u8"])
 def test_packed_records_make_the_same_errors_whatever_their_further_bits(kind, fit_intercept):
     concepts = Parities(6, fit_intercept=fit_intercept)
@@ -92,23 +57,6 @@ def test_packed_records_make_the_same_errors_whatever_their_further_bits(kind, f
         profile = concepts.profile_of(packed, y)
         assert profile.groups() == listed.groups()
         assert profile.member(listed.groups()[0][0], 0) == listed.member(listed.groups()[0][0], 0)
-
-
-@repeatable
-@given(
-    arrays("u1", st.tuples(st.integers(1, 12), st.just(4)), elements=st.integers(0, 1)),
-    st.tuples(*[st.integers(0, 1)] * 4),
-    st.data(),
-)
-def test_replacing_one_record_moves_every_members_errors_by_at_most_one(table, other, data):
-    concepts = Parities(3, binarize=None, fit_intercept=True)
-    neighbour = table.copy()
-    neighbour[data.draw(st.integers(0, len(table) - 1))] = other
-    first, second = (
-        concepts.error_counts(concepts.domain.encode(rows[:, 1:]), rows[:, 0].astype(np.intp)).astype(int)
-        for rows in (table, neighbour)
-    )
-    assert np.abs(first - second).max() <= 1
 
 
 def test_members_stand_in_the_documented_order():
@@ -131,18 +79,6 @@ def test_binarize_decides_what_is_one():
     assert predict(Parities(1, binarize=0.5).domain.encode(X)).tolist() == [0, 0, 1, 1]
     with pytest.raises(ValueError, match="outside"):
         Parities(1, binarize=None).domain.encode(X)
-
-
-def test_predictions_are_label_codes_and_leave_the_columns_alone():
-    columns = [np.array([0, 0, 1, 1], dtype=np.uint8), np.array([0, 1, 0, 1], dtype=np.uint8)]
-    before = copy.deepcopy(columns)
-    labels = Parity((0, 1)).predict(columns)
-    assert labels.dtype == np.intp
-    assert labels.tolist() == [0, 1, 1, 0]
-    assert Parity((0, 1), 1).predict(columns).tolist() == [1, 0, 0, 1]
-    assert Parity(()).predict(columns).tolist() == [0, 0, 0, 0]
-    assert Parity((), 1).predict(columns).tolist() == [1, 1, 1, 1]
-    assert np.array_equal(columns, before)
 
 
 @repeatable
