@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import arrays
 
 from dplearn.concepts.conjunctions import (
     Conjunction,
-    Conjunctions,
     conjunction_at,
     conjunction_errors,
     cube_errors,
@@ -23,15 +22,6 @@ from dplearn.concepts.conjunctions import (
 from dplearn.domains import Bits, Product
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
-
-
-def test_binarize_decides_what_is_one():
-    X = np.array([[0.0], [0.5], [1.0], [3.0]])
-    predict = Conjunction((0,), ()).predict
-    assert predict(Conjunctions(1).domain.encode(X)).tolist() == [0, 1, 1, 1]
-    assert predict(Conjunctions(1, binarize=0.5).domain.encode(X)).tolist() == [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="outside"):
-        Conjunctions(1, binarize=None).domain.encode(X)
 
 
 def test_words():

@@ -1,7 +1,5 @@
 """The class's errors are those its members make; its size, order and refusals are as documented."""
 
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -70,15 +68,6 @@ def test_members_stand_in_the_documented_order():
         Parity((1,), 1),
         Parity((0, 1), 1),
     ]
-
-
-def test_binarize_decides_what_is_one():
-    X = np.array([[0.0], [0.5], [1.0], [3.0]])
-    predict = Parity((0,)).predict
-    assert predict(Parities(1).domain.encode(X)).tolist() == [0, 1, 1, 1]
-    assert predict(Parities(1, binarize=0.5).domain.encode(X)).tolist() == [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="outside"):
-        Parities(1, binarize=None).domain.encode(X)
 
 
 @repeatable
@@ -157,8 +146,7 @@ def test_a_tree_that_is_wrong_at_less_than_a_quarter_is_rounded_to_the_parity_th
 # A whole fit of the generic learner.
 
 
-@pytest.mark.parametrize("d", [16, 20])
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(("d", "named"), [(16, True), (18, False)])
 def test_the_generic_learner_finds_a_parity_despite_wrong_labels(d, named):
     rng = np.random.default_rng(d)
     X = rng.integers(0, 2, (3000, d))
@@ -170,10 +158,9 @@ def test_the_generic_learner_finds_a_parity_despite_wrong_labels(d, named):
     # The best has about 600 errors, all others about 1,500: each has less than exp(-400) of its probability.
     assert fitted.concept_.concept == Parity((0, 7, 11), 0 if named else 1)
     assert fitted.score(X, y) > 0.75
-    assert len(pickle.dumps(fitted)) < 3000
 
 
-@pytest.mark.parametrize("n_bits", range(1, 40))
+@pytest.mark.parametrize("n_bits", [*range(1, 6), 8, 9, 39])
 def test_a_table_has_the_layout_that_is_read_from_its_width(n_bits):
     n_index = (n_bits - 1).bit_length()
     assert masked_layout(n_bits + n_index + 1) == (n_bits, n_index)

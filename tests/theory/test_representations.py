@@ -57,25 +57,6 @@ def test_ten_points_and_two_messages():
     assert found.lower == Fraction(28, 97) <= found.upper < Fraction(28, 97) + Fraction(1, 10**6)
 
 
-def test_messages_are_protocols():
-    """Against the solver: the least error over all pairs of deterministic protocols, and over all of them."""
-    table = np.array(points(3))
-    protocols = []
-    for letters in product((0, 1), repeat=3):
-        for answers in product((0, 1), repeat=6):
-            bob = np.array(answers).reshape(2, 3)
-            protocols.append((bob[list(letters)] != table).ravel())
-    losses = np.array(protocols, dtype=float).T
-    game = linprog(
-        np.append(np.zeros(losses.shape[1]), 1),
-        A_ub=np.column_stack((losses, -np.ones(len(losses)))),
-        b_ub=np.zeros(len(losses)),
-        A_eq=np.append(np.ones(losses.shape[1]), 0)[None],
-        b_eq=[1],
-    )
-    assert game.fun == pytest.approx(2 / 9)
-
-
 @pytest.mark.parametrize(
     ("concepts", "size"),
     [
@@ -174,7 +155,10 @@ def test_the_value_is_that_of_all_sets_of_inaccurate_hypotheses(concepts):
     assert -law.fun == pytest.approx(float(representation_value(table, alpha).upper), abs=1e-7)
 
 
-@pytest.mark.parametrize(("concepts", "messages"), [(points(4), 2), (thresholds(4), 2), pytest.param(points(5), 3, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    ("concepts", "messages"),
+    [(points(4), 2), (thresholds(4), 2), pytest.param(points(5), 3, marks=pytest.mark.nightly)],
+)
 def test_messages_and_representations_bound_each_other(concepts, messages):
     error = one_way_error(concepts, messages).upper
     # A message drawn at random is Alice's with probability 1/k; its error is above alpha with probability at

@@ -25,9 +25,7 @@ from dplearn.theory import (
     sgd_stability,
     soft_label_precision,
     soft_label_teachers,
-    soft_label_teachers_agreeing,
     stable_answers_noise,
-    teachers_needed,
 )
 
 ONE = ApproxDP(1, 1e-6)
@@ -99,11 +97,6 @@ def test_it_is_the_least_number_of_teachers_that_the_bounds_allow(epsilon, most,
 
     assert enough(found)
     assert not any(enough(k) for k in range(1, found))
-
-
-def test_the_noise_for_a_given_agreement_is_that_of_two_unstable_tests_a_query():
-    found = soft_label_teachers_agreeing(ONE, 7, n_queries=100, beta=0.1, agreement="0.9")
-    assert found == teachers_needed(ONE, 14, n_queries=100, beta=0.1, agreement="0.9")
 
 
 # Teachers: logistic regressions, each of one pass over a shard of its own
@@ -217,21 +210,6 @@ def algorithm_6(scores, width, setting, most, rng):
 def refuted(kept, runs, guarantee):
     """Whether a success probability of `guarantee` or more is ruled out at 1e-6 (Clopper and Pearson)."""
     return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
-
-
-@pytest.mark.nightly
-def test_answers_are_as_near_the_mean_prediction_as_published_and_as_often(means):
-    most, runs, privacy = len(QUERIES), 12, ApproxDP(20, 1e-6)
-    setting = published_soft_label_setting(privacy, most, n_queries=len(QUERIES))
-    precision = published_soft_label_precision(STABILITY.root_mean_square, N)
-    assert precision.width <= 1 / precision.n_bins < 0.6
-    accuracy = 1 / precision.n_bins / 2  # half of gamma, whose inverse must be an integer
-    kept = 0
-    for run in range(runs):
-        scores = teachers(setting.n_teachers, seed=1000 + run)
-        answers = algorithm_6(scores, 1 / precision.n_bins, setting, most, np.random.default_rng(run))
-        kept += bool((abs(answers - means) <= accuracy).all())
-    assert kept == runs
 
 
 @pytest.mark.nightly
