@@ -10,23 +10,12 @@ import pytest
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.concepts import Corners, Thresholds
-from dplearn.domains import (
-    Bits,
-    Floats,
-    Grid,
-    IntegerRange,
-    Product,
-)
+from dplearn.domains import Floats, Grid, IntegerRange, Product
 from dplearn.theory import littlestone_dimension
 from tests.concepts.test_profiles import all_members
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
-KINDS = [
-    {},
-    {"inside": 1},
-    {"inside": 0, "directions": "one"},
-    {"directions": "one"},
-]
+KINDS = [{}, {"inside": 1}, {"inside": 0, "directions": "one"}, {"directions": "one"}]
 
 
 def small_class(rng, kind):
@@ -191,22 +180,6 @@ def test_more_records_than_cells_take_a_coarser_domain_and_nothing_is_spent():
     assert ledger.history() == []
     assert learner().plan(4095, n_features=2, n_labels=2).n_samples == 4095
     assert learner(domain=COARSE).fit(many, np.tile(RISK, 3)).score(TABLE, RISK) > 0.97
-
-
-def test_one_row_one_column_a_constant_column_and_gaps():
-    with np.errstate(all="raise"), pytest.warns(UserWarning, match="n_samples is 1"):
-        assert learner(classes=[0, 1]).fit([[1.0, 2.0]], [0]).predict([[1.0, 2.0]])[0] in (0, 1)
-    x = np.arange(500.0)
-    constant = np.column_stack([np.full(500, 7.0), x])
-    assert learner(epsilon=9).fit(constant, x > 200).score(constant, x > 200) > 0.98
-    assert learner(epsilon=9).fit(x[:, None], x > 200).score(x[:, None], x > 200) > 0.98
-    gaps = np.column_stack([np.where(x % 2, np.nan, x), x])
-    fitted = learner(epsilon=9, domain=Floats(missing=True)).fit(gaps, (x % 2 == 0) & (x > 200))
-    assert fitted.score(gaps, (x % 2 == 0) & (x > 200)) > 0.98
-    bits = (TABLE > [40, 120]).astype(int)
-    assert repr(learner(domain=Bits(), epsilon=9).fit(bits, RISK).concept_) == (
-        "'high' if age > 0 and pressure > 0, else 'low'"
-    )
 
 
 def test_rules_in_words():

@@ -42,14 +42,6 @@ def test_large_primes_have_the_counts_that_incidences_give(p):
             assert (member.predict(columns) != y).sum() == error
 
 
-def test_members_with_the_same_errors_differ():
-    lines = Lines(10**9 + 7)
-    profile = lines.error_profile(lines.domain.encode(np.array([[1, 1], [5, 9]])), np.array([1, 0]))
-    for errors, count in zip(*profile.groups(), strict=True):
-        places = {index for index in (0, 1, 2, count // 3, count - 2, count - 1) if 0 <= index < count}
-        assert len({profile.member(errors, index) for index in places}) == len(places)
-
-
 def test_the_exponential_mechanism_finds_the_line_with_noisy_labels():
     rng = np.random.default_rng(0)
     x = rng.integers(0, 101, 1000)
@@ -113,13 +105,6 @@ def test_leaders_are_alike_in_both_kinds_of_numbers_and_in_any_order(p):
     off = [(x, 9 * x * x % p) for x in range(5, 9)]
     assert leading_line(Counter(on), p) == ((5, 3), 3)  # quality 8, others 0
     assert leading_line(Counter(on + off), p) == ((5, 3), 3) == leading_line(Counter(off + on[::-1]), p)
-
-
-def test_vertical_points_and_single_points_are_on_no_line():
-    assert leading_line(counted([], []), 7) == (None, 0)
-    assert leading_line(counted([3] * 9, [1] * 9), 7) == (None, 0)
-    assert leading_line(counted([3] * 9, list(range(9))), 11) == (None, 0)
-    assert leading_line(counted([3] * 4 + [5] * 4, [1, 2, 3, 4] * 2), 11) == (None, 0)
 
 
 def test_the_leading_point_is_the_most_frequent_one():

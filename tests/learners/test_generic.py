@@ -80,11 +80,7 @@ PEOPLE = pd.DataFrame(
 PEOPLE.loc[::7, "age"] = np.nan
 ILL = np.where(PEOPLE["age"].fillna(0) > 60, "ill", "well")
 SCHEMA = Schema(
-    {
-        "town": Categories(["north", "south", "east"]),
-        "age": Floats(missing=True),
-        "constant": Grid(0, 10),
-    },
+    {"town": Categories(["north", "south", "east"]), "age": Floats(missing=True), "constant": Grid(0, 10)},
     labels=["ill", "well"],
 )
 
@@ -103,15 +99,6 @@ def test_a_raw_table_with_gaps_text_and_a_constant_column_is_read_by_the_names_o
         assert "age" in repr(model.concept_)
         unseen = PEOPLE.head(2).assign(age=[np.nan, 1e9], town="never seen")
         assert model.predict(frame(unseen)).tolist() == ["well", "ill"]
-
-
-@pytest.mark.parametrize(
-    "domain", [Floats(missing=True), IntegerRange(0, 9, missing=True), Grid(0, 9, missing=True)], ids=repr
-)
-def test_missing_values_are_data_where_the_domain_says_so(domain):
-    table, y = np.array([[np.nan], [1.0]] * 100), np.array(["gone", "here"] * 100)
-    fitted = learner(epsilon=50, domain=domain).fit(table, y)
-    assert fitted.predict([[np.nan], [5e9]]).tolist() == ["gone", "here"]
 
 
 def test_numbers_outside_a_grid_are_refused_in_fit_and_moved_in_predict():

@@ -189,11 +189,10 @@ def test_a_plan_is_what_a_fit_does():
 
 def test_tables_are_read_in_every_form():
     X, y = records(800)
-    names = [f"c{i}" for i in range(X.shape[1])]
     words = np.where(y, "odd", "even")
-    tables = [X, X.astype(float), csr_matrix(X), pd.DataFrame(X, columns=names), X.tolist()]
-    fits = [model(classes=["even", "odd"]).fit(table, words) for table in tables]
-    assert all(learned(fitted) for fitted in fits)
-    assert all((f.predict(t) == words).all() for f, t in zip(fits, tables, strict=True))
-    assert repr(fits[3].concept_).startswith("if c11: 'odd' if c8..c10 is 0 or 2 or 3 or 7, else 'even'")
-    assert (fits[0].predict_proba(X)[:, 1] == y).all()
+    for table in (X.astype(float), csr_matrix(X), pd.DataFrame(X).add_prefix("c"), X.tolist()):
+        fitted = model(classes=["even", "odd"]).fit(table, words)
+        assert learned(fitted)
+        assert (fitted.predict(table) == words).all()
+        assert (fitted.predict_proba(table)[:, 1] == y).all()
+        assert " is 0 or 2 or 3 or 7, else 'even'" in repr(fitted.concept_)

@@ -33,6 +33,8 @@ def learner(method, **parameters):
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_each_method_finds_the_parity(method, fit_intercept):
     X, y = parity_data()
+    order = np.lexsort((*X.T, y))  # records sorted by their labels are spread over the parts
+    X, y = X[order], y[order]
     names = np.array(["b", "a"] if fit_intercept else ["a", "b"])
     fitted = learner(method, fit_intercept=fit_intercept).fit(pd.DataFrame(X).add_prefix("x"), names[y])
     assert np.flatnonzero(fitted.parity_).tolist() == [1, 4, 7]
@@ -157,24 +159,6 @@ def test_the_sample_size_does_not_grow_with_the_number_of_labels():
     model = learner("stable")
     needed = {model.plan(100, n_features=30, n_outputs=k).n_needed for k in (1, 2, 1000)}
     assert len(needed) == 1
-
-
-def test_labels_of_each_output_have_their_own_names():
-    X, Y, _ = many_labels(k=2)
-    named = np.column_stack([np.array(["n", "y"])[Y[:, 0]], np.array(["+", "-"])[Y[:, 1]]])
-    fitted = learner("stable", classes=[["n", "y"], ["+", "-"]]).fit(X, named)
-    assert (fitted.predict(X)[:, 0] == named[:, 0]).all()
-    mixed = [[str(a), int(b)] for a, b in zip(named[:, 0], Y[:, 1], strict=True)]
-    of_both = learner("stable").fit(X, mixed)
-    assert of_both.predict(X[:1]).dtype == object
-    assert of_both.score(X, mixed) == of_both.score(X, pd.DataFrame(mixed)) == 1
-
-
-def test_records_sorted_by_their_labels_are_spread_over_the_parts():
-    X, y = parity_data()
-    order = np.lexsort((*X.T, y))
-    for method in ("elimination", "stable"):
-        assert np.flatnonzero(learner(method).fit(X[order], y[order]).parity_).tolist() == [1, 4, 7]
 
 
 def test_a_thousand_columns_and_wide_sparse_tables_are_no_trouble():

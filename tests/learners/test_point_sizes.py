@@ -17,11 +17,7 @@ from dplearn.learners.rules.point_sizes import (
     stable_point_sample_size,
 )
 from dplearn.privacy import ApproxDP
-from dplearn.theory import (
-    release_probabilities,
-    representation_failure,
-    stable_histogram_threshold,
-)
+from dplearn.theory import release_probabilities, representation_failure, stable_histogram_threshold
 from tests.learners.private_rules import best_rule, tables_of
 
 
@@ -82,8 +78,7 @@ def error_of(fitted, share, n_others):
 
 @pytest.mark.first_by_day
 @pytest.mark.parametrize(
-    ("method", "parameters"),
-    [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})],
+    ("method", "parameters"), [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})]
 )
 def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, parameters):
     alpha, beta, share, runs = 0.2, 0.2, 0.201, 80

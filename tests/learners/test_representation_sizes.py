@@ -17,10 +17,7 @@ from dplearn.concepts import DecisionStumps, FiniteClass
 from dplearn.domains import IntegerRange, Product
 from dplearn.estimator.public_data import PublicData
 from dplearn.kernels.exact import decay_ratio, selection_ratio
-from dplearn.learners.rules.generic import (
-    representation_failure,
-    representation_sample_size,
-)
+from dplearn.learners.rules.generic import representation_failure, representation_sample_size
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.theory.rules import (
@@ -146,10 +143,7 @@ def true_error(model):
     return wrong if stump.inner == 0 else 1 - wrong
 
 
-@pytest.mark.parametrize(
-    ("public", "method"),
-    [("features", "exponential"), ("rows", "permute_and_flip")],
-)
+@pytest.mark.parametrize(("public", "method"), [("features", "exponential"), ("rows", "permute_and_flip")])
 def test_cuts_at_public_values_fail_no_more_often_than_beta(public, method):
     rng, repetitions, failed = np.random.default_rng(1), 150, 0  # the records are public
     labels = public == "features"

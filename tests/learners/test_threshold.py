@@ -14,15 +14,7 @@ from sklearn.model_selection import train_test_split
 
 from dplearn import PrivacyLedger
 from dplearn.chance import SeededDice
-from dplearn.domains import (
-    Bits,
-    Categories,
-    Floats,
-    Grid,
-    IntegerRange,
-    LargeIntegerRange,
-    Schema,
-)
+from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
 from dplearn.kernels.cuts import NONUNIFORM_SIZE
 from dplearn.learners.rules.threshold import (
     THRESHOLD_METHODS,
@@ -116,12 +108,7 @@ def test_integers_beyond_64_bits_are_cut_by_an_interior_point():
 
 @pytest.mark.parametrize(
     "domain",
-    [
-        Floats(missing=True),
-        IntegerRange(0, 10, missing=True),
-        Grid(0, 10, 101, missing=True),
-        Bits(3.0),
-    ],
+    [Floats(missing=True), IntegerRange(0, 10, missing=True), Grid(0, 10, 101, missing=True), Bits(3.0)],
     ids=repr,
 )
 @pytest.mark.parametrize("method", METHODS)

@@ -147,8 +147,7 @@ def least_distance_at(k, agreement, n_labels=3):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "agreement"),
-    [*product((3, 30), ("2/3", "5/6", "0.95", "1")), (100, "0.51"), (100, "5/6")],
+    ("epsilon", "agreement"), [*product((3, 30), ("2/3", "5/6", "0.95", "1")), (100, "0.51"), (100, "5/6")]
 )
 def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilon, agreement):
     privacy = ApproxDP(epsilon, 1e-3)

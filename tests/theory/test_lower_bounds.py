@@ -95,6 +95,15 @@ def test_it_is_above_the_bound_by_exchanged_labels():
     assert round(max(exchanged(a) for a in np.linspace(5, 20, 2000))) == 116
 
 
+def test_it_is_above_the_bounds_of_group_privacy_alone_and_of_exchanged_labels():
+    a = np.linspace(2.5, 20, 4000)
+    # Real numbers of copies: at most a share 1 / a of the points is wrong, or 2 / a of those with one label.
+    alone, exchanged = (0.05 + 0.95 * share / a for share in (1, 2))
+    alone, exchanged = (100 / (a * 0.05) * np.log((1 - wrong) / wrong) for wrong in (alone, exchanged))
+    assert (round(alone.max()), round(exchanged.max() / 2)) == (463, 116)
+    assert empirical_lower_bound(101, **ASKED) == 564
+
+
 def test_it_is_proportional_to_the_dimension_and_inversely_to_alpha_and_epsilon():
     assert empirical_lower_bound(10_001, **ASKED) == pytest.approx(
         100 * empirical_lower_bound(101, **ASKED), rel=1e-3

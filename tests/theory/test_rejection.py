@@ -125,6 +125,13 @@ def test_adversarial_answers_attain_most_of_the_allowed_error():
     assert distance(distribution, true_law([], [kind(3)])) > 3 * off / 4
 
 
+def test_tolerances_are_looser_than_the_papers():
+    # beta / (3 exp(2 epsilon) t) there, for reports that each are off by beta / t.
+    for epsilon in (Fraction(1, 10), 1, 3):
+        ours = Rejection([], [kind(epsilon)], Fraction(1, 100), SeededDice(0)).tolerance
+        assert ours > 3 * math.exp(float(epsilon)) * 0.01 / (3 * math.exp(2 * epsilon)) * 0.95
+
+
 def test_answers_three_times_as_bad_exceed_it():
     off = Fraction(1, 50)
     rejection = Rejection([], [kind(3)], off, SeededDice(0))

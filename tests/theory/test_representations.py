@@ -1,7 +1,6 @@
 """Protocols and representations of small classes: known values, checked without the solver where possible."""
 
 import ctypes
-import math
 import os
 from fractions import Fraction
 from itertools import combinations, product
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dplearn.kernels.points import KeyHash
 from dplearn.releases import learned_distribution
 from dplearn.theory import deterministic_representation, one_way_error, representation_value, representations
 
@@ -168,32 +166,6 @@ def test_messages_and_representations_bound_each_other(concepts, messages):
     # Alice sends a hypothesis of a representation, drawn as the minimax theorem says: no error above alpha.
     hypotheses = len(deterministic_representation(concepts, alpha))
     assert one_way_error(concepts, hypotheses).lower <= alpha
-
-
-def divergence(p, q):
-    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
-
-
-def test_few_public_hashes_stand_for_all():
-    """Newman's reduction: so many seeds that, with some probability, none of the pairs of keys fails."""
-    keys, bits, slack = 256, 3, 1 / 8
-    error = 2.0**-bits
-    seeds = math.ceil(math.log(keys**2) / divergence(error + slack, error))
-    generator = np.random.default_rng(0)
-    texts = [str(key).encode() for key in range(keys)]
-    for _ in range(20):
-        parameters = [
-            tuple(int.from_bytes(generator.bytes(16), "little") for _ in "ab") for _ in range(seeds)
-        ]
-        buckets = np.array([KeyHash(*each, bits).buckets(texts) for each in parameters])
-        collisions = (buckets[:, :, None] == buckets[:, None, :]).mean(axis=0) - np.eye(keys)
-        if collisions.max() <= error + slack:
-            break
-    else:
-        pytest.fail("no set of seeds passes")
-    # Each key has a distribution over (seed, its bucket) that errs at no key more often than error + slack.
-    hypotheses = {(seed, bucket) for seed in range(seeds) for bucket in range(1 << bits)}
-    assert len(hypotheses) == seeds << bits == 193 * 8
 
 
 @pytest.mark.parametrize(

@@ -203,13 +203,6 @@ def by_queries(algorithm, oracle=None, **changed):
 
 
 @pytest.mark.nightly
-def test_reports_of_many_records_add_up_alike():
-    sums = [by_queries(many, dice=SeededDice(seed)).result for seed in range(6)]
-    really = [run_locally(many, COINS, epsilon=1, dice=SeededDice(seed)) for seed in range(6)]
-    assert np.mean(sums) == pytest.approx(np.mean(really), abs=6 * math.sqrt(60 / 4 / 6))
-
-
-@pytest.mark.nightly
 def test_one_round_is_one_round_and_takes_a_logarithm_more():
     oracle = PopulationOracle(COINS[:4])
     run = by_queries(many, oracle, interactive=False)

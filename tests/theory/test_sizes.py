@@ -138,10 +138,7 @@ SIZES = {
         harder={"epsilon": (3, 2, 1.9), "beta": (0.5, 0.35, 0.3)},
     ),
     "any parity": Size(
-        theory.parity_sample_size,
-        {"n_unknowns": 9, "method": "agnostic", **USUAL},
-        agnostic_failure,
-        BITS,
+        theory.parity_sample_size, {"n_unknowns": 9, "method": "agnostic", **USUAL}, agnostic_failure, BITS
     ),
     "a parity, published": Size(
         theory.parity_sample_size, {"n_unknowns": 9, "bound": "paper", **USUAL}, more=BITS
