@@ -12,31 +12,13 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.concepts import Corners, Thresholds
 from dplearn.domains import Floats, Grid, IntegerRange, Product
 from dplearn.theory import littlestone_dimension
-from tests.concepts.test_profiles import all_members
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
-KINDS = [{}, {"inside": 1}, {"inside": 0, "directions": "one"}, {"directions": "one"}]
-
-
-def small_class(rng, kind):
-    sizes = rng.integers(1, 6, size=rng.integers(1, 3)).tolist()
-    given = dict(kind)
-    if "directions" in given:
-        given["directions"] = rng.choice(["<=", ">"], size=len(sizes)).tolist()
-    return Corners(Product([IntegerRange(0, size - 1) for size in sizes]), **given)
 
 
 def records(rng, concepts, n):
     columns = [rng.integers(0, size, size=n).astype(np.uint8) for size in concepts.sizes]
     return columns, rng.integers(0, 2, size=n)
-
-
-def members_of(profile):
-    """Each number of errors with its members, in their order."""
-    return {
-        errors: [profile.member(errors, index) for index in range(number)]
-        for errors, number in zip(*profile.groups(), strict=True)
-    }
 
 
 def errors_of(member, columns, y):
@@ -98,32 +80,6 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
     monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected
-
-
-# Dichotomies
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_each_behaviour_of_a_direction_and_label_is_that_of_exactly_one_dichotomy(kind):
-    rng = np.random.default_rng(4)
-
-    def behaviours(members, columns):
-        return Counter((each.above, each.inner, *each.predict(columns).tolist()) for each in members)
-
-    for _ in range(15):
-        concepts = small_class(rng, kind)
-        columns, y = records(rng, concepts, rng.integers(1, 9))
-        listed = concepts.dichotomies(columns)
-        found = [
-            member for group in members_of(listed.error_profile(columns, y)).values() for member in group
-        ]
-        kept = behaviours(found, columns)
-        assert {*kept.values()} == {1}
-        assert {*kept} == {*behaviours(all_members(concepts), columns)}
-        assert len(found) == listed.size <= concepts.most_dichotomies(len(y))
-        others, labels = records(rng, concepts, 7)
-        for errors, members in members_of(listed.error_profile(others, labels)).items():
-            assert {errors_of(member, others, labels) for member in members} == {errors}
 
 
 # Sizes
