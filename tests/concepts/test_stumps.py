@@ -5,7 +5,6 @@ from itertools import pairwise
 from operator import eq, le, lt
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 from dplearn.concepts import DecisionStumps, Thresholds
 from dplearn.concepts.stumps import Stump
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
-from dplearn.kernels import cuts
 from tests.concepts.test_profiles import all_members
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
@@ -185,60 +183,3 @@ def test_the_words_of_every_member_say_what_it_predicts(domain, values):
 
 
 # Corners
-
-
-# The fact behind every guarantee
-
-VALUES = {
-    "integers": (IntegerRange(0, 6), st.integers(0, 6)),
-    "clipped": (IntegerRange(0, 6, "clip"), st.floats(-9, 9)),
-    "grid": (Grid(0, 6, 5), st.floats(0, 6)),
-    "floats": (
-        Floats(significand_bits=1, smallest=0.5, largest=4, missing=True),
-        st.none() | st.floats(-9, 9),
-    ),
-    "integers with gaps": (IntegerRange(0, 6, missing=True), st.none() | st.integers(0, 6)),
-    "grid with gaps": (Grid(0, 6, 5, missing=True), st.none() | st.floats(0, 6)),
-    "names": (Categories(["a", "b"], other=True), st.sampled_from(["a", "b", "c", None])),
-    "hashed": (Hashed(5), st.text(max_size=2) | st.none()),
-    "bits": (Bits(), st.floats(-1, 1)),
-}
-MIXED = [VALUES[name] for name in VALUES]
-
-
-def error_of_every_member(concepts, X, y):
-    profile, groups = profile_of(concepts, concepts.domain.encode(X), y)
-    return {profile.member(errors, i): errors for errors, number in groups for i in range(number)}
-
-
-def as_array(rows):
-    array = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = row
-    return array
-
-
-@examples(1, 25)
-@pytest.mark.parametrize("holder", [lambda rows: as_array(rows), lambda rows: pd.DataFrame(as_array(rows))])
-@pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
-def test_replacing_one_record_moves_every_members_errors_by_at_most_one(monkeypatch, dense, holder, examples):
-    monkeypatch.setattr(cuts, "_DENSE", dense)
-    record = st.tuples(*[values for _, values in MIXED])
-
-    @settings(repeatable, max_examples=examples)
-    @given(st.lists(record, min_size=1, max_size=5), record, st.integers(1, 3), st.data())
-    def check(rows, other, n_labels, data):
-        product = Product([domain for domain, _ in MIXED])
-        label = st.integers(0, n_labels - 1)
-        labels = data.draw(st.lists(label, min_size=len(rows), max_size=len(rows)))
-        place = data.draw(st.integers(0, len(rows) - 1))
-        changed, changed_labels = list(rows), list(labels)
-        changed[place], changed_labels[place] = other, data.draw(label)
-        for concepts in (DecisionStumps(product, n_labels), Thresholds(product, n_labels, feature=3)):
-            before = error_of_every_member(concepts, holder(rows), np.array(labels))
-            after = error_of_every_member(concepts, holder(changed), np.array(changed_labels))
-            assert before.keys() == after.keys()
-            assert len(before) == concepts.size
-            assert max(abs(before[member] - after[member]) for member in before) <= 1
-
-    check()

@@ -24,17 +24,6 @@ def test_both_rounds_get_a_part(n, model, epsilon):
         assert first % (8 if sizes.first_way == "hadamard" else 1) == 0
 
 
-def test_the_first_round_takes_more_of_the_budget_the_more_bits_there_are():
-    for model in ("central", "local"):
-        sizes = {d: masked_parity_sample_size(d, epsilon=1, beta=0.05, trust_model=model) for d in (2, 8, 32)}
-        shares = [
-            masked_parity_sizes(n, n_bits=d, epsilon=1, trust_model=model).first_share
-            for d, n in sizes.items()
-        ]
-        assert shares == sorted(shares)
-        assert shares[-1] > Fraction(9, 10)
-
-
 def test_sizes_grow_as_promised():
     central, local = (
         [masked_parity_sample_size(d, epsilon=0.1, beta=0.05, trust_model=model) for d in (16, 64)]

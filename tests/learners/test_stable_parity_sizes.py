@@ -42,12 +42,6 @@ def test_the_probability_of_full_rank_is_the_share_of_all_matrices_that_have_it(
     assert full_rank_probability(rows, columns, fit_intercept=intercept) == pytest.approx(share, abs=1e-15)
 
 
-def test_a_square_matrix_of_any_size_has_full_rank_with_probability_0_2888():
-    assert full_rank_probability(10**5, 10**5) == pytest.approx(0.288788095, abs=1e-9)
-    assert full_rank_probability(10**5 + 64, 10**5) == pytest.approx(1, abs=1e-15)
-    assert full_rank_probability(10**5, 10**5 + 1) == 0
-
-
 # stable_parity_failure
 
 

@@ -85,16 +85,6 @@ def test_with_every_smaller_number_some_table_defeats_all_rules(vc, delta):
         assert worst < 1 - asked["beta"]
 
 
-def test_it_is_above_the_bound_by_exchanged_labels():
-    """Two labels, with m copies each; at most a share 2 / a of the points with one label are wrong."""
-
-    def exchanged(a):
-        wrong = 0.05 + 0.95 * 2 / a
-        return 100 / (a * 0.05) * math.log((1 - wrong) / wrong) / 2
-
-    assert round(max(exchanged(a) for a in np.linspace(5, 20, 2000))) == 116
-
-
 def test_it_is_above_the_bounds_of_group_privacy_alone_and_of_exchanged_labels():
     a = np.linspace(2.5, 20, 4000)
     # Real numbers of copies: at most a share 1 / a of the points is wrong, or 2 / a of those with one label.

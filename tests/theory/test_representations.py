@@ -49,12 +49,6 @@ def test_the_least_error_of_messages_is_exact(concepts, messages, error):
     assert found.lower == found.upper == error
 
 
-@pytest.mark.nightly
-def test_ten_points_and_two_messages():
-    found = one_way_error(points(10), 2)
-    assert found.lower == Fraction(28, 97) <= found.upper < Fraction(28, 97) + Fraction(1, 10**6)
-
-
 @pytest.mark.parametrize(
     ("concepts", "size"),
     [
