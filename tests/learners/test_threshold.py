@@ -190,17 +190,6 @@ def test_errors_are_at_most_three_times_those_of_the_best_cut(wrong):
     assert errors_of(stump, codes, y) <= 3 * wrong
 
 
-def test_a_domain_of_any_size_has_an_interior_point():
-    domain = LargeIntegerRange(0, 2**300)
-    values = [2**100 + i for i in range(200)] + [2**250 + i for i in range(200)]
-    codes, y = domain.encode(values), np.repeat([0, 1], 200)
-    stump = by_interior_point(
-        [CutColumn(0, domain)], [codes], y, 150, privacy=ApproxDP(50), dice=SeededDice(0)
-    )
-    assert errors_of(stump, codes, y) == 0
-    assert (stump.inner, stump.outer) == (0, 1)
-
-
 def test_floats_are_cut_on_the_nonuniform_grid_and_other_domains_at_every_code():
     assert CutColumn(0, Floats()).size == NONUNIFORM_SIZE
     assert CutColumn(0, Floats(missing=True)).size == Floats(missing=True).size
