@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger
-from dplearn.concepts import Corners, Thresholds
+from dplearn.concepts import Corners
 from dplearn.domains import Floats, Grid, IntegerRange, Product
-from dplearn.theory import littlestone_dimension
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
 
@@ -23,17 +22,6 @@ def records(rng, concepts, n):
 
 def errors_of(member, columns, y):
     return int((member.predict(columns) != y).sum())
-
-
-def test_with_one_column_they_are_the_thresholds():
-    rng = np.random.default_rng(1)
-    domain = Product([IntegerRange(0, 6)])
-    corners, thresholds = Corners(domain), Thresholds(domain)
-    assert corners.size == thresholds.size
-    assert corners.littlestone_lower_bound == thresholds.littlestone_lower_bound
-    for _ in range(20):
-        columns, y = records(rng, corners, 7)
-        assert corners.error_profile(columns, y).groups() == thresholds.error_profile(columns, y).groups()
 
 
 def groups_by_cells(concepts, columns, y):
@@ -80,18 +68,6 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
     monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected
-
-
-# Sizes
-
-
-@pytest.mark.parametrize("sizes", [(2,), (5,), (2, 2), (3, 2), (3, 3)])
-def test_the_closed_form_is_at_most_the_littlestone_dimension(sizes):
-    for given in ({}, {"directions": ["<="] * len(sizes), "inside": 1}):
-        concepts = Corners(Product([IntegerRange(0, size - 1) for size in sizes]), **given)
-        exact = littlestone_dimension(concepts)
-        assert exact.exact
-        assert exact.lower - 2 <= concepts.littlestone_lower_bound <= exact.lower
 
 
 # Fits

@@ -74,14 +74,6 @@ def test_a_proper_learner_publishes_a_line_always(p):
         assert len(found) > 1
 
 
-def test_noisy_labels_take_away_no_line_with_a_large_lead():
-    rng = np.random.default_rng(0)
-    rows, y = on_and_off(101, n=2000)
-    wrong = rng.random(2000) < 0.05
-    fitted = learner().fit(rows, np.array(y) ^ wrong)
-    assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, 101)
-
-
 def test_the_failures_at_the_worst_masses_are_as_the_bound_says():
     n, alpha, share = 400, 0.1, 0.32
     given = {"epsilon": 5, "delta": 1e-6, "alpha": alpha}
