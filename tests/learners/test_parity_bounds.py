@@ -100,7 +100,7 @@ def test_one_part_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(n
 def test_the_agnostic_learner_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
     columns, epsilon, alpha, beta = PURE[name]
     task, d = {"epsilon": epsilon, "alpha": alpha, "beta": beta}, columns[0].shape[1]
-    n, runs = parity_sample_size(d, method="agnostic", **task), 100
+    n, runs = parity_sample_size(d, method="agnostic", **task), 200
     failed = failures(learner("agnostic", **task), columns, n, runs, alpha)
     assert success_bounds(failed, runs, UNSURE)[1] <= beta
     n, runs = n // 8, 50

@@ -99,12 +99,6 @@ SIZES = {
         lambda n, **task: theory.generic_failure_bound(n_samples=n, **task),
         CLASS,
     ),
-    "generic of the paper": Size(
-        theory.generic_sample_size,
-        {"class_size": 11, "bound": "paper", **USUAL},
-        more=CLASS,
-        harder=SMALLER_EPSILON,
-    ),
     "representation": Size(
         theory.representation_sample_size,
         {"class_size": 11, "kappa": 0.01, "miss": 0.01, **USUAL},
@@ -140,15 +134,14 @@ SIZES = {
     "any parity": Size(
         theory.parity_sample_size, {"n_unknowns": 9, "method": "agnostic", **USUAL}, agnostic_failure, BITS
     ),
-    "a parity, published": Size(
-        theory.parity_sample_size, {"n_unknowns": 9, "bound": "paper", **USUAL}, more=BITS
-    ),
-    "any parity, published": Size(
-        theory.parity_sample_size,
-        {"n_unknowns": 9, "bound": "paper", "method": "agnostic", **USUAL},
-        more=BITS,
-        harder=SMALLER_EPSILON,
-    ),
+    **{
+        f"{name}, published": Size(size, {**given, "bound": "paper", **USUAL}, None, more, SMALLER_EPSILON)
+        for name, size, given, more in (
+            ("generic", theory.generic_sample_size, {"class_size": 11}, CLASS),
+            ("a parity", theory.parity_sample_size, {"n_unknowns": 9}, BITS),
+            ("any parity", theory.parity_sample_size, {"n_unknowns": 9, "method": "agnostic"}, BITS),
+        )
+    },
     "a parity without privacy": Size(
         theory.nonprivate_parity_sample_size, {"n_unknowns": 9, "alpha": 0.1, "beta": 0.05}, more=BITS
     ),
