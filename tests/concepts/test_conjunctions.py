@@ -10,11 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from dplearn.concepts.conjunctions import (
-    Conjunction,
-    conjunction_at,
-    conjunction_errors,
-)
+from dplearn.concepts.conjunctions import Conjunction, conjunction_at, conjunction_errors
 from dplearn.domains import Bits, Product
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

@@ -73,9 +73,7 @@ def test_each_behaviour_is_that_of_exactly_one_dichotomy_whose_errors_are_counte
 
 
 @pytest.mark.parametrize("concepts", STUMPS, ids=repr)
-def test_cuts_are_at_public_values_with_each_pair_of_labels_and_parts_have_those_of_the_table(
-    concepts,
-):
+def test_cuts_are_at_public_values_with_each_pair_of_labels_and_parts_have_those_of_the_table(concepts):
     rng, below = np.random.default_rng(1), isinstance(concepts, Thresholds)
     for n in SIZES:
         columns, y = some_records(concepts, n, rng)

@@ -13,7 +13,7 @@ from hypothesis import settings
 from dplearn.concepts import FiniteClass
 from dplearn.concepts import finite as module
 from dplearn.domains import DomainError
-from dplearn.theory.rules import sauer_bound
+from dplearn.theory import sauer_bound
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.concepts.parities import MaskedParity, Parities, Parity, index_of, masked_layout, masked_rows
+from dplearn.concepts import Parities, Parity
+from dplearn.concepts.parities import MaskedParity, index_of, masked_layout, masked_rows
 from dplearn.domains import Bits, Product
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

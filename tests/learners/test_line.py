@@ -9,8 +9,7 @@ import pytest
 
 from dplearn import LineClassifier
 from dplearn.concepts import Line, LinePoint
-from dplearn.concepts.lines import written
-from dplearn.learners.rules.line import line_failure, line_sample_size, pure_line_sample_size
+from dplearn.theory import line_failure, line_sample_size, pure_line_sample_size
 
 PRIMES = (101, 2**31 - 1, 2**61 - 1, 2**127 - 1, 2**521 - 1)
 SLOPE, INTERCEPT = 7, 20
@@ -28,7 +27,7 @@ def on_and_off(p, n=1000, n_points=90):
     return rows, [1 - i % 2 for i in range(n)]
 
 
-@pytest.mark.parametrize("p", PRIMES, ids=written)
+@pytest.mark.parametrize("p", PRIMES, ids=int.bit_length)
 def test_it_finds_the_line(p):
     rows, y = on_and_off(p)
     fitted = learner(p).fit(rows, y)
@@ -89,7 +88,7 @@ def test_the_failures_at_the_worst_masses_are_as_the_bound_says():
     assert failures <= runs * bound + 5 * (runs * bound) ** 0.5
 
 
-@pytest.mark.parametrize("p", [101, 2**521 - 1], ids=written)
+@pytest.mark.parametrize("p", [101, 2**521 - 1], ids=int.bit_length)
 def test_any_holder_gives_the_same_line_with_integers_of_any_size(p):
     rows, y = on_and_off(p)
     held = [tuple(map(tuple, rows)), np.array(rows, dtype=object), pd.DataFrame(rows, columns=["u", "v"])]

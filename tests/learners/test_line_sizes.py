@@ -7,15 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
 
-from dplearn.concepts.lines import written
 from dplearn.learners.rules import line as line_sizes
-from dplearn.learners.rules.line import (
-    line_budgets,
-    line_failure,
-    line_sample_size,
-    pure_line_lower_bound,
-    pure_line_sample_size,
-)
+from dplearn.learners.rules.line import line_budgets
+from dplearn.theory import line_failure, line_sample_size, pure_line_lower_bound, pure_line_sample_size
 
 USUAL = {"epsilon": 1, "delta": 1e-6, "alpha": 0.1}
 PURE = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}
@@ -104,7 +98,7 @@ def test_an_interval_of_shares_is_bounded():
         assert inside <= shares.bound(low, high) <= inside * (1 + 100 * (high - low)) + 1e-3
 
 
-@pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1], ids=written)
+@pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1], ids=int.bit_length)
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (0.01, 0.3), (0.45, 0.5)])
 def test_no_lower_bound_exceeds_what_a_pure_learner_needs(p, epsilon, alpha, beta):

@@ -6,14 +6,10 @@ from scipy.stats import binom
 
 from dplearn.concepts.parities import masked_rows
 from dplearn.kernels.gf2 import pack
-from dplearn.learners.parity.masked import (
-    Asking,
-    MaskedParityClassifier,
-    MaskedRecords,
-    learn_masked_parity,
-    masked_parity_sample_size,
-)
+from dplearn.learners import MaskedParityClassifier
+from dplearn.learners.parity.masked import Asking, MaskedRecords, learn_masked_parity
 from dplearn.queries import MeanQuery, PopulationOracle
+from dplearn.theory import masked_parity_sample_size
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
 

@@ -6,8 +6,8 @@ from scipy.stats import binom
 
 from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.hadamard import walsh_hadamard
-from dplearn.learners.parity.masked import masked_parity_sample_size, masked_parity_sizes, signs_failure
-from dplearn.mechanisms.randomized_response import truth_probability
+from dplearn.learners.parity.masked import masked_parity_sizes, signs_failure
+from dplearn.theory import masked_parity_sample_size, truth_probability
 from dplearn.theory.rules import nonadaptive_chance
 
 MODELS = [("central", 1), ("central", 0.1), ("local", 1), ("local", 6)]

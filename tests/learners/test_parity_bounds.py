@@ -6,10 +6,9 @@ import pytest
 from dplearn import ParityClassifier
 from dplearn.chance import SeededDice
 from dplearn.kernels.confidence_bounds import success_bounds
-from dplearn.learners.parity.sizes import elimination_sizes, stable_parity_sizes
-from dplearn.mechanisms.parity import consistent_parity, parity_probabilities
+from dplearn.mechanisms import consistent_parity
 from dplearn.privacy import ApproxDP
-from dplearn.theory.rules import parity_sample_size
+from dplearn.theory import elimination_sizes, parity_probabilities, parity_sample_size, stable_parity_sizes
 
 UNSURE = 1e-4  # how often a bound on the probability of failure would be wrong, were the seeds not fixed
 

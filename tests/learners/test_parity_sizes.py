@@ -12,14 +12,15 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dplearn.kernels.exact import exp_bounds
-from dplearn.learners.parity.sizes import (
+from dplearn.theory import (
     agnostic_failure,
     elimination_failure,
     elimination_sizes,
     elimination_split,
+    nonprivate_parity_sample_size,
+    parity_probabilities,
+    parity_sample_size,
 )
-from dplearn.mechanisms.parity import parity_probabilities
-from dplearn.theory.rules import nonprivate_parity_sample_size, parity_sample_size
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

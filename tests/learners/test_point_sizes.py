@@ -7,17 +7,19 @@ import pytest
 from scipy.stats import binom
 
 from dplearn.kernels.exact import decay_ratio
+from dplearn.learners import PointClassifier
 from dplearn.learners.limits import _failure
-from dplearn.learners.rules.point import PointClassifier
-from dplearn.learners.rules.point_sizes import (
+from dplearn.privacy import ApproxDP
+from dplearn.theory import (
     hashed_class_size,
     hashed_point_failure,
     proper_point_lower_bound,
+    release_probabilities,
+    representation_failure,
+    stable_histogram_threshold,
     stable_point_failure,
     stable_point_sample_size,
 )
-from dplearn.privacy import ApproxDP
-from dplearn.theory import release_probabilities, representation_failure, stable_histogram_threshold
 from tests.learners.private_rules import best_rule, tables_of
 
 

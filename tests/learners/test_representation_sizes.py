@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
 from scipy.stats import binom, multinomial
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
 from dplearn.domains import IntegerRange, Product
-from dplearn.estimator.public_data import PublicData
 from dplearn.kernels.exact import decay_ratio, selection_ratio
-from dplearn.learners.rules.generic import representation_failure, representation_sample_size
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
-from dplearn.theory.rules import (
+from dplearn.theory import (
     dichotomy_sample_size,
     generic_sample_size,
     public_cut_sample_size,
+    representation_failure,
+    representation_sample_size,
     sauer_bound,
 )
 

@@ -9,10 +9,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dplearn.kernels.votes import plurality
-from dplearn.learners.parity.sizes import stable_parity_failure, stable_parity_sizes, stable_parity_split
-from dplearn.mechanisms.stability import release_probabilities
 from dplearn.privacy import ApproxDP
-from dplearn.theory.rules import full_rank_probability
+from dplearn.theory import (
+    full_rank_probability,
+    release_probabilities,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 

@@ -17,19 +17,17 @@ from dplearn import PrivacyLedger
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
 from dplearn.kernels.cuts import NONUNIFORM_SIZE
+from dplearn.learners import ThresholdClassifier
 from dplearn.learners.rules.threshold import (
     THRESHOLD_METHODS,
     CutColumn,
-    ThresholdClassifier,
     _least_errors,
     by_errors,
     by_interior_point,
-    interior_point_examples,
     threshold_between,
-    threshold_excess_errors,
-    threshold_sample_size,
 )
 from dplearn.privacy import ApproxDP
+from dplearn.theory import interior_point_examples, threshold_excess_errors, threshold_sample_size
 
 METHODS = ["exponential", "interior_point"]
 FRAMES = pytest.mark.parametrize(

@@ -16,17 +16,17 @@ from dplearn.chance import SeededDice
 from dplearn.kernels.votes import plurality
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
-from dplearn.theory import stable_answers_noise
-from dplearn.theory.aggregation import (
-    TransferSampleSize,
+from dplearn.theory import (
     agreement_bound,
     classification_queries_sample_size,
     knowledge_transfer_sample_size,
     published_max_abstentions,
     published_setting,
+    stable_answers_noise,
     teachers_needed,
     teachers_table,
 )
+from dplearn.theory.aggregation import TransferSampleSize
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 ONE = ApproxDP(1, 1e-6)

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from dplearn.learners.limits import least_failure
-from dplearn.releases.interior_point import interior_point_sample_size
-from dplearn.theory import empirical_lower_bound
-from dplearn.theory.sample_sizes import _too_few, interior_point_lower_bound
+from dplearn.theory import empirical_lower_bound, interior_point_lower_bound, interior_point_sample_size
+from dplearn.theory.sample_sizes import _too_few
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}

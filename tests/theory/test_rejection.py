@@ -16,7 +16,8 @@ from dplearn.queries import (
     PopulationOracle,
     VectorQuery,
 )
-from dplearn.theory.simulation import Rejection, Request
+from dplearn.theory import Request
+from dplearn.theory.simulation import Rejection
 
 RECORDS, WEIGHTS = np.array([0, 1, 2]), [1, 2, 5]
 NUMBER = MeanQuery(lambda records: records, low=0, high=2)

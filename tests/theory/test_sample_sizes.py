@@ -14,14 +14,18 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from dplearn.audit import exact_distribution
 from dplearn.audit.cases.small_database import query_table, small_database
-from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import SystemDice
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.theory import noisy_counts_sample_size, small_database_sizes
-from dplearn.theory.sample_sizes import generalisation_failure, generalisation_sample_size
+from dplearn.theory import (
+    generalisation_failure,
+    generalisation_sample_size,
+    noisy_counts_sample_size,
+    small_database_sizes,
+)
 
 
 def test_the_failure_is_the_formula():

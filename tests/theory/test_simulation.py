@@ -17,13 +17,7 @@ from dplearn.queries import (
     PopulationOracle,
     Records,
 )
-from dplearn.theory.simulation import (
-    Request,
-    query_sample_size,
-    run_locally,
-    simulate_by_queries,
-    simulate_locally,
-)
+from dplearn.theory import Request, query_sample_size, run_locally, simulate_by_queries, simulate_locally
 
 COIN = MeanQuery(lambda records: records, low=0, high=1)
 COINS = np.arange(10_000) % 4 // 3  # a quarter is 1
