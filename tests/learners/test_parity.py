@@ -8,6 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.utils import get_tags
 
 from dplearn import ParityClassifier
 from dplearn.kernels.gf2 import pack
@@ -153,6 +154,12 @@ def test_several_labels_are_learned_at_once_by_stable():
     silent = learner("stable").fit(X[:300], np.random.default_rng(3).integers(0, 2, (300, 5)))
     assert silent.abstained_
     assert not silent.predict(X).any()
+
+
+@pytest.mark.parametrize("delta", [0.01, Fraction(1, 100), "0.01", 0])
+def test_several_labels_are_announced_where_there_is_a_delta(delta):
+    assert get_tags(ParityClassifier(delta=delta)).target_tags.multi_output == bool(delta)
+    assert not get_tags(ParityClassifier(method="elimination", delta=delta)).target_tags.multi_output
 
 
 def test_the_sample_size_does_not_grow_with_the_number_of_labels():
