@@ -128,6 +128,12 @@ def test_the_value_is_that_of_all_sets_of_inaccurate_hypotheses(concepts):
     assert -law.fun == pytest.approx(float(representation_value(table, alpha).upper), abs=1e-7)
 
 
+@pytest.mark.nightly
+def test_ten_points_and_two_messages():
+    found = one_way_error(points(10), 2)
+    assert found.lower == Fraction(28, 97) <= found.upper < Fraction(28, 97) + Fraction(1, 10**6)
+
+
 @pytest.mark.parametrize(
     ("concepts", "messages"),
     [(points(4), 2), (thresholds(4), 2), pytest.param(points(5), 3, marks=pytest.mark.nightly)],
