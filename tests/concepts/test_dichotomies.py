@@ -1,190 +1,119 @@
-"""On public records, the dichotomies of a class have each behaviour of its members once."""
+"""One law for the dichotomies of all concept classes: each behaviour once, and its errors are counted."""
 
 from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from dplearn.concepts import ConceptClass, Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
-from dplearn.concepts.base import ListedMembers
-from dplearn.concepts.stumps import ListedStumps
-from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
+from dplearn.concepts import Conjunctions, Corners, DecisionStumps, FiniteClass, Lines, Parities, Thresholds
+from dplearn.domains import Bits, IntegerRange, Product
+from tests.concepts.test_profiles import CLASSES, all_members, some_records
 
-MIXED = Product(
-    [IntegerRange(0, 6), Categories(["a", "b", None]), Floats(significand_bits=1, smallest=1, largest=4)]
-)
-TWO = Product([Categories(["a", "b"]), Grid(0, 6, 4, missing=True), Hashed(5)])
-TABLE = np.random.default_rng(0).integers(0, 3, size=(40, 7))  # public, of three labels
-COUNTED = {
-    "few literals": Conjunctions(5, 2, binarize=None),
-    "all conjunctions": Conjunctions(4, 4, binarize=None),
-    "parities": Parities(5, binarize=None),
-    "parities and complements": Parities(4, binarize=None, fit_intercept=True),
-    "table": FiniteClass(TABLE, 3),
-    "functions": FiniteClass([lambda X, c=c: (X[:, 0] * c % 7 > 2).astype(int) for c in range(9)]),
-}
-STUMPS = {
-    "stumps": DecisionStumps(MIXED, 2),
-    "stumps of three labels": DecisionStumps(TWO, 3),
-    "stumps of one label": DecisionStumps(TWO, 1),
-    "thresholds": Thresholds(MIXED, 2, feature=2),
-    "thresholds of three labels": Thresholds(MIXED, 3),
-    "thresholds of one label": Thresholds(MIXED, 1),
-}
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=30)
-seeds = st.integers(0, 2**32)
-counts = st.integers(1, 12)
+LISTED = [each for each in CLASSES if not isinstance(each, Lines)]
+LISTED += [FiniteClass(np.random.default_rng(0).integers(0, 3, (40, 7)), 3)]
+STUMPS = [each for each in LISTED if isinstance(each, DecisionStumps)]
+SIZES = (1, 2, 4, 9, 12)
 
 
-def some_columns(concepts, seed, n):
-    """Public records, often equal ones."""
-    rng = np.random.default_rng(seed)
-    if not isinstance(concepts.domain, Product):
-        return concepts.domain.encode(rng.integers(0, 9, size=(n, 1)).astype(float))
-    values = [rng.choice(min(domain.size, 20), size=4) for domain in concepts.domain.domains]
-    smallest = [domain.encode(np.zeros(0)).dtype for domain in concepts.domain.domains]
-    return [rng.choice(each, size=n).astype(dtype) for each, dtype in zip(values, smallest, strict=True)]
-
-
-def members_of(concepts, columns):
-    """Each member of a class, found by its profile on labels that no member needs to fit."""
-    profile = concepts.error_profile(columns, np.zeros(len(columns[0]), dtype=np.intp))
-    return [
-        profile.member(errors, index)
+def members_of(concepts, columns, y):
+    """Each number of errors with its members, found by a profile."""
+    profile = concepts.error_profile(columns, y)
+    return {
+        errors: [profile.member(errors, index) for index in range(size)]
         for errors, size in zip(*profile.groups(), strict=True)
-        for index in range(size)
-    ]
+    }
 
 
-def behaviours(concepts, columns):
-    return [tuple(member.predict(columns).tolist()) for member in members_of(concepts, columns)]
+def every(concepts, columns):
+    y = np.zeros(len(columns[0]), dtype=np.intp)
+    return [member for group in members_of(concepts, columns, y).values() for member in group]
 
 
-@pytest.mark.parametrize("name", COUNTED)
-@repeatable
-@given(seed=seeds, n=counts)
-def test_each_behaviour_of_a_counted_class_is_that_of_exactly_one_dichotomy(name, seed, n):
-    concepts = COUNTED[name]
-    columns = some_columns(concepts, seed, n)
-    found = concepts.dichotomies(columns)
-    assert isinstance(found, ListedMembers)
-    kept = behaviours(found, columns)
-    assert len(kept) == len(set(kept)) == found.size <= found.most_dichotomies(n)
-    assert set(kept) == set(behaviours(concepts, columns))
+def kind_of(member):
+    """What dichotomies are counted within: the column of a stump, directions and label of a corner."""
+    if hasattr(member, "outer"):
+        return None if member.inner == member.outer else member.feature
+    return getattr(member, "above", None), getattr(member, "inner", None)
 
 
-@pytest.mark.parametrize("name", STUMPS)
-@repeatable
-@given(seed=seeds, n=counts)
-def test_each_behaviour_of_a_column_of_stumps_is_that_of_exactly_one_dichotomy(name, seed, n):
-    concepts = STUMPS[name]
-    columns = some_columns(concepts, seed, n)
-    found = concepts.dichotomies(columns)
-    kept = behaviours(found, columns)
-    assert set(kept) == set(behaviours(concepts, columns))
-    assert len(kept) == found.size <= concepts.most_dichotomies(n)
-    by_column = Counter(
-        (None if member.inner == member.outer else member.feature, *member.predict(columns))
-        for member in members_of(found, columns)
-    )
-    assert set(by_column.values()) == {1}
-    constant = [member for member in members_of(found, columns) if member.inner == member.outer]
-    assert len(constant) == concepts.n_labels
+def behaviours(members, columns):
+    return [(kind_of(member), *member.predict(columns).tolist()) for member in members]
 
 
-@pytest.mark.parametrize("name", STUMPS)
-@repeatable
-@given(seed=seeds, n=counts)
-def test_every_cut_of_a_stump_is_at_the_value_of_some_record(name, seed, n):
-    concepts = STUMPS[name]
-    columns = some_columns(concepts, seed, n)
-    for listed in (concepts.dichotomies(columns), concepts.at_values(columns)):
-        for member in members_of(listed, columns):
+def errors_are_counted(listed, columns, y):
+    groups = members_of(listed, columns, y)
+    assert sum(map(len, groups.values())) == listed.size
+    for errors, members in groups.items():
+        assert all((member.predict(columns) != y).sum() == errors for member in members)
+    if isinstance(listed.domain, Product) and not isinstance(listed, Corners):
+        listed.check_sums()
+        halves = [
+            listed.error_sums([column[part] for column in columns], y[part])
+            for part in (slice(4), slice(4, None))
+        ]
+        of_sums = listed.profile_of_sums([one + other for one, other in zip(*halves, strict=True)], len(y))
+        assert of_sums.groups() == listed.error_profile(columns, y).groups()
+        assert of_sums.member(errors, len(members) - 1) == members[-1]
+
+
+@pytest.mark.parametrize("concepts", LISTED, ids=repr)
+def test_each_behaviour_is_that_of_exactly_one_dichotomy_whose_errors_are_counted(concepts):
+    rng = np.random.default_rng(0)
+    for n in SIZES:
+        columns, _ = some_records(concepts, n, rng)
+        listed = concepts.dichotomies(columns)
+        kept, wanted = (behaviours(each, columns) for each in (every(listed, columns), all_members(concepts)))
+        assert len(kept) == len(set(kept)) == listed.size <= concepts.most_dichotomies(n)
+        assert {each[1:] for each in kept} == {each[1:] for each in wanted}
+        assert not isinstance(concepts, Corners) or set(kept) == set(wanted)
+        constant = [behaviour for behaviour in kept if behaviour[0] is None]
+        assert len(constant) == (concepts.n_labels if isinstance(concepts, DecisionStumps) else 0)
+        assert listed.assumes == concepts.assumes
+        errors_are_counted(listed, *some_records(concepts, 9, rng))
+
+
+@pytest.mark.parametrize("concepts", STUMPS, ids=repr)
+def test_cuts_are_at_public_values_with_each_pair_of_labels_and_parts_have_those_of_the_table(concepts):
+    rng, below = np.random.default_rng(1), isinstance(concepts, Thresholds)
+    for n in SIZES:
+        columns, y = some_records(concepts, n, rng)
+        listed, found = concepts.at_values(columns), concepts.dichotomies(columns)
+        for member in every(found, columns):
             assert member.inner == member.outer or member.code in columns[member.feature]
-
-
-@pytest.mark.parametrize("name", STUMPS)
-@repeatable
-@given(seed=seeds, n=counts)
-def test_at_public_values_there_is_each_cut_with_each_pair_of_labels(name, seed, n):
-    concepts = STUMPS[name]
-    public, others = some_columns(concepts, seed, n), some_columns(concepts, seed + 1, 9)
-    listed = concepts.at_values(public)
-    tested = range(len(concepts.domain)) if not isinstance(concepts, Thresholds) else concepts.features
-    labels = range(concepts.n_labels)
-    expected = [
-        concepts.member(feature, int(code) + isinstance(concepts, Thresholds), (a, b))
-        for feature in tested
-        for a in labels
-        for b in labels
-        if a != b
-        for code in np.unique(public[feature])
-    ]
-    found = [member for member in members_of(listed, others) if member.inner != member.outer]
-    assert Counter(found) == Counter(expected)
-    assert len(expected) + len(labels) == listed.size <= concepts.most_dichotomies(n)
-
-
-@pytest.mark.parametrize("name", [*STUMPS, *COUNTED])
-@repeatable
-@given(seed=seeds, n=counts)
-def test_errors_of_listed_concepts_are_counted(name, seed, n):
-    concepts = (STUMPS | COUNTED)[name]
-    columns, others = some_columns(concepts, seed, n), some_columns(concepts, seed + 1, 9)
-    y = np.random.default_rng(seed).integers(0, concepts.n_labels, size=9).astype(np.intp)
-    classes = [concepts.dichotomies(columns)]
-    if isinstance(concepts, DecisionStumps):
-        classes.append(concepts.at_values(columns))
-    for listed in classes:
-        profile = listed.error_profile(others, y)
-        groups = [*zip(*profile.groups(), strict=True)]
-        assert sum(size for _, size in groups) == listed.size
-        for errors, size in groups:
-            for index in range(size):
-                assert (profile.member(errors, index).predict(others) != y).sum() == errors
-        if isinstance(listed.domain, Product):
-            listed.check_sums()
-            halves = [
-                listed.error_sums([column[part] for column in others], y[part])
-                for part in (slice(4), slice(4, None))
-            ]
-            sums = [one + other for one, other in zip(*halves, strict=True)]
-            of_sums = listed.profile_of_sums(sums, 9)
-            assert of_sums.groups() == profile.groups()
-            errors, size = groups[-1]
-            assert of_sums.member(errors, size - 1) == profile.member(errors, size - 1)
-
-
-@pytest.mark.parametrize("name", STUMPS)
-@repeatable
-@given(seed=seeds, n=counts)
-def test_dichotomies_of_a_table_in_parts_are_those_of_the_table(name, seed, n):
-    concepts = STUMPS[name]
-    columns = some_columns(concepts, seed, n)
-    halves = [
-        concepts.value_sums([column[part] for column in columns]) for part in (slice(3), slice(3, None))
-    ]
-    in_parts = concepts.dichotomies_of_sums([one + other for one, other in zip(*halves, strict=True)])
-    whole = concepts.dichotomies(columns)
-    assert members_of(in_parts, columns) == members_of(whole, columns)
-    y = np.zeros(n, dtype=np.intp)
-    assert [each.dtype for each in in_parts._codes.values()] == [each.dtype for each in whole._codes.values()]
-    assert in_parts.error_profile(columns, y).groups() == whole.error_profile(columns, y).groups()
+        expected = [
+            concepts.member(feature, int(code) + below, (a, b))
+            for feature in concepts.features
+            for a in range(concepts.n_labels)
+            for b in range(concepts.n_labels)
+            if a != b
+            for code in np.unique(columns[feature])
+        ]
+        others, labels = some_records(concepts, 9, rng)
+        cuts = [member for member in every(listed, others) if member.inner != member.outer]
+        assert Counter(cuts) == Counter(expected)
+        assert len(expected) + concepts.n_labels == listed.size <= concepts.most_dichotomies(n)
+        errors_are_counted(listed, others, labels)
+        halves = [
+            concepts.value_sums([each[part] for each in columns]) for part in (slice(3), slice(3, None))
+        ]
+        in_parts = concepts.dichotomies_of_sums([one + other for one, other in zip(*halves, strict=True)])
+        assert members_of(in_parts, columns, y) == members_of(found, columns, y)
+        kinds = [[each.dtype for each in both._codes.values()] for both in (in_parts, found)]
+        assert kinds[0] == kinds[1]
 
 
 def test_the_columns_of_parities_are_the_first_independent_ones():
     bits = np.array([[0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8)
     parities = Parities(4, binarize=None).dichotomies(list(bits.T))
-    features = {member.features for member in members_of(parities, list(bits.T))}
+    features = {member.features for member in every(parities, list(bits.T))}
     assert features == {(), (1,), (2,), (1, 2)}  # column 0 is zero, and 3 is the sum of 1 and 2
 
 
-@pytest.mark.parametrize("concepts", [Conjunctions(3, 2, binarize=None), Conjunctions(3, 3, binarize=None)])
-def test_of_conjunctions_that_agree_one_of_few_literals_is_kept(concepts):
+@pytest.mark.parametrize("k", [2, 3])
+def test_of_conjunctions_that_agree_one_of_few_literals_is_kept(k):
     ones = [np.ones(2, dtype=np.uint8)] * 3
-    always, never = sorted(members_of(concepts.dichotomies(ones), ones), key=lambda each: len(each.negative))
+    listed = Conjunctions(3, k, binarize=None).dichotomies(ones)
+    always, never = sorted(every(listed, ones), key=lambda each: len(each.negative))
     assert (always.positive, always.negative) == ((), ())
     assert len(never.negative) == 1
 
@@ -197,51 +126,11 @@ def test_bounds_without_records_are_attained():
     assert stumps.dichotomies(columns).size == (4 + 1) * 6 + 3
 
 
-def test_a_column_of_2_to_the_64_values_is_cut_at_a_few():
-    wide = IntegerRange(-(2**63) + 1, 2**63 - 1)
-    stumps = DecisionStumps(Product([wide]))
-    values = np.array([[-(2**63) + 1], [5], [2**63 - 1]])
-    columns = stumps.domain.encode(values)
-    listed = stumps.at_values(columns)
-    assert listed.size == 8
-    rules = {member.describe(["x"], ["no", "yes"]) for member in members_of(listed, columns)}
-    assert "'no' if x <= 5, else 'yes'" in rules
-    assert members_of(stumps.dichotomies(columns), columns)[0].domain == wide
-
-
-class Unlisted(Thresholds):
-    """A class of a user's own, without dichotomies."""
-
-    dichotomies = ConceptClass.dichotomies
-    value_sums = ConceptClass.value_sums
-
-
-@pytest.mark.parametrize(
-    ("how", "kind", "message"),
-    [
-        (lambda: Unlisted(MIXED).dichotomies([]), TypeError, "concept_class must be a class .* got Unlisted"),
-        (lambda: Unlisted(MIXED).value_sums([]), TypeError, "X must be a table in memory .* Unlisted"),
-        (lambda: ListedStumps(DecisionStumps(TWO), [[]] * 3).at_values([]), TypeError, "X_public is given"),
-        (lambda: ListedStumps(DecisionStumps(TWO), [[]] * 3).dichotomies([]), TypeError, "protects='labels'"),
-        (
-            lambda: ListedStumps(
-                DecisionStumps(Product([IntegerRange(0, 2**30)])), [np.arange(2**21)]
-            ).check_sums(),
-            ValueError,
-            r"X_public must have at most 2\*\*22 pairs .* got 4194306: take fewer rows",
-        ),
-    ],
-)
-def test_what_cannot_be_listed_is_refused_by_name(how, kind, message):
-    with pytest.raises(kind, match=message):
-        how()
-
-
-def test_listed_classes_say_what_they_are():
-    bits = [np.array([0, 1], dtype=np.uint8)] * 5
-    assert (
-        repr(Parities(5).dichotomies(bits))
-        == "ListedMembers(2 of Parities(5, fit_intercept=False, binarize=0.0))"
-    )
-    assert COUNTED["functions"].dichotomies([np.zeros(1, int)] * 9).assumes == COUNTED["functions"].assumes
-    assert repr(DecisionStumps(TWO).at_values([np.zeros(1, np.uint8)] * 3)).startswith("ListedStumps(")
+def test_the_cuts_of_a_corners_dichotomies_are_those_of_records():
+    """The member with a given pair of cuts does not depend on the other records."""
+    rng = np.random.default_rng(5)
+    concepts = Corners(Product([IntegerRange(0, 99)] * 2), directions=("<=", "<="), inside=1)
+    columns, _ = some_records(concepts, 30, rng)
+    for member in every(concepts.dichotomies(columns), columns):
+        for code, column in zip(member.codes, columns, strict=True):
+            assert code in {-1, 99, *column.tolist()}

@@ -1,28 +1,16 @@
 """The class's errors are those its members make; its size, order and refusals are as documented."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from sklearn.base import BaseEstimator, clone
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.concepts import CONCEPT_CLASSES
-from dplearn.concepts.parities import (
-    MOST_FEATURES,
-    MaskedParity,
-    Parities,
-    Parity,
-    index_of,
-    masked_layout,
-    masked_rows,
-)
-from dplearn.domains import Bits, IntegerRange, Product
+from dplearn.concepts import Parities, Parity
+from dplearn.concepts.parities import MaskedParity, index_of, masked_layout, masked_rows
+from dplearn.domains import Bits, Product
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
@@ -34,20 +22,6 @@ def some_data(n, d, seed=0):
 
 def errors_at(concepts, position, columns, y):
     return np.count_nonzero(concepts.member_at(position).predict(columns) != y)
-
-
-@repeatable
-@given(
-    st.booleans(),
-    arrays("u1", st.tuples(st.integers(1, 70), st.integers(2, 6)), elements=st.integers(0, 1)),
-)
-def test_every_member_makes_the_errors_that_are_counted(fit_intercept, table):
-    concepts = Parities(table.shape[1] - 1, binarize=None, fit_intercept=fit_intercept)
-    columns, y = concepts.domain.encode(table[:, 1:]), table[:, 0].astype(np.intp)
-    counts = concepts.error_counts(columns, y)
-    assert counts.shape == (concepts.size,)
-    assert counts.tolist() == [errors_at(concepts, i, columns, y) for i in range(concepts.size)]
-    assert len({concepts.member_at(i) for i in range(concepts.size)}) == concepts.size
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -64,26 +38,6 @@ def test_members_of_larger_classes_make_the_errors_that_are_counted(d, n, dtype,
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("n", [0, 1, 2, 7, 50])
-def test_the_profile_groups_all_members_and_finds_each_in_order(n, fit_intercept):
-    concepts = Parities(5, fit_intercept=fit_intercept)
-    X, y = some_data(n, 5)
-    columns = concepts.domain.encode(X)
-    profile = concepts.error_profile(columns, y)
-    errors, members = profile.groups()
-    listed = [concepts.member_at(i) for i in range(concepts.size)]
-    made = [np.count_nonzero(concept.predict(columns) != y) for concept in listed]
-    assert errors == sorted(set(made))
-    assert members == [made.count(e) for e in errors]
-    assert {type(number) for number in errors + members} == {int}
-    for e, m in zip(errors, members, strict=True):
-        found = [profile.member(e, i) for i in range(m)]
-        assert found == [concept for concept, count in zip(listed, made, strict=True) if count == e]
-        with pytest.raises(IndexError):
-            profile.member(e, m)
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
 @pytest.mark.parametrize("kind", ["u1", "u4", "u8"])
 def test_packed_records_make_the_same_errors_whatever_their_further_bits(kind, fit_intercept):
     concepts = Parities(6, fit_intercept=fit_intercept)
@@ -97,35 +51,6 @@ def test_packed_records_make_the_same_errors_whatever_their_further_bits(kind, f
         assert profile.member(listed.groups()[0][0], 0) == listed.member(listed.groups()[0][0], 0)
 
 
-def test_packed_records_may_be_narrower_than_the_columns():
-    narrow = np.array([3, 255], dtype=np.uint8)
-    wide = Parities(12).profile_of(narrow.astype(np.uint64), np.array([0, 1]))
-    assert Parities(12).profile_of(narrow, np.array([0, 1])).groups() == wide.groups()
-
-
-@repeatable
-@given(
-    arrays("u1", st.tuples(st.integers(1, 12), st.just(4)), elements=st.integers(0, 1)),
-    st.tuples(*[st.integers(0, 1)] * 4),
-    st.data(),
-)
-def test_replacing_one_record_moves_every_members_errors_by_at_most_one(table, other, data):
-    concepts = Parities(3, binarize=None, fit_intercept=True)
-    neighbour = table.copy()
-    neighbour[data.draw(st.integers(0, len(table) - 1))] = other
-    first, second = (
-        concepts.error_counts(concepts.domain.encode(rows[:, 1:]), rows[:, 0].astype(np.intp)).astype(int)
-        for rows in (table, neighbour)
-    )
-    assert np.abs(first - second).max() <= 1
-
-
-@pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("d", [1, 2, 9, 20, MOST_FEATURES])
-def test_size_is_exact(d, fit_intercept):
-    assert Parities(d, fit_intercept=fit_intercept).size == 2 ** (d + fit_intercept)
-
-
 def test_members_stand_in_the_documented_order():
     assert [Parities(2, fit_intercept=True).member_at(i) for i in range(8)] == [
         Parity((), 0),
@@ -137,50 +62,6 @@ def test_members_stand_in_the_documented_order():
         Parity((1,), 1),
         Parity((0, 1), 1),
     ]
-
-
-@pytest.mark.parametrize("position", [-1, 4])
-def test_positions_outside_the_class_are_refused(position):
-    with pytest.raises(IndexError, match="position is beyond the last parity"):
-        Parities(2).member_at(position)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"n_features": 0}, ValueError, "n_features must be an integer from 1 to 26, got 0"),
-        ({"n_features": 27}, ValueError, "n_features must be an integer from 1 to 26, got 27"),
-        ({"n_features": 2.0}, TypeError, r"n_features must be an integer from 1 to 26, got 2\.0"),
-        ({"n_features": True}, TypeError, "n_features must be an integer from 1 to 26, got True"),
-        ({"n_features": 2, "fit_intercept": 1}, TypeError, "fit_intercept must be True or False, got 1"),
-        ({"n_features": 2, "binarize": np.nan}, ValueError, "binarize must be a finite number"),
-        ({"n_features": 2, "binarize": "warm"}, ValueError, "binarize must be a finite number"),
-    ],
-)
-def test_refusals_name_parameter_constraint_and_value(parameters, error, message):
-    with pytest.raises(error, match=message):
-        Parities(**parameters)
-
-
-def test_binarize_decides_what_is_one():
-    X = np.array([[0.0], [0.5], [1.0], [3.0]])
-    predict = Parity((0,)).predict
-    assert predict(Parities(1).domain.encode(X)).tolist() == [0, 1, 1, 1]
-    assert predict(Parities(1, binarize=0.5).domain.encode(X)).tolist() == [0, 0, 1, 1]
-    with pytest.raises(ValueError, match="outside"):
-        Parities(1, binarize=None).domain.encode(X)
-
-
-def test_predictions_are_label_codes_and_leave_the_columns_alone():
-    columns = [np.array([0, 0, 1, 1], dtype=np.uint8), np.array([0, 1, 0, 1], dtype=np.uint8)]
-    before = copy.deepcopy(columns)
-    labels = Parity((0, 1)).predict(columns)
-    assert labels.dtype == np.intp
-    assert labels.tolist() == [0, 1, 1, 0]
-    assert Parity((0, 1), 1).predict(columns).tolist() == [1, 0, 0, 1]
-    assert Parity(()).predict(columns).tolist() == [0, 0, 0, 0]
-    assert Parity((), 1).predict(columns).tolist() == [1, 1, 1, 1]
-    assert np.array_equal(columns, before)
 
 
 @repeatable
@@ -223,48 +104,6 @@ def test_words_of_many_columns_name_the_first_and_the_last_and_say_how_many():
     )
 
 
-def test_members_describe_what_their_class_binarizes():
-    features, labels = ["a", "b"], [0, 1]
-    assert Parities(2, binarize=None).member_at(3).describe(features, labels) == "1 if a + b is odd, else 0"
-    assert Parities(2).member_at(2).describe(features, labels) == "1 if b > 0, else 0"
-    assert Parities(2, binarize=1.5).member_at(1).describe(features, labels) == "1 if a > 1.5, else 0"
-
-
-def test_over_keeps_the_domain():
-    domain = Product([Bits(None), Bits(40)], ["smoker", "age"])
-    concepts = Parities.over(domain, 2, fit_intercept=True)
-    assert concepts.domain == domain
-    assert concepts.size == 8
-    assert repr(concepts) == f"Parities.over({domain!r}, fit_intercept=True)"
-    assert concepts != Parities(2, fit_intercept=True)
-    assert Parities.over(Product([Bits(2.0)] * 3)) == Parities(3, binarize=2.0)
-
-
-def test_over_refuses_what_is_not_bits_or_not_two_labels():
-    with pytest.raises(ValueError, match="domain must have Bits in every column"):
-        Parities.over(Product([Bits(), IntegerRange(0, 1)]), 2)
-    with pytest.raises(ValueError, match="n_labels must be 2, got 3"):
-        Parities.over(Product([Bits()]), 3)
-
-
-class Holder(BaseEstimator):
-    def __init__(self, concept_class=None):
-        self.concept_class = concept_class
-
-
-def test_equal_classes_are_equal_after_clone_copy_and_pickle():
-    concepts = Parities(3, binarize=0.5, fit_intercept=True)
-    assert repr(concepts) == "Parities(3, fit_intercept=True, binarize=0.5)"
-    cloned = clone(Holder(concepts)).concept_class
-    for other in (cloned, copy.deepcopy(concepts), pickle.loads(pickle.dumps(concepts))):
-        assert other == concepts
-        assert hash(other) == hash(concepts)
-        assert repr(other) == repr(concepts)
-    for d, binarize, fit_intercept in ((4, 0.5, True), (3, 0.0, True), (3, 0.5, False)):
-        assert Parities(d, binarize=binarize, fit_intercept=fit_intercept) != concepts
-    assert concepts != "3"
-
-
 # Rounding a function to its nearest parity.
 
 
@@ -298,26 +137,10 @@ def test_a_tree_that_is_wrong_at_less_than_a_quarter_is_rounded_to_the_parity_th
     assert 24 < max(agreements) < 32  # the tree is no parity itself
 
 
-def test_the_nearest_member_says_what_its_class_binarizes():
-    nearest = Parities(2).nearest(lambda bits: bits[:, 1])
-    assert nearest.describe(["a", "b"], [0, 1]) == "1 if b > 0, else 0"
-
-
-@pytest.mark.parametrize(
-    "predict",
-    [lambda bits: bits[:, 0] + 1, lambda bits: bits, lambda bits: bits[1:, 0], lambda _: 0],
-    ids=["another label", "a table", "too few", "a number"],
-)
-def test_what_gives_no_label_to_each_row_is_refused(predict):
-    with pytest.raises(ValueError, match=r"predict must give one of the labels \(0, 1\) to each row"):
-        Parities(3).nearest(predict)
-
-
 # A whole fit of the generic learner.
 
 
-@pytest.mark.parametrize("d", [16, 20])
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(("d", "named"), [(16, True), (18, False)])
 def test_the_generic_learner_finds_a_parity_despite_wrong_labels(d, named):
     rng = np.random.default_rng(d)
     X = rng.integers(0, 2, (3000, d))
@@ -329,37 +152,15 @@ def test_the_generic_learner_finds_a_parity_despite_wrong_labels(d, named):
     # The best has about 600 errors, all others about 1,500: each has less than exp(-400) of its probability.
     assert fitted.concept_.concept == Parity((0, 7, 11), 0 if named else 1)
     assert fitted.score(X, y) > 0.75
-    assert len(pickle.dumps(fitted)) < 3000
 
 
-def test_the_generic_learner_knows_parities_by_name_and_refuses_too_many_columns():
-    assert CONCEPT_CLASSES["parities"] is Parities
-    plan = ExponentialMechanismClassifier("parities", classes=[0, 1]).plan(1000, n_features=26)
-    assert plan.class_size == 2**26
-    with pytest.raises(ValueError, match="n_features must be an integer from 1 to 26, got 27"):
-        ExponentialMechanismClassifier("parities").fit(np.zeros((4, 27)), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="Only binary classification"):
-        ExponentialMechanismClassifier("parities").fit(np.zeros((4, 2)), [0, 1, 2, 1])
-
-
-@pytest.mark.parametrize("n_bits", range(1, 40))
+@pytest.mark.parametrize("n_bits", [*range(1, 6), 8, 9, 39])
 def test_a_table_has_the_layout_that_is_read_from_its_width(n_bits):
     n_index = (n_bits - 1).bit_length()
     assert masked_layout(n_bits + n_index + 1) == (n_bits, n_index)
     rows = masked_rows(np.zeros((n_bits, n_bits)), np.arange(n_bits), np.ones(n_bits))
     assert rows.shape == (n_bits, n_bits + n_index + 1)
     assert index_of(list(rows.T)[n_bits:-1], n_bits, n_bits).tolist() == list(range(n_bits))
-
-
-@pytest.mark.parametrize(("n_features", "layout"), [(2, (1, 0)), (3, (1, 1)), (4, (2, 1)), (7, (4, 2))])
-def test_widths_that_no_number_of_bits_fits_leave_columns_to_the_index(n_features, layout):
-    assert masked_layout(n_features) == layout
-
-
-@pytest.mark.parametrize("n_features", [0, 1])
-def test_fewer_than_two_columns_are_refused(n_features):
-    with pytest.raises(ValueError, match=rf"2 at least, got {n_features} feature\(s\)"):
-        masked_layout(n_features)
 
 
 def test_an_index_beyond_the_bits_means_nothing():
@@ -380,11 +181,6 @@ def test_it_labels_every_point_as_it_is_defined():
     assert (masked_rows(bits, index, mask) == points).all()
 
 
-def test_tables_whose_parts_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="index and mask"):
-        masked_rows([[0, 1]], [0, 1], [0])
-
-
 def test_a_rule_names_its_columns_and_their_bars():
     names, labels = ["a", "b", "c", "d", "i", "j", "m"], ["no", "yes"]
     domain = Product([Bits(3)] * 7, names)
@@ -396,9 +192,3 @@ def test_a_rule_names_its_columns_and_their_bars():
     assert (
         MaskedParity((), Parity(()), 4).describe(names, labels) == "if m: always 'no'; otherwise: always 'no'"
     )
-
-
-def test_of_many_indices_only_some_are_named():
-    wide = MaskedParity(tuple(range(30)), Parity(()), 32)
-    text = wide.describe([f"x{i}" for i in range(38)], [0, 1])
-    assert "x32..x36 is 0 or 1 or 2 or ... or 29" in text

@@ -5,15 +5,14 @@ from itertools import pairwise
 from operator import eq, le, lt
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.concepts import Conjunctions, DecisionStumps, Thresholds
+from dplearn.concepts import DecisionStumps, Thresholds
 from dplearn.concepts.stumps import Stump
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
-from dplearn.kernels import cuts
+from tests.concepts.test_profiles import all_members
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
@@ -26,19 +25,6 @@ def examples(few, many):
 INT64 = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
 
 
-def all_members(stumps):
-    """Every stump, in the order that the class documents: by column, then pair of labels, then cut."""
-    below = isinstance(stumps, Thresholds)
-    domains, labels = stumps.domain.domains, range(stumps.n_labels)
-    pairs = [(a, b) for a in labels for b in labels if a != b or len(labels) == 1 or not below]
-    return [
-        Stump(feature, domains[feature], code, *pair)
-        for feature in stumps.features
-        for pair in pairs
-        for code in range(-below, domains[feature].size)
-    ]
-
-
 def errors_of(concept, columns, y):
     return int(np.count_nonzero(concept.predict(columns) != y))
 
@@ -47,82 +33,6 @@ def profile_of(stumps, columns, y):
     """The profile, and its groups as pairs (errors, number of members)."""
     profile = stumps.error_profile(columns, y)
     return profile, [*zip(*profile.groups(), strict=True)]
-
-
-SMALL = {
-    "numbers": Product([IntegerRange(0, 6), Grid(0, 6, 4)]),
-    "names": Product([Categories(["a", "b", None]), Hashed(4)]),
-    "mixed": Product(
-        [Bits(), Floats(significand_bits=0, smallest=1, largest=2, missing=True), Categories(["a", "b"])]
-    ),
-    "one value": Product([IntegerRange(3, 3), Categories(["a"])]),
-    "one column": Product([IntegerRange(0, 50)]),
-    "gaps": Product([IntegerRange(0, 3, missing=True), Grid(0, 6, 4, missing=True)]),
-}
-
-
-def small_data(domain, n_labels):
-    """Codes of a few records over a small domain, and their labels."""
-    record = st.tuples(*[st.integers(0, d.size - 1) for d in domain.domains], st.integers(0, n_labels - 1))
-    return st.lists(record, min_size=1, max_size=8).map(
-        lambda rows: (
-            [
-                np.array(codes, dtype=np.min_scalar_type(d.size))
-                for codes, d in zip([*zip(*rows, strict=True)][:-1], domain.domains, strict=True)
-            ],
-            np.array([row[-1] for row in rows], dtype=np.intp),
-        )
-    )
-
-
-classes = st.builds(DecisionStumps, st.sampled_from([*SMALL.values()]), st.integers(1, 5)) | st.builds(
-    Thresholds, st.sampled_from([SMALL["numbers"], SMALL["one column"]]), st.integers(1, 5)
-)
-
-
-@examples(15, 40)
-@pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
-def test_a_profile_holds_every_member_once_under_its_errors_and_in_the_classes_order(
-    monkeypatch, dense, examples
-):
-    monkeypatch.setattr(cuts, "_DENSE", dense)
-
-    @settings(repeatable, max_examples=examples)
-    @given(st.data(), classes)
-    def check(data, stumps):
-        columns, y = data.draw(small_data(stumps.domain, stumps.n_labels))
-        members = all_members(stumps)
-        made = [errors_of(member, columns, y) for member in members]
-        profile, groups = profile_of(stumps, columns, y)
-        assert stumps.size == len(members) == len(set(members))
-        assert groups == sorted(Counter(made).items())
-        for errors, number in groups:
-            found = [profile.member(errors, index) for index in range(number)]
-            assert found == [m for m, e in zip(members, made, strict=True) if e == errors]
-
-    check()
-
-
-def test_members_are_found_in_a_profile_that_was_not_asked_for_its_groups():
-    stumps = DecisionStumps(SMALL["numbers"])
-    columns, y = [np.array([1, 2, 5]), np.array([3, 0, 1])], np.array([0, 1, 1])
-    asked, groups = profile_of(stumps, columns, y)
-    fresh = stumps.error_profile(columns, y)
-    for errors, number in groups:
-        assert [fresh.member(errors, i) for i in range(number)] == [
-            asked.member(errors, i) for i in range(number)
-        ]
-
-
-def test_an_index_beyond_the_group_is_refused():
-    profile, groups = profile_of(
-        DecisionStumps(SMALL["numbers"]), [np.array([1]), np.array([2])], np.array([0])
-    )
-    for errors, number in groups:
-        with pytest.raises(IndexError, match="fewer stumps make so many errors"):
-            profile.member(errors, number)
-    with pytest.raises(IndexError, match="fewer stumps make so many errors"):
-        profile.member(7, 0)
 
 
 # Large domains: sorted in packed words, or by argsort; members cannot be listed, but intervals of them can
@@ -199,21 +109,6 @@ def test_neighbouring_places_hold_neighbouring_cuts_of_a_large_domain():
         assert [errors_of(member, codes, y) for member in found] == [errors] * len(found)
 
 
-@pytest.mark.nightly
-def test_seven_times_10_to_the_21_stumps_are_told_apart():
-    stumps = DecisionStumps(Product([Floats(significand_bits=52)] * 100))
-    assert stumps.size == 100 * Floats(significand_bits=52).size * 4 > 7 * 10**21
-    X = np.random.default_rng(0).standard_cauchy((50, 100))
-    y = (X[:, 41] > 0.5).astype(np.intp)
-    columns = stumps.domain.encode(X)
-    profile, groups = profile_of(stumps, columns, y)
-    assert sum(number for _, number in groups) == stumps.size
-    assert groups[0][0] == 0
-    for errors, number in groups:
-        for index in {0, number * 7919 // 104729, number - 1}:
-            assert errors_of(profile.member(errors, index), columns, y) == errors
-
-
 @pytest.mark.parametrize("codes", [[5, 2**64 - 9], [0], [2**64 - 2]], ids=str)
 def test_as_many_as_2_to_the_64_thresholds_may_make_equally_many_errors(codes):
     # With the cut below the domain there are 2**64 cuts, whose number is 0 in uint64.
@@ -233,56 +128,7 @@ def test_as_many_as_2_to_the_64_thresholds_may_make_equally_many_errors(codes):
 # Thresholds
 
 
-def test_thresholds_include_the_cut_below_the_domain():
-    thresholds = Thresholds(Product([IntegerRange(0, 9)]))
-    assert thresholds.size == 11 * 2
-    columns, y = [np.array([0, 4, 9])], np.array([1, 1, 1])
-    profile, groups = profile_of(thresholds, columns, y)
-    perfect = [profile.member(0, i) for i in range(dict(groups)[0])]
-    assert Stump(0, IntegerRange(0, 9), -1, 0, 1) in perfect
-    assert Stump(0, IntegerRange(0, 9), 9, 1, 0) in perfect
-    assert all(member.inner != member.outer for member in perfect)
-    assert Stump(0, IntegerRange(0, 9), -1, 0, 1).predict(columns).tolist() == [1, 1, 1]
-
-
-def test_thresholds_ask_of_the_column_that_was_named():
-    domain = Product([Categories(["a"]), IntegerRange(0, 9), Bits()])
-    thresholds = Thresholds(domain, feature=1)
-    columns, y = [np.array([0, 0]), np.array([2, 7]), np.array([0, 1])], np.array([1, 0])
-    profile, groups = profile_of(thresholds, columns, y)
-    assert {profile.member(e, i).feature for e, number in groups for i in range(number)} == {1}
-    assert groups[0] == (0, 5)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"feature": 0}, r"feature must have an ordered domain, got Categories\("),
-        ({"feature": 2}, "feature must be an integer from 0 to 1, got 2"),
-        ({"feature": "age"}, "feature must be an integer from 0 to 1, got 'age'"),
-        ({"feature": 1, "n_labels": 0}, "n_labels must be an integer at least 1, got 0"),
-        ({"feature": 1, "n_labels": 2.0}, "n_labels must be an integer at least 1, got 2.0"),
-    ],
-    ids=str,
-)
-def test_thresholds_refuse_by_parameter_constraint_and_value(parameters, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        Thresholds(Product([Categories(["a"]), IntegerRange(0, 9)]), **parameters)
-
-
 # Predictions and words
-
-
-def test_predictions_are_label_codes():
-    columns = [np.array([0, 1, 2], dtype=np.uint8)]
-    for domain, code, labels in (
-        (IntegerRange(0, 2), 1, [4, 4, 0]),
-        (IntegerRange(0, 2), -1, [0, 0, 0]),
-        (Categories(["a", "b", "c"]), 1, [0, 4, 0]),
-    ):
-        predicted = Stump(0, domain, code, 4, 0).predict(columns)
-        assert predicted.dtype == np.intp
-        assert predicted.tolist() == labels
 
 
 READ = {"<": lt, "<=": le, "==": eq}
@@ -329,142 +175,11 @@ def test_the_words_of_every_member_say_what_it_predicts(domain, values):
     columns = product.encode(cells)
     labels = ["no", "yes"]
     classes = [DecisionStumps(product), *([Thresholds(product, feature=1)] if domain.ordered else [])]
-    for member in [member for stumps in classes for member in all_members(stumps) if member.feature == 1]:
+    members = [member for stumps in classes for member in all_members(stumps) if member.feature == 1]
+    for member in members:
         rule = member.describe(product.names, labels)
         said = [eval(answer(rule, "the size", value)) for value in values]
         assert said == [labels[code] for code in member.predict(columns)]
 
 
-def test_words():
-    domain = IntegerRange(0, 9)
-    assert Stump(0, domain, 3, 1, 0).describe(["age"], ["no", "yes"]) == "'yes' if age <= 3, else 'no'"
-    assert Stump(0, domain, 3, 1, 1).describe(["age"], ["no", "yes"]) == "always 'yes'"
-    assert Stump(0, domain, -1, 1, 0).describe(["age"], ["no", "yes"]) == "always 'no'"
-    assert (
-        Stump(1, Categories(["a"]), 0, 0, 1).describe(["age", "town"], [0, 1]) == "0 if town == 'a', else 1"
-    )
-    hashed = Stump(0, Hashed(8), 3, 0, 1).describe(["town"], [0, 1])
-    assert hashed == "0 if town hashes to bucket 3 of 8, else 1"
-
-
 # Corners
-
-
-def test_a_single_record_and_a_single_label():
-    stumps = DecisionStumps(Product([IntegerRange(0, 9)]), n_labels=1)
-    profile, groups = profile_of(stumps, [np.array([4])], np.array([0]))
-    assert groups == [(0, 10)]
-    assert [profile.member(0, i).code for i in range(10)] == list(range(10))
-    thresholds = Thresholds(Product([IntegerRange(0, 9)]), n_labels=1)
-    assert profile_of(thresholds, [np.array([4])], np.array([0]))[1] == [(0, 11)]
-    two = DecisionStumps(Product([IntegerRange(0, 9)]))
-    assert profile_of(two, [np.array([4])], np.array([1]))[1] == [(0, 20), (1, 20)]
-
-
-def test_labels_that_do_not_occur_are_labels_still():
-    stumps = DecisionStumps(Product([IntegerRange(0, 9)]), n_labels=5)
-    columns, y = [np.arange(10)], np.full(10, 2)
-    profile, groups = profile_of(stumps, columns, y)
-    assert sum(number for _, number in groups) == 10 * 25
-    assert groups == groups_by_intervals(stumps, columns, y)
-    assert profile.member(0, 0).describe(["x"], "abcde").endswith("'c' if x <= 9, else 'a'")
-
-
-def test_sizes_are_exact():
-    assert (
-        DecisionStumps(Product([Floats(significand_bits=52)] * 3), 5).size
-        == 3 * 25 * Floats(significand_bits=52).size
-    )
-    assert DecisionStumps(Product([Bits(), Categories(["a", "b", "c"])]), 2).size == 20
-    assert DecisionStumps.over(Product([Bits()]), 3).size == 18
-    assert Thresholds.over(Product([Bits()]), 3).size == 18
-    assert Thresholds(Product([Bits()]), 1).size == 3
-
-
-@pytest.mark.parametrize("n_labels", [0, -1, 2.0, True, None], ids=repr)
-def test_n_labels_must_be_a_positive_integer(n_labels):
-    with pytest.raises((TypeError, ValueError), match="n_labels must be an integer at least 1, got"):
-        DecisionStumps(Product([Bits()]), n_labels)
-
-
-# The fact behind every guarantee
-
-VALUES = {
-    "integers": (IntegerRange(0, 6), st.integers(0, 6)),
-    "clipped": (IntegerRange(0, 6, "clip"), st.floats(-9, 9)),
-    "grid": (Grid(0, 6, 5), st.floats(0, 6)),
-    "floats": (
-        Floats(significand_bits=1, smallest=0.5, largest=4, missing=True),
-        st.none() | st.floats(-9, 9),
-    ),
-    "integers with gaps": (IntegerRange(0, 6, missing=True), st.none() | st.integers(0, 6)),
-    "grid with gaps": (Grid(0, 6, 5, missing=True), st.none() | st.floats(0, 6)),
-    "names": (Categories(["a", "b"], other=True), st.sampled_from(["a", "b", "c", None])),
-    "hashed": (Hashed(5), st.text(max_size=2) | st.none()),
-    "bits": (Bits(), st.floats(-1, 1)),
-}
-MIXED = [VALUES[name] for name in VALUES]
-
-
-def error_of_every_member(concepts, X, y):
-    profile, groups = profile_of(concepts, concepts.domain.encode(X), y)
-    return {profile.member(errors, i): errors for errors, number in groups for i in range(number)}
-
-
-def as_array(rows):
-    array = np.empty((len(rows), len(rows[0])), dtype=object)
-    for i, row in enumerate(rows):
-        array[i] = row
-    return array
-
-
-@examples(3, 25)
-@pytest.mark.parametrize("holder", [lambda rows: as_array(rows), lambda rows: pd.DataFrame(as_array(rows))])
-@pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
-def test_replacing_one_record_moves_every_members_errors_by_at_most_one(monkeypatch, dense, holder, examples):
-    monkeypatch.setattr(cuts, "_DENSE", dense)
-    record = st.tuples(*[values for _, values in MIXED])
-
-    @settings(repeatable, max_examples=examples)
-    @given(st.lists(record, min_size=1, max_size=5), record, st.integers(1, 3), st.data())
-    def check(rows, other, n_labels, data):
-        product = Product([domain for domain, _ in MIXED])
-        label = st.integers(0, n_labels - 1)
-        labels = data.draw(st.lists(label, min_size=len(rows), max_size=len(rows)))
-        place = data.draw(st.integers(0, len(rows) - 1))
-        changed, changed_labels = list(rows), list(labels)
-        changed[place], changed_labels[place] = other, data.draw(label)
-        for concepts in (DecisionStumps(product, n_labels), Thresholds(product, n_labels, feature=3)):
-            before = error_of_every_member(concepts, holder(rows), np.array(labels))
-            after = error_of_every_member(concepts, holder(changed), np.array(changed_labels))
-            assert before.keys() == after.keys()
-            assert len(before) == concepts.size
-            assert max(abs(before[member] - after[member]) for member in before) <= 1
-
-    check()
-
-
-@repeatable
-@given(
-    st.lists(st.tuples(*[st.floats(-1, 1)] * 3, st.integers(0, 1)), min_size=1, max_size=6),
-    st.tuples(*[st.floats(-1, 1)] * 3, st.integers(0, 1)),
-    st.data(),
-)
-def test_replacing_one_record_moves_every_conjunctions_errors_by_at_most_one(rows, other, data):
-    concepts = Conjunctions(3, 3)
-    changed = list(rows)
-    changed[data.draw(st.integers(0, len(rows) - 1))] = other
-    before, after = (
-        error_of_every_member(concepts, np.array(r)[:, :3], np.array([row[3] for row in r]))
-        for r in (rows, changed)
-    )
-    assert before.keys() == after.keys()
-    assert len(before) == concepts.size
-    assert max(abs(before[member] - after[member]) for member in before) <= 1
-
-
-def test_one_record_can_move_a_members_errors():
-    stumps = DecisionStumps(Product([IntegerRange(0, 6)]))
-    before = error_of_every_member(stumps, np.array([[3], [4]]), np.array([0, 1]))
-    after = error_of_every_member(stumps, np.array([[3], [4]]), np.array([0, 0]))
-    assert {before[member] - after[member] for member in before} == {-1, 1}

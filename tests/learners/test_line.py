@@ -1,22 +1,15 @@
 """The line classifier: what it learns, from what input, what it refuses, and what it shows."""
 
-import pickle
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 
-from dplearn import LineClassifier, PrivacyLedger
-from dplearn.chance import SystemDice
+from dplearn import LineClassifier
 from dplearn.concepts import Line, LinePoint
-from dplearn.concepts.lines import written
-from dplearn.domains import DomainError
-from dplearn.learners.rules.line import line_failure, line_sample_size, pure_line_sample_size
-from dplearn.privacy import BudgetExceededError
-from dplearn.privacy.events import BoundedRange
+from dplearn.theory import line_failure, line_sample_size, pure_line_sample_size
 
 PRIMES = (101, 2**31 - 1, 2**61 - 1, 2**127 - 1, 2**521 - 1)
 SLOPE, INTERCEPT = 7, 20
@@ -34,7 +27,7 @@ def on_and_off(p, n=1000, n_points=90):
     return rows, [1 - i % 2 for i in range(n)]
 
 
-@pytest.mark.parametrize("p", PRIMES, ids=written)
+@pytest.mark.parametrize("p", PRIMES, ids=int.bit_length)
 def test_it_finds_the_line(p):
     rows, y = on_and_off(p)
     fitted = learner(p).fit(rows, y)
@@ -66,16 +59,11 @@ def test_one_point_is_published_as_a_point_and_nothing_as_the_first_label():
     assert silent.predict([[3, 4]]).tolist() == [0]
 
 
-def test_points_above_each_other_are_on_no_line():
-    fitted = learner().fit([[3, i % 40] for i in range(800)], [1] * 800)
-    assert fitted.abstained_
-
-
 @pytest.mark.parametrize("p", [2, 3, 101, 2**127 - 1])
 def test_a_proper_learner_publishes_a_line_always(p):
     for labels, point in ((1, (1, 0)), (0, None)):
         found = set()
-        for seed in range(20):
+        for seed in range(8):
             fitted = learner(p, proper=True, random_state=seed).fit([[1, 0]] * 400, [labels] * 400)
             line = fitted.concept_.concept
             assert isinstance(line, Line)
@@ -85,19 +73,11 @@ def test_a_proper_learner_publishes_a_line_always(p):
         assert len(found) > 1
 
 
-def test_noisy_labels_take_away_no_line_with_a_large_lead():
-    rng = np.random.default_rng(0)
-    rows, y = on_and_off(101, n=2000)
-    wrong = rng.random(2000) < 0.05
-    fitted = learner().fit(rows, np.array(y) ^ wrong)
-    assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, 101)
-
-
 def test_the_failures_at_the_worst_masses_are_as_the_bound_says():
     n, alpha, share = 400, 0.1, 0.32
     given = {"epsilon": 5, "delta": 1e-6, "alpha": alpha}
     model = learner(2**31 - 1, epsilon=5.0, random_state=None)
-    rng, failures, runs = np.random.default_rng(1), 0, 400
+    rng, failures, runs = np.random.default_rng(1), 0, 80
     masses = [alpha * share, alpha * (1 - share), 1 - alpha]
     points = np.array([[1, SLOPE + INTERCEPT], [2, 2 * SLOPE + INTERCEPT], [3, 0]])
     for _ in range(runs):
@@ -106,87 +86,19 @@ def test_the_failures_at_the_worst_masses_are_as_the_bound_says():
     bound = line_failure(n, **given)
     assert line_sample_size(**given, beta=0.1) <= n
     assert failures <= runs * bound + 5 * (runs * bound) ** 0.5
-    assert failures >= runs * bound / 3 - 5 * (runs * bound) ** 0.5
 
 
-HOLDERS = {
-    "lists": list,
-    "tuples": lambda rows: tuple(map(tuple, rows)),
-    "objects": lambda rows: np.array(rows, dtype=object),
-    "int64": np.array,
-    "floats": lambda rows: np.array(rows, dtype=np.float64),
-    "uint8": lambda rows: np.array(rows, dtype=np.uint8),
-    "pandas": lambda rows: pd.DataFrame(rows, columns=["u", "v"]),
-    "nullable": lambda rows: pd.DataFrame(rows, columns=["u", "v"]).convert_dtypes(),
-    "polars": lambda rows: pl.DataFrame(np.array(rows), schema=["u", "v"]),
-}
-
-
-@pytest.mark.parametrize("hold", HOLDERS.values(), ids=HOLDERS)
-def test_any_holder_gives_the_same_line(hold):
-    rows, y = on_and_off(101)
-    fitted = learner().fit(hold(rows), y)
-    assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, 101)
-    assert fitted.predict(hold(rows)).tolist() == y
-
-
-@pytest.mark.parametrize("hold", ["lists", "objects", "pandas"])
-def test_integers_beyond_64_bits_are_exact_in_lists_objects_and_frames(hold):
-    p = 2**521 - 1
+@pytest.mark.parametrize("p", [101, 2**521 - 1], ids=int.bit_length)
+def test_any_holder_gives_the_same_line_with_integers_of_any_size(p):
     rows, y = on_and_off(p)
-    fitted = learner(p).fit(HOLDERS[hold](rows), y)
-    assert fitted.predict(HOLDERS[hold](rows)).tolist() == y
-
-
-@pytest.mark.parametrize("p", [101, 2**61 - 1, 2**127 - 1])
-@pytest.mark.parametrize("cell", [-1, "p", "12", 1.5, float("nan"), None, float("inf"), b"1", object()])
-def test_other_cells_are_refused_unseen_and_unpaid(p, cell):
-    cell = p if cell == "p" else cell
-    ledger = PrivacyLedger(2, 1e-6, allow_reproducible=True)
-    with pytest.raises((DomainError, TypeError)) as refused:
-        learner(p, ledger=ledger).fit([[1, 2], [cell, 3]], [0, 1])
-    assert "12" not in str(refused.value).replace("2**127", "")
-    assert ledger.history() == []
-
-
-def test_floats_are_refused_where_they_have_too_few_digits():
-    for p in (2**61 - 1, 2**127 - 1):
-        with pytest.raises(DomainError, match="values are integers from 0 to 2"):
-            learner(p).fit(np.array([[1.0, 2.0], [3.0, 4.0]]), [0, 1])
-
-
-@pytest.mark.parametrize("width", [1, 3])
-def test_other_numbers_of_columns_are_refused(width):
-    with pytest.raises(ValueError, match=f"X must have 2 columns, the coordinates of a point, got {width}"):
-        learner().fit(np.ones((4, width), dtype=int), [0, 1, 0, 1])
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"p": 91}, "p must be a prime, got 91"),
-        ({"p": 2**8192 + 1}, "p must have at most 8192 bits"),
-        ({"p": 2.5}, "p must be an integer"),
-        ({"epsilon": 0}, "epsilon"),
-        ({"delta": 1}, "delta"),
-        ({"delta": 0}, "delta with method='stability' must be a finite number above 0, got 0"),
-        ({"method": "magic"}, "method"),
-        ({"alpha": 1}, "alpha"),
-        ({"beta": 0}, "beta"),
-        ({"proper": "yes"}, "proper must be True or False, got 'yes'"),
-        ({"classes": [0, 1, 2]}, "2 classes"),
-        ({"epsilon": 1e-9}, "epsilon"),
-    ],
-)
-def test_parameters_are_refused_before_anything_is_read(parameters, words):
-    with pytest.raises((TypeError, ValueError), match=words):
-        learner().set_params(**parameters).fit(object(), object())
-
-
-def test_one_label_needs_declared_classes():
-    with pytest.raises(ValueError, match="2 classes"):
-        learner(classes=None).fit([[1, 2], [3, 4]], [1, 1])
-    assert learner().fit([[1, 2]], [1]).abstained_ in (True, False)
+    held = [tuple(map(tuple, rows)), np.array(rows, dtype=object), pd.DataFrame(rows, columns=["u", "v"])]
+    if p == 101:
+        held += [np.array(rows, dtype=kind) for kind in (int, float, np.uint8)]
+        held += [held[2].convert_dtypes(), pl.from_pandas(held[2])]
+    for each in held:
+        fitted = learner(p).fit(each, y)
+        assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, p)
+        assert fitted.predict(each).tolist() == y
 
 
 def test_the_second_sorted_label_is_that_of_the_line():
@@ -206,71 +118,21 @@ def test_new_numbers_outside_the_plane_are_moved_to_the_nearest_inside():
     assert fitted.predict([[-5, 20.5], [10**9, 13]]).tolist() == inside == [1, 1]
 
 
-def test_auto_takes_what_needs_fewer_records():
-    usual = {"epsilon": 1.0, "method": "auto", "alpha": 0.1, "beta": 0.1}
-    assert learner(2**31 - 1, **usual).plan(100).method == "pure"
-    assert learner(2**61 - 1, **usual).plan(100).method == "stability"
-    assert learner(2**61 - 1, **usual | {"delta": 0}).plan(100).method == "pure"
-    assert learner(2**521 - 1, **usual | {"epsilon": 1e-8}).plan(100).method == "pure"
-    stable, pure = (learner(2**61 - 1, **usual | {"method": each}).plan(1) for each in ("stability", "pure"))
-    assert stable.n_needed < pure.n_needed
-
-
-def test_a_plan_promises_what_the_fit_does():
-    for method in ("stability", "pure"):
-        model = learner(2**61 - 1, method=method, classes=None)
-        plan, fitted = model.plan(2), model.fit([[1, 2], [3, 4]], [0, 1])
-        assert plan.guarantee == fitted.guarantee_
-        assert plan.method == fitted.method_
-        assert len(plan.guarantee.assumes) == 4
-        assert model.plan(plan.n_needed).failure <= 0.05 < model.plan(plan.n_needed - 1).failure
-        assert plan.n_least < pure_line_sample_size(2**61 - 1, epsilon=2, alpha=0.1, beta=0.05)
-        assert "n_needed" in str(plan)
+def test_auto_takes_what_needs_fewer_records_and_a_plan_promises_what_the_fit_does():
+    usual = {"method": "auto", "alpha": 0.3, "classes": None}
+    for p, parameters, method in (
+        (2**13 - 1, {}, "pure"),
+        (2**521 - 1, {}, "stability"),
+        (2**521 - 1, {"delta": 0}, "pure"),
+        (2**521 - 1, {"epsilon": 1e-8}, "pure"),
+    ):
+        model = learner(p, **usual | parameters)
+        plan = model.plan(2)
+        assert plan.method == method
+        if not parameters:
+            sizes = {each: model.set_params(method=each).plan(2).n_needed for each in ("pure", "stability")}
+            assert min(sizes, key=sizes.get) == method
+            fitted = model.set_params(method="auto").fit([[1, 2], [3, 4]], [0, 1])
+            assert (plan.guarantee, plan.method) == (fitted.guarantee_, fitted.method_)
+            assert plan.n_least < pure_line_sample_size(p, epsilon=2, alpha=0.3, beta=0.05)
     assert learner(alpha=0.6).plan(10).n_least is None
-
-
-def test_pure_composes_as_a_selection():
-    model = learner(method="pure")
-    assert model.plan(10).event == BoundedRange(2)
-
-
-def test_the_ledger_is_charged_by_every_fit_of_every_copy():
-    ledger = PrivacyLedger(4, 2e-6, allow_reproducible=True)
-    model = learner(ledger=ledger)
-    for each in (model, clone(model)):
-        each.fit([[1, 2], [3, 4]], [0, 1])
-    assert ledger.spent().epsilon == 4
-    with pytest.raises(BudgetExceededError):
-        clone(model).fit(object(), object())
-
-
-def test_nothing_of_the_data_is_kept():
-    rows, y = on_and_off(2**61 - 1)
-    fitted = learner(2**61 - 1).fit(rows, y)
-    pickled = pickle.dumps(fitted)
-    assert len(pickled) < 3000
-    assert pickle.loads(pickled).predict(rows).tolist() == y
-
-
-@pytest.mark.parametrize("method", ["stability", "pure"])
-def test_records_of_one_label_and_equal_records_draw_as_others_do(method):
-    model = learner(method=method)
-    for rows in ([[0, 0]], [[5, 5]] * 20, [[5, i] for i in range(20)], [[i, i * i % 101] for i in range(20)]):
-        for label in (0, 1):
-            with np.errstate(all="raise"):
-                old = np.seterr(all="raise")
-                try:
-                    fitted = model.fit(rows, [label] * len(rows))
-                finally:
-                    np.seterr(**old)
-            assert fitted.predict(rows).shape == (len(rows),)
-
-
-def test_a_fit_draws_from_the_operating_system_unless_told_otherwise(monkeypatch):
-    seen = []
-    honest = SystemDice.bernoulli
-    monkeypatch.setattr(
-        SystemDice, "bernoulli", lambda self, p, size=None: seen.append(p) or honest(self, p, size)
-    )
-    learner(random_state=None).fit([[1, 2], [3, 4]], [0, 1])
-    assert len(seen) in (1, 2)

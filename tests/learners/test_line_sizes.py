@@ -1,24 +1,15 @@
 """The sizes of lines: bounds that hold against searches, sums that agree, and bounds for pure learners."""
 
 from fractions import Fraction
-from itertools import pairwise
 from math import comb, exp, log
 
 import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
 
-from dplearn.concepts.lines import written
 from dplearn.learners.rules import line as line_sizes
-from dplearn.learners.rules.line import (
-    line_budgets,
-    line_failure,
-    line_sample_size,
-    pure_line_failure,
-    pure_line_lower_bound,
-    pure_line_sample_size,
-)
-from dplearn.theory.rules import published_line_sample_size
+from dplearn.learners.rules.line import line_budgets
+from dplearn.theory import line_failure, line_sample_size, pure_line_lower_bound, pure_line_sample_size
 
 USUAL = {"epsilon": 1, "delta": 1e-6, "alpha": 0.1}
 PURE = {"epsilon": 1, "alpha": 0.1, "beta": 0.1}
@@ -31,27 +22,13 @@ def test_budgets_add_up():
     assert line.delta + point.delta == Fraction(1, 10**6)
 
 
-def test_the_size_at_epsilon_1_is_the_least():
-    assert line_sample_size(**USUAL, beta=0.1) == 1627
-    assert line_failure(1627, **USUAL) <= 0.1 < line_failure(1626, **USUAL)
-    assert line_failure(1632, **USUAL) == pytest.approx(0.0954, abs=1e-4)
-
-
-@pytest.mark.nightly
-def test_the_bound_decreases_with_the_number_of_records():
-    bounds = [line_failure(n, **USUAL) for n in range(1600, 1660, 5)]
-    assert all(after < before * 1.001 for before, after in pairwise(bounds))
-    assert line_sample_size(epsilon=1, delta=1e-9, alpha=0.1, beta=0.1) == 2445
-
-
-@pytest.mark.nightly
-def test_the_size_at_epsilon_a_tenth(monkeypatch):
-    quick = line_sample_size(epsilon=0.1, delta=1e-6, alpha=0.1, beta=0.1)
-    assert 13_375 < quick < 13_375 * 1.02
-    monkeypatch.setattr(line_sizes, "_FEW", 10_000)
-    silences = line_sizes._silences(Fraction(1, 10), Fraction(1, 10**6))
-    bounds = [line_sizes._worst(n, 0.1, *silences, allowed=0.1) for n in (13_374, 13_375)]
-    assert bounds[1] <= 0.1 < bounds[0]
+def test_small_epsilons_have_a_bound_that_is_nearly_as_small(monkeypatch):
+    asked = {"epsilon": 3, "delta": 1e-6, "alpha": 0.3, "beta": 0.1}
+    exact = line_sample_size(**asked)
+    line_sizes._line_sample_size.cache_clear()
+    monkeypatch.setattr(line_sizes, "_FEW", 0)
+    assert exact < line_sample_size(**asked) < 1.1 * exact
+    line_sizes._line_sample_size.cache_clear()
 
 
 def compositions(n, parts):
@@ -78,9 +55,9 @@ def exact_failure(counts, masses, line, point, alpha):
 
 
 @pytest.mark.parametrize(
-    ("n", "epsilon", "delta", "alpha"), [(40, 4, 0.1, 0.25), (60, 3, 0.05, 0.3), (36, 10, 0.001, 0.3)]
+    ("n", "epsilon", "delta", "alpha"), [(30, 4, 0.1, 0.25), (40, 3, 0.05, 0.3), (24, 10, 0.001, 0.3)]
 )
-@pytest.mark.parametrize("trials", [60, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("trials", [20, pytest.param(200, marks=pytest.mark.nightly)])
 def test_no_masses_that_a_search_finds_fail_more_often_than_the_bound(n, epsilon, delta, alpha, trials):
     rng = np.random.default_rng(0)
     silences = line_sizes._silences(Fraction(epsilon), Fraction(str(delta)))
@@ -121,36 +98,7 @@ def test_an_interval_of_shares_is_bounded():
         assert inside <= shares.bound(low, high) <= inside * (1 + 100 * (high - low)) + 1e-3
 
 
-def test_small_epsilons_have_a_bound_too(monkeypatch):
-    exact = line_sample_size(**USUAL, beta=0.1)
-    monkeypatch.setattr(line_sizes, "_FEW", 0)
-    line_sizes._line_sample_size.cache_clear()
-    assert exact < line_sample_size(**USUAL, beta=0.1) < 1.06 * exact
-    line_sizes._line_sample_size.cache_clear()
-    sizes = [line_sample_size(epsilon=e, delta=1e-6, alpha=0.1, beta=0.1) for e in (0.1, 0.01, 0.001)]
-    assert sizes == [13_550, 107_560, 803_783]
-
-
-def test_few_records_fail():
-    assert line_failure(0, **USUAL) == 1
-    assert line_failure(100, **USUAL) > 0.99
-
-
-def test_pure_sizes():
-    assert [pure_line_sample_size(p, **PURE) for p in PRIMES] == [507, 2164, 18_050]
-    for p in PRIMES:
-        n = pure_line_sample_size(p, **PURE)
-        bounds = [pure_line_failure(m, p, epsilon=1, alpha=0.1) for m in (n - 1, n)]
-        assert bounds[1] <= 0.1 < bounds[0]
-    assert pure_line_failure(10, 101, epsilon=1, alpha=0.1) == 1
-
-
-def test_lower_bounds():
-    assert [pure_line_lower_bound(p, **PURE) for p in PRIMES] == [40, 211, 1856]
-    assert pure_line_lower_bound(2**61 - 1, epsilon=0.01, alpha=0.1, beta=0.1) == 17_970
-
-
-@pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1], ids=written)
+@pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1], ids=int.bit_length)
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (0.01, 0.3), (0.45, 0.5)])
 def test_no_lower_bound_exceeds_what_a_pure_learner_needs(p, epsilon, alpha, beta):
@@ -187,26 +135,3 @@ def test_the_bound_on_success_is_that_of_a_plain_sum():
             for m, good in zip(bounds._masses, bounds._log_good, strict=True)
         ]
         assert bounds.success(n) == pytest.approx(min(plain), rel=1e-9)
-
-
-def test_the_published_learner():
-    assert published_line_sample_size(epsilon=1, delta=1e-6, alpha=0.05, beta=0.5) == 188 << 15
-    with pytest.raises(ValueError, match="beta"):
-        published_line_sample_size(epsilon=1, delta=1e-6, alpha=0.05, beta=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("compute", "given", "words"),
-    [
-        (line_sample_size, {**USUAL, "beta": 0}, "beta"),
-        (line_sample_size, {**USUAL, "beta": 0.1, "delta": 0}, "delta"),
-        (line_sample_size, {**USUAL, "beta": 0.1, "epsilon": 0}, "epsilon"),
-        (line_sample_size, {**USUAL, "beta": 0.1, "alpha": 1}, "alpha"),
-        (pure_line_sample_size, {**PURE, "p": 4}, "p must be a prime, got 4"),
-        (pure_line_lower_bound, {**PURE, "p": 7, "alpha": 0.5}, "alpha"),
-        (pure_line_lower_bound, {**PURE, "p": 7, "epsilon": -1}, "epsilon"),
-    ],
-)
-def test_what_is_out_of_range_is_refused(compute, given, words):
-    with pytest.raises(ValueError, match=words):
-        compute(**given)

@@ -3,21 +3,13 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 from scipy.stats import binom
-from sklearn.base import clone
 
 from dplearn.concepts.parities import masked_rows
-from dplearn.domains import DomainError
 from dplearn.kernels.gf2 import pack
-from dplearn.learners.parity.masked import (
-    Asking,
-    MaskedParityClassifier,
-    MaskedRecords,
-    learn_masked_parity,
-    masked_parity_sample_size,
-)
-from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.learners import MaskedParityClassifier
+from dplearn.learners.parity.masked import Asking, MaskedRecords, learn_masked_parity
 from dplearn.queries import MeanQuery, PopulationOracle
-from dplearn.theory.simulation import simulate_locally
+from dplearn.theory import masked_parity_sample_size
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
 
@@ -91,36 +83,6 @@ def test_one_round_finds_the_parity_and_nothing_of_its_complement(way):
         assert (found.shown, found.parity.features, oracle.adaptive) == ((0, 2, 3), (), False)
 
 
-def test_the_rounds_run_on_reports_of_given_tolerance():
-    r, a = np.array([0, 1]), 1
-    X, y = records(6000, r, a)
-    rounds = (Asking("hadamard", {"tolerance": 0.24}) for _ in range(2))
-    run = simulate_locally(
-        lambda oracle: learn_masked_parity(oracle, 2, *rounds),
-        MaskedRecords.of(pack(X), 2, y),
-        n_queries=3,
-        tolerance=0.24,
-        random_state=0,
-    )
-    assert (run.result.shown, run.result.parity.intercept, run.adaptive) == ((1,), 1, True)
-
-
-@pytest.mark.parametrize(
-    ("bits", "index", "mask", "error", "message"),
-    [
-        ([[0, 2]], [0], [0], ValueError, "bits must be 0 or 1"),
-        ([[0, 1]], [0], [0.5], ValueError, "mask must be 0 or 1"),
-        ([[0, 1]], [2], [0], ValueError, "index must be from 0 to 1, below the number of bits"),
-        ([[0, 1]], [-1], [0], ValueError, "index must be from 0 to 1"),
-        ([[0, 1]], [0.0], [0], TypeError, "index must be integers, got dtype float64"),
-    ],
-    ids=["bits", "mask", "above", "below", "floats"],
-)
-def test_rows_are_made_of_bits_and_of_indices_that_mean_something(bits, index, mask, error, message):
-    with pytest.raises(error, match=message):
-        masked_rows(bits, index, mask)
-
-
 # --- Theorem 5.16, part 2. ---
 
 
@@ -137,7 +99,7 @@ class Blind:
         return blind, max(off) <= tolerance
 
 
-@pytest.mark.parametrize("d", [3, 4, 5, 6])
+@pytest.mark.parametrize("d", [3, 4, 5])
 def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement(d):
     # Those of the learner's one round, and guesses of three parities.
     asked = []
@@ -201,21 +163,13 @@ def test_two_rounds_learn_it_and_one_learns_a_half(kind, epsilon, n, a):
 def test_the_sample_size_keeps_its_promise_and_a_quarter_of_it_does_not(kind, epsilon, d):
     n = masked_parity_sample_size(d, epsilon=epsilon, beta=0.2, trust_model=kind)
     failed = dict.fromkeys((n, n // 4), 0)
-    for seed in range(60):
+    for seed in range(30):
         for size in failed:
             X, y = records(size, R[:d], seed % 2, seed)
             fitted = model(trust_model=kind, epsilon=epsilon, random_state=seed).fit(X, y)
             failed[size] += not learned(fitted, R[:d], seed % 2)
-    assert failed[n] <= binom.ppf(1 - 1e-6, 60, 0.2)
-    assert failed[n // 4] > 0.2 * 60
-
-
-def test_bits_need_not_be_coins():
-    generator = np.random.default_rng(0)
-    bits, index = generator.random((600, 8)) < 0.05, generator.integers(0, 8, 600)
-    mask = generator.integers(0, 2, 600)
-    fitted = model().fit(masked_rows(bits, index, mask), labels_of(bits.astype(int), index, mask, R, 1))
-    assert learned(fitted)
+    assert failed[n] <= binom.ppf(1 - 1e-6, 30, 0.2)
+    assert failed[n // 4] > 0.2 * 30
 
 
 def test_a_plan_is_what_a_fit_does():
@@ -229,68 +183,12 @@ def test_a_plan_is_what_a_fit_does():
     assert model(interactive=False).plan(1000, n_features=12).alpha == 1 / 4
 
 
-def test_no_delta_is_spent_and_a_ledger_is_charged_once():
-    ledger = PrivacyLedger(1)
-    X, y = records(800)
-    fitted = model(ledger=ledger, random_state=None).fit(X, y)
-    assert fitted.guarantee_.delta == 0
-    assert ledger.spent().epsilon == 1
-    with pytest.raises(BudgetExceededError):
-        clone(fitted).fit(X, y)
-
-
-def test_few_records_are_warned_of():
-    X, y = records(100)
-    with pytest.warns(
-        UserWarning, match=r"n_samples is 100: beta=0.05 with trust_model='central' requires 3\d\d"
-    ):
-        model().fit(X, y)
-
-
 def test_tables_are_read_in_every_form():
     X, y = records(800)
-    names = [f"c{i}" for i in range(X.shape[1])]
     words = np.where(y, "odd", "even")
-    tables = [X, X.astype(float), csr_matrix(X), pd.DataFrame(X, columns=names), X.tolist()]
-    fits = [model(classes=["even", "odd"]).fit(table, words) for table in tables]
-    assert all(learned(fitted) for fitted in fits)
-    assert all((f.predict(t) == words).all() for f, t in zip(fits, tables, strict=True))
-    assert repr(fits[3].concept_).startswith("if c11: 'odd' if c8..c10 is 0 or 2 or 3 or 7, else 'even'")
-    assert (fits[0].predict_proba(X)[:, 1] == y).all()
-
-
-def test_numbers_are_cut_where_it_is_said():
-    X, y = records(800)
-    fitted = model(binarize=40.0).fit(np.where(X, 50.0, 30.0), y)
-    assert learned(fitted)
-    assert "x11 > 40" in repr(fitted.concept_)
-    with pytest.raises(DomainError, match="0 or 1"):
-        model().fit(np.where(X, 50.0, 30.0), y)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"trust_model": "shuffled"}, "trust_model must be one of 'central', 'local'"),
-        ({"epsilon": 0}, "epsilon must be"),
-        ({"beta": 1}, "beta must be"),
-        ({"classes": [0, 1, 2]}, "a masked parity needs 2 classes, got 3 classes"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(changed, message):
-    X, y = records(60)
-    with pytest.raises(ValueError, match=message):
-        model(**changed).fit(X, y)
-
-
-def test_interactive_is_a_yes_or_a_no():
-    with pytest.raises(TypeError, match="interactive must be True or False, got 1"):
-        model(interactive=1).plan(100, n_features=7)
-
-
-@pytest.mark.parametrize("kind", ["central", "local"])
-def test_a_single_column_and_a_single_record_are_refused(kind):
-    with pytest.raises(ValueError, match=r"1 feature\(s\)"):
-        model(trust_model=kind).fit([[1], [0]], [0, 1])
-    with pytest.raises(ValueError, match="n_samples must be at least 2"):
-        model(trust_model=kind).fit([[1, 0]], [1])
+    for table in (X.astype(float), csr_matrix(X), pd.DataFrame(X).add_prefix("c"), X.tolist()):
+        fitted = model(classes=["even", "odd"]).fit(table, words)
+        assert learned(fitted)
+        assert (fitted.predict(table) == words).all()
+        assert (fitted.predict_proba(table)[:, 1] == y).all()
+        assert " is 0 or 2 or 3 or 7, else 'even'" in repr(fitted.concept_)

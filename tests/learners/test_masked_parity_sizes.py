@@ -6,20 +6,11 @@ from scipy.stats import binom
 
 from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.hadamard import walsh_hadamard
-from dplearn.learners.parity.masked import masked_parity_sample_size, masked_parity_sizes, signs_failure
-from dplearn.mechanisms.randomized_response import truth_probability
+from dplearn.learners.parity.masked import masked_parity_sizes, signs_failure
+from dplearn.theory import masked_parity_sample_size, truth_probability
 from dplearn.theory.rules import nonadaptive_chance
 
 MODELS = [("central", 1), ("central", 0.1), ("local", 1), ("local", 6)]
-
-
-@pytest.mark.parametrize(("model", "epsilon"), MODELS)
-@pytest.mark.parametrize("interactive", [True, False])
-@pytest.mark.parametrize("n_bits", [1, 3, 16])
-def test_the_sample_size_is_the_least_that_keeps_beta(model, epsilon, interactive, n_bits):
-    terms = {"n_bits": n_bits, "epsilon": epsilon, "trust_model": model, "interactive": interactive}
-    n = masked_parity_sample_size(beta=0.05, **terms)
-    assert masked_parity_sizes(n, **terms).failure <= 0.05 < masked_parity_sizes(n - 1, **terms).failure
 
 
 @pytest.mark.parametrize("n", [2, 3, 17, 400])
@@ -31,22 +22,6 @@ def test_both_rounds_get_a_part(n, model, epsilon):
         first = sizes.first_share * n
         assert first.denominator == 1
         assert first % (8 if sizes.first_way == "hadamard" else 1) == 0
-
-
-def test_fewer_records_than_rounds_are_refused():
-    with pytest.raises(ValueError, match="n_samples must be at least 2, for two rounds"):
-        masked_parity_sizes(1, n_bits=2, epsilon=1, trust_model="local")
-
-
-def test_the_first_round_takes_more_of_the_budget_the_more_bits_there_are():
-    for model in ("central", "local"):
-        sizes = {d: masked_parity_sample_size(d, epsilon=1, beta=0.05, trust_model=model) for d in (2, 8, 32)}
-        shares = [
-            masked_parity_sizes(n, n_bits=d, epsilon=1, trust_model=model).first_share
-            for d, n in sizes.items()
-        ]
-        assert shares == sorted(shares)
-        assert shares[-1] > Fraction(9, 10)
 
 
 def test_sizes_grow_as_promised():

@@ -1,31 +1,24 @@
 """Sample sizes of point functions: exact for stability, and against simulated fits for both methods."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.search import first
+from dplearn.learners import PointClassifier
 from dplearn.learners.limits import _failure
-from dplearn.learners.rules.point import PointClassifier
-from dplearn.learners.rules.point_sizes import (
-    hashed_class_size,
-    hashed_point_failure,
-    hashed_point_sizes,
-    proper_point_lower_bound,
-    stable_point_failure,
-    stable_point_sample_size,
-)
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
-    choosing_threshold,
+    hashed_class_size,
+    hashed_point_failure,
+    proper_point_lower_bound,
     release_probabilities,
     representation_failure,
     stable_histogram_threshold,
+    stable_point_failure,
+    stable_point_sample_size,
 )
 from tests.learners.private_rules import best_rule, tables_of
 
@@ -61,48 +54,6 @@ def test_from_1_over_alpha_labels_on_no_more_records_are_needed(epsilon, sizes):
     public = {"epsilon": epsilon, "delta": 1e-6, "alpha": 0.1, "beta": 0.05}
     assert [stable_point_sample_size(**public, n_outputs=k) for k in (1, 2, 5, 10)] == sizes
     assert stable_point_sample_size(**public, n_outputs=10**6) == sizes[-1]
-    for k in (2, 10**6):
-        n = stable_point_sample_size(**public, n_outputs=k)
-        failures = [
-            stable_point_failure(m, epsilon=epsilon, delta=1e-6, alpha=0.1, n_outputs=k) for m in (n, n - 1)
-        ]
-        assert failures[0] <= 0.05 < failures[1]
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
-@pytest.mark.parametrize(("alpha", "beta"), [(0.3, 0.1), (0.01, 0.05), (0.05, 1e-4)])
-def test_sample_sizes_are_the_least_that_suffice(epsilon, alpha, beta):
-    budget = {"epsilon": epsilon, "alpha": alpha}
-    n = stable_point_sample_size(**budget, delta=1e-6, beta=beta)
-    assert stable_point_failure(n, **budget, delta=1e-6) <= beta
-    assert stable_point_failure(n - 1, **budget, delta=1e-6) > beta
-    sizes = hashed_point_sizes(**budget, beta=beta)
-    assert hashed_point_failure(sizes.n_samples, sizes.n_buckets, **budget) <= beta
-    for bits in range(25):
-        assert hashed_point_failure(sizes.n_samples - 1, 1 << bits, **budget) > beta
-
-
-@pytest.mark.parametrize(
-    ("kind", "sizes"),
-    [
-        ({"n_keys": 1}, (308, 4096)),
-        ({"n_keys": 2}, (550, 4096)),
-        ({"n_keys": 5}, (1261, 8192)),
-        ({"n_keys": 10}, (2447, 16384)),
-        ({"n_keys": 20}, (4778, 32768)),
-        ({"n_keys": 50}, (11975, 131072)),
-        ({"n_columns": 16}, (383, 4096)),
-        ({"n_columns": 32}, (401, 4096)),
-        ({"n_columns": 64}, (420, 4096)),
-    ],
-)
-def test_sizes_of_sets_and_prefixes_are_the_least_that_suffice(kind, sizes):
-    budget = {"epsilon": 1, "alpha": 0.1}
-    found = hashed_point_sizes(**budget, beta=0.1, **kind)
-    assert (found.n_samples, found.n_buckets) == sizes
-    assert hashed_point_failure(*sizes, **budget, **kind) <= 0.1
-    for bits in range(25):
-        assert hashed_point_failure(sizes[0] - 1, 1 << bits, **budget, **kind) > 0.1
 
 
 def test_buckets_of_one_key_are_drawn_candidates_of_which_one_is_good():
@@ -115,20 +66,9 @@ def test_buckets_of_one_key_are_drawn_candidates_of_which_one_is_good():
 
 
 def test_the_number_of_rules_is_that_of_those_listed():
-    assert [hashed_class_size(8, n_keys=k) for k in (1, 2, 8)] == [9, 37, 256]
+    for k in (1, 2, 8):
+        assert hashed_class_size(8, n_keys=k) == sum(math.comb(8, size) for size in range(k + 1))
     assert hashed_class_size(8, n_columns=3) == 26
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
-@pytest.mark.parametrize("delta", ["1e-6", "1e-9"])
-def test_stability_takes_fewer_positives_than_a_histogram_or_the_choosing_mechanism(epsilon, delta):
-    privacy, share = ApproxDP(epsilon, delta), Fraction(1, 20)
-    distance = next(d for d, p in enumerate(release_probabilities(privacy)) if p >= 1 - share)
-    histogram = (
-        stable_histogram_threshold(privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 2), share) - 1
-    )
-    choosing = choosing_threshold(1, privacy) + laplace_quantile(decay_ratio(privacy.epsilon / 4), share) - 1
-    assert 2 * distance + 1 < histogram < choosing
 
 
 def error_of(fitted, share, n_others):
@@ -140,11 +80,10 @@ def error_of(fitted, share, n_others):
 
 @pytest.mark.first_by_day
 @pytest.mark.parametrize(
-    ("method", "parameters"),
-    [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})],
+    ("method", "parameters"), [("stability", {"delta": 1e-3, "epsilon": 2.0}), ("hashing", {"epsilon": 2.0})]
 )
 def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, parameters):
-    alpha, beta, share, runs = 0.2, 0.2, 0.201, 120
+    alpha, beta, share, runs = 0.2, 0.2, 0.201, 80
     rng, failures = np.random.default_rng(0), 0
     for seed in range(runs):
         model = PointClassifier(
@@ -164,7 +103,7 @@ def test_fits_of_that_many_records_fail_as_seldom_as_is_promised(method, paramet
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("kind", ["sets", "prefixes"])
 def test_fits_of_sets_and_prefixes_fail_as_seldom_as_is_promised(kind):
-    alpha, beta, runs = 0.2, 0.2, 120
+    alpha, beta, runs = 0.2, 0.2, 60
     rng, failures = np.random.default_rng(0), 0
     for seed in range(runs):
         chosen = {"n_keys": 3} if kind == "sets" else {"prefixes": True}
@@ -190,7 +129,7 @@ def test_fits_of_sets_and_prefixes_fail_as_seldom_as_is_promised(kind):
 @pytest.mark.first_by_day
 @pytest.mark.parametrize("n_outputs", [5, 2])
 def test_fits_of_several_labels_fail_as_seldom_as_is_promised(n_outputs):
-    alpha, beta, runs = 0.15, 0.2, 120
+    alpha, beta, runs = 0.15, 0.2, 80
     rng, failures = np.random.default_rng(0), 0
     shares = [0.151] * n_outputs
     for seed in range(runs):
@@ -205,20 +144,6 @@ def test_fits_of_several_labels_fail_as_seldom_as_is_promised(n_outputs):
         failures += fitted.point_ != list(range(n_outputs))
     # Above or below these with probability below 1e-4 each, if the bound is nearly attained.
     assert binom.ppf(1e-4, runs, beta * 0.6) <= failures <= binom.ppf(1 - 1e-4, runs, beta)
-
-
-@pytest.mark.parametrize("name", ["epsilon", "alpha", "beta"])
-def test_parameters_are_checked_by_name(name):
-    given = {"epsilon": 1, "alpha": 0.1, "beta": 0.1, name: 0}
-    with pytest.raises(ValueError, match=name):
-        hashed_point_sizes(**given)
-    with pytest.raises(ValueError, match=name):
-        stable_point_sample_size(delta=1e-6, **given)
-
-
-def test_too_many_buckets_are_refused():
-    with pytest.raises(ValueError, match="2\\*\\*24 buckets"):
-        hashed_point_sizes(epsilon=1, alpha=1e-5, beta=1e-5)
 
 
 # learners that name the key
@@ -241,30 +166,5 @@ def test_naming_the_key_needs_more_the_more_keys_there_are():
     asked = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
     pure = [proper_point_lower_bound(2**bits, **asked) for bits in (0, 1, 2, 8, 64, 1024)]
     assert pure == [0, 5, 66, 125, 569, 7529]
-    # By group privacy from the table without labels 1: |X| exp(-t) (1 - beta - P[K > t]) > 1 for some t.
-    for bits, found in ((64, 507), (1024, 7462)):
-        t = np.arange(1, 2 * bits)
-        excess = bits * math.log(2) - t
-
-        def excluded(n, t=t, excess=excess):
-            kept = 0.95 - binom.sf(t, n, 0.1)
-            return bool(np.any((kept > 0) & (np.log(np.maximum(kept, 1e-300)) + excess > 0)))
-
-        assert first(lambda n: not excluded(n), 0, 10**5) == found
     approximate = [proper_point_lower_bound(2**bits, delta=1e-6, **asked) for bits in (8, 64, 1024, 2**20)]
     assert approximate == [125, 209, 209, 209]
-
-
-def test_no_learner_that_names_the_key_needs_fewer():
-    for epsilon, delta, alpha, beta in ((1, 1e-6, 0.1, 0.05), (0.1, 1e-9, 0.3, 0.2), (3, 0.01, 0.05, 0.01)):
-        asked = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "beta": beta}
-        assert proper_point_lower_bound(2**4096, **asked) < stable_point_sample_size(**asked)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"alpha": 0}, {"beta": 1}, {"epsilon": 0}, {"delta": 1}, {"domain_size": 0}]
-)
-def test_a_wrong_parameter_of_the_bound_is_named(wrong):
-    given = {"domain_size": 9, "epsilon": 1, "alpha": 0.1, "beta": 0.1} | wrong
-    with pytest.raises(ValueError, match=f"{next(iter(wrong))} must be"):
-        proper_point_lower_bound(**given)

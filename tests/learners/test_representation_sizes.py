@@ -11,23 +11,19 @@ from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
 from scipy.stats import binom, multinomial
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.chance import SystemDice
 from dplearn.concepts import DecisionStumps, FiniteClass
 from dplearn.domains import IntegerRange, Product
-from dplearn.estimator.public_data import PublicData
 from dplearn.kernels.exact import decay_ratio, selection_ratio
-from dplearn.learners.rules.generic import (
-    growing_sample_size,
-    representation_failure,
-    representation_sample_size,
-)
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
-from dplearn.theory.rules import (
+from dplearn.theory import (
     dichotomy_sample_size,
     generic_sample_size,
     public_cut_sample_size,
+    representation_failure,
+    representation_sample_size,
     sauer_bound,
 )
 
@@ -82,27 +78,6 @@ def test_two_concepts_fail_no_more_often_than_the_bound(p, q, epsilon, flips):
     assert failure <= bound <= excess + 1e-9
 
 
-def test_sizes_that_hold():
-    stumps_of_30_columns = int(2**46.2)
-    assert representation_sample_size(stumps_of_30_columns, **USUAL) == 856
-    assert dichotomy_sample_size(30, **USUAL) == 303
-    assert [public_cut_sample_size(30, rows, **USUAL) for rows in (200, 500, 1000)] == [411, 366, 361]
-    assert representation_sample_size(stumps_of_30_columns, **USUAL, agnostic=True) == 6831
-    assert dichotomy_sample_size(30, **USUAL, agnostic=True) == 2880
-    assert public_cut_sample_size(30, 500, **USUAL, agnostic=True) == 2983
-    # 25 (ln K + ln 10), as at epsilon 1 and alpha .1.
-    assert representation_sample_size(1000, **USUAL) == pytest.approx(25 * math.log(10_000), rel=0.01)
-
-
-@repeatable
-@given(size=st.integers(1, 2**70), epsilon=epsilons, alpha=rates, beta=rates, agnostic=st.booleans())
-def test_at_the_size_the_bound_is_beta_and_before_it_is_above(size, epsilon, alpha, beta, agnostic):
-    given = {"epsilon": epsilon, "alpha": alpha, "kappa": alpha / 4, "miss": beta / 3, "agnostic": agnostic}
-    n = representation_sample_size(size, beta=beta, **given)
-    assert representation_failure(size, n, **given) <= beta * (1 + 1e-12)
-    assert n == 1 or representation_failure(size, n - 1, **given) > beta * (1 - 1e-12)
-
-
 @repeatable
 @given(columns=st.integers(1, 10**6), alpha=rates, beta=rates, agnostic=st.booleans())
 def test_from_the_size_of_dichotomies_on_the_bound_is_at_most_beta(columns, alpha, beta, agnostic):
@@ -120,63 +95,11 @@ def test_from_the_size_of_dichotomies_on_the_bound_is_at_most_beta(columns, alph
         assert n - 1 >= representation_sample_size(2 * columns * n + 2, **given)
 
 
-def test_a_class_that_does_not_grow_needs_one_record_more():
-    assert growing_sample_size(lambda n: 1000, **USUAL) == representation_sample_size(1000, **USUAL) + 1
-
-
-@pytest.mark.parametrize(
-    ("easier", "harder"),
-    [
-        ({"class_size": 10}, {"class_size": 11}),
-        ({"epsilon": 0.2}, {"epsilon": 0.1}),
-        ({"alpha": 0.2}, {"alpha": 0.1}),
-        ({"beta": 0.2}, {"beta": 0.1}),
-        ({"kappa": 0.01}, {"kappa": 0.02}),
-        ({"miss": 0.01}, {"miss": 0.02}),
-        ({"agnostic": False}, {"agnostic": True}),
-    ],
-    ids=str,
-)
-def test_harder_tasks_need_more_records(easier, harder):
-    base = {"class_size": 10, "epsilon": 0.1, "alpha": 0.1, "beta": 0.1, "kappa": 0.01, "miss": 0.01}
-    assert representation_sample_size(**base | easier) < representation_sample_size(**base | harder)
-
-
 def test_the_number_of_labellings_is_that_of_small_sets():
     for dimension, points in product(range(5), range(7)):
         sets = sum(len([*combinations(range(points), size)]) for size in range(dimension + 1))
         assert sauer_bound(dimension, points) == sets
     assert sauer_bound(10**6, 64) == 2**64
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"class_size": 0}, "class_size must be an integer at least 1, got 0"),
-        ({"epsilon": 0}, "epsilon must be a finite number above 0, got 0"),
-        ({"alpha": 1}, "alpha must be .* below 1, got 1"),
-        ({"beta": 0}, "beta must be .*got 0"),
-        ({"kappa": -0.1}, "kappa must be .* got -0.1"),
-        ({"kappa": 0.5}, "kappa must be below alpha, 0.5, got 0.5"),
-        ({"miss": 1}, "miss must be .* got 1"),
-        ({"miss": 0.5}, "miss must be below beta, 0.5, got 0.5"),
-        ({"epsilon": "1e-400"}, "epsilon must be .* 1e-09"),
-    ],
-    ids=str,
-)
-def test_refusals_name_parameter_constraint_and_value(change, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        representation_sample_size(**{"class_size": 2, "epsilon": 1, "alpha": 0.5, "beta": 0.5} | change)
-
-
-def test_too_few_public_rows_are_refused_by_name():
-    with pytest.raises(ValueError, match=r"n_rows must be above ln\(1 / beta\) / alpha, about 23, got 20"):
-        public_cut_sample_size(30, 20, **USUAL)
-
-
-def test_a_great_epsilon_is_not_a_division_by_zero():
-    assert representation_sample_size(10, epsilon=1e6, alpha=0.1, beta=0.1) == 44
-    assert representation_sample_size(10, epsilon=1e6, alpha=0.1, beta=0.1, agnostic=True) > 500
 
 
 # The real learner at these sizes
@@ -220,43 +143,21 @@ def true_error(model):
     return wrong if stump.inner == 0 else 1 - wrong
 
 
-@pytest.mark.parametrize("method", ["exponential", "permute_and_flip"])
-def test_cuts_of_public_features_fail_no_more_often_than_beta(method):
-    rng, n, repetitions, failed = np.random.default_rng(1), 0, 150, 0  # the records are public
-    n = dichotomy_sample_size(30, **USUAL)
+@pytest.mark.parametrize(("public", "method"), [("features", "exponential"), ("rows", "permute_and_flip")])
+def test_cuts_at_public_values_fail_no_more_often_than_beta(public, method):
+    rng, repetitions, failed = np.random.default_rng(1), 150, 0  # the records are public
+    labels = public == "features"
+    n = dichotomy_sample_size(6, **USUAL) if labels else public_cut_sample_size(6, 200, **USUAL)
     model = ExponentialMechanismClassifier(
-        protects="labels", method=method, domain=IntegerRange(0, (1 << 20) - 1), classes=[0, 1]
+        protects="labels" if labels else "examples",
+        method=method,
+        domain=IntegerRange(0, (1 << 20) - 1),
+        classes=[0, 1],
     )
     for _ in range(repetitions):
-        failed += true_error(model.fit(*cut_task(rng, n, 30))) > 0.1
+        more = {} if labels else {"X_public": PublicData(cut_task(rng, 200, 6)[0])}
+        failed += true_error(model.fit(*cut_task(rng, n, 6), **more)) > 0.1
     assert kept(failed, repetitions, 0.1)
-
-
-def test_cuts_of_public_rows_fail_no_more_often_than_beta():
-    rng, repetitions, failed = np.random.default_rng(2), 150, 0  # the records are public
-    n = public_cut_sample_size(30, 200, **USUAL)
-    model = ExponentialMechanismClassifier(domain=IntegerRange(0, (1 << 20) - 1), classes=[0, 1])
-    for _ in range(repetitions):
-        rows = PublicData(cut_task(rng, 200, 30)[0])
-        failed += true_error(model.fit(*cut_task(rng, n, 30), X_public=rows)) > 0.1
-    assert kept(failed, repetitions, 0.1)
-
-
-@pytest.mark.parametrize("atoms", [False, True], ids=["spread", "atoms"])
-def test_a_cut_at_a_public_value_is_near_any_cut_as_often_as_proved(atoms):
-    """The share of records between a cut and the greatest public value up to it, for one cut."""
-    rng, n_rows, miss, repetitions = np.random.default_rng(3), 100, 0.1, 20_000
-    kappa = 1 - miss ** (1 / n_rows)
-    values = (
-        rng.integers(0, 40, size=(repetitions, n_rows)) / 40 if atoms else rng.random((repetitions, n_rows))
-    )
-    cut = 0.5
-    greatest = np.max(np.where(values <= cut, values, -1), axis=1)
-    # Of the atoms, 20 below the cut are at i/40, and one is at it.
-    share = (20 - np.floor(greatest * 40)) / 40 if atoms else cut - greatest
-    missed = int((share > kappa).sum())
-    assert kept(missed, repetitions, miss * 1.2)
-    assert atoms or beta_law.ppf(UNSURE, missed, repetitions - missed + 1) > miss * 0.8  # it is attained
 
 
 def test_by_corollary_3_6_the_size_depends_on_the_labellings_of_a_finite_domain():
@@ -271,12 +172,6 @@ def test_by_corollary_3_6_the_size_depends_on_the_labellings_of_a_finite_domain(
     x = np.random.default_rng(0).integers(0, 16, size=127).reshape(-1, 1).astype(float)  # public
     fitted = ExponentialMechanismClassifier(few, epsilon=50).fit(x, (x[:, 0] > 7).astype(int))
     assert fitted.score(x, (x[:, 0] > 7).astype(int)) == 1
-
-
-def test_the_dichotomies_of_stumps_are_at_most_as_many_as_the_size_counts():
-    x = np.random.default_rng(0).integers(0, 10**6, size=(50, 30))
-    stumps = DecisionStumps(Product([IntegerRange(0, 10**6)] * 30))
-    assert stumps.dichotomies(stumps.domain.encode(x)).size <= 30 * 2 * 50 + 2
 
 
 def test_the_table_of_the_page_on_public_features():

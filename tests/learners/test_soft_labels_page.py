@@ -36,30 +36,6 @@ def test_the_output_of_the_page_is_right(shown):
     assert {0.25, 0.75} <= set(given.tolist()) <= {0.25, 0.5, 0.75}
 
 
-def test_the_means_are_probabilities_near_what_they_are_of(shown):
-    _, scope = shown
-    probabilities = scope["probabilities"]
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
-    assert probabilities.min() >= 0
-    truth = scope["y_new"][: len(probabilities)]
-    assert np.mean((probabilities[:, 1] - truth) ** 2) < 0.25
-
-
-def test_answered_bins_are_better_than_one_half(shown):
-    _, scope = shown
-    released = scope["answers"][:, 1]
-    truth, answered = scope["y_new"][: len(released)], ~np.isnan(released)
-    assert answered.sum() >= 10
-    assert np.mean((released - truth)[answered] ** 2) < 0.25
-
-
-def test_widths_follow_from_the_size_of_a_shard(shown):
-    _, scope = shown
-    alone = scope["SoftLabelAggregateClassifier"](n_teachers=1, classes=[0, 1])
-    widths = [alone.plan(shard).bin_width for shard in (80, 144, 576)]
-    assert widths == [1 / 2, 1 / 4, 1 / 8]
-
-
 def test_the_table_of_sizes_is_that_of_plan(shown):
     _, scope = shown
     rows = re.findall(r"^\| ([13]) \| ([\d,]+) \|(.*)\|$", PAGE.read_text(), re.MULTILINE)

@@ -1,8 +1,6 @@
 """Tests of the stable learner's sizes: failure is exact for fair coins, and sizes are minimal."""
 
 import itertools
-import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,10 +9,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from dplearn.kernels.votes import plurality
-from dplearn.learners.parity.sizes import stable_parity_failure, stable_parity_sizes, stable_parity_split
-from dplearn.mechanisms.stability import release_probabilities
 from dplearn.privacy import ApproxDP
-from dplearn.theory.rules import full_rank_probability
+from dplearn.theory import (
+    full_rank_probability,
+    release_probabilities,
+    stable_parity_failure,
+    stable_parity_sizes,
+    stable_parity_split,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
@@ -44,21 +46,6 @@ def test_the_probability_of_full_rank_is_the_share_of_all_matrices_that_have_it(
     assert full_rank_probability(rows, columns, fit_intercept=intercept) == pytest.approx(share, abs=1e-15)
 
 
-@repeatable
-@given(st.integers(0, 60), st.integers(0, 40), st.booleans())
-def test_the_probability_of_full_rank_is_its_product(rows, columns, intercept):
-    product = math.prod(1 - Fraction(2) ** (i + intercept - rows) for i in range(columns))
-    exact = product if rows >= columns + intercept else 0
-    found = full_rank_probability(rows, columns, fit_intercept=intercept)
-    assert found == pytest.approx(float(exact), rel=1e-12)
-
-
-def test_a_square_matrix_of_any_size_has_full_rank_with_probability_0_2888():
-    assert full_rank_probability(10**5, 10**5) == pytest.approx(0.288788095, abs=1e-9)
-    assert full_rank_probability(10**5 + 64, 10**5) == pytest.approx(1, abs=1e-15)
-    assert full_rank_probability(10**5, 10**5 + 1) == 0
-
-
 # stable_parity_failure
 
 
@@ -84,23 +71,11 @@ def test_failure_is_one_minus_the_probability_of_release_by_real_votes(d, m, siz
     assert found == pytest.approx(exact, abs=1e-11)
 
 
-def test_one_shard_of_full_rank_is_released_with_probability_delta():
-    found = stable_parity_failure(2, n_parts=1, part_size=2, epsilon=1, delta=0.01)
-    assert found == pytest.approx(1 - 0.01 * 3 / 8, abs=1e-12)
-
-
 def test_rare_failures_keep_their_digits():
     speak = release_probabilities(ApproxDP(1, 1e-6))
     found = stable_parity_failure(5, n_parts=2 * len(speak) - 3, part_size=500, epsilon=1, delta=1e-6)
     assert found == pytest.approx(float(1 - speak[-2]), rel=1e-9)
     assert 0 < found < 1e-5
-
-
-def test_an_odd_number_of_shards_is_no_worse_than_one_more():
-    task = {"part_size": 6, "epsilon": 0.7, "delta": 1e-4}
-    for m in range(1, 99, 2):
-        odd, even = (stable_parity_failure(4, n_parts=parts, **task) for parts in (m, m + 1))
-        assert odd <= even + 1e-12
 
 
 # stable_parity_sizes and stable_parity_split
@@ -153,64 +128,3 @@ def test_with_too_few_records_no_other_number_of_shards_fails_less(n):
     split = stable_parity_split(n, 16, **task, beta=0.05)
     others = [stable_parity_failure(16, n_parts=m, part_size=n // m, **task) for m in range(1, n + 1)]
     assert split.failure == pytest.approx(min(others), rel=1e-9)
-
-
-def test_shards_grow_with_the_records_and_their_number_hardly_does():
-    task = {"epsilon": 1, "delta": 1e-6, "beta": 0.05}
-    splits = [stable_parity_split(n, 16, **task) for n in (726, 1000, 10_000, 10**6)]
-    assert [split.n_parts for split in splits] == [33, 33, 37, 47]
-    assert [split.part_size for split in splits] == [22, 30, 270, 21276]
-
-
-def test_many_columns_and_records_have_a_split():
-    split = stable_parity_split(10**6, 4096, epsilon=1, delta=1e-6, beta=0.05)
-    assert (split.n_parts, split.part_size) == (35, 28571)
-    assert stable_parity_sizes(4096, epsilon=1, delta=1e-6, beta=0.05).n_samples == 127_224
-
-
-@pytest.mark.parametrize(
-    ("easier", "harder"),
-    [
-        ({"n_features": 9}, {"n_features": 10}),
-        ({"epsilon": 1.2}, {"epsilon": 1}),
-        ({"delta": 1e-5}, {"delta": 1e-6}),
-        ({"beta": 0.1}, {"beta": 0.01}),
-        ({"fit_intercept": False}, {"fit_intercept": True}),
-    ],
-    ids=str,
-)
-def test_harder_tasks_need_more_records(easier, harder):
-    base = {"n_features": 9, "epsilon": 1, "delta": 1e-6, "beta": 0.05}
-    few, many = (stable_parity_sizes(**base | change).n_samples for change in (easier, harder))
-    assert few < many
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_features": 0}, "n_features must be an integer at least 1, got 0"),
-        ({"beta": 0}, "beta must be a finite number above 0 and below 1, got 0"),
-        ({"beta": 1}, "beta must be a finite number above 0 and below 1, got 1"),
-        ({"epsilon": 0}, "epsilon"),
-        ({"delta": 0}, "delta"),
-    ],
-    ids=str,
-)
-def test_refusals_name_the_parameter(change, message):
-    task = {"n_features": 2, "epsilon": 1, "delta": 1e-6, "beta": 0.05} | change
-    for call in (stable_parity_sizes, lambda **task: stable_parity_split(10, **task)):
-        with pytest.raises((TypeError, ValueError), match=message):
-            call(**task)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"n_parts": 0}, "n_parts must be an integer at least 1, got 0"),
-        ({"part_size": -1}, "part_size must be an integer at least 0, got -1"),
-    ],
-    ids=str,
-)
-def test_sizes_that_are_no_counts_are_refused(change, message):
-    with pytest.raises(ValueError, match=message):
-        stable_parity_failure(2, **{"n_parts": 1, "part_size": 3} | change, epsilon=1, delta=0.1)

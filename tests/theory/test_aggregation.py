@@ -16,17 +16,17 @@ from dplearn.chance import SeededDice
 from dplearn.kernels.votes import plurality
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
-from dplearn.theory import stable_answers_noise
-from dplearn.theory.aggregation import (
-    TransferSampleSize,
+from dplearn.theory import (
     agreement_bound,
     classification_queries_sample_size,
     knowledge_transfer_sample_size,
     published_max_abstentions,
     published_setting,
+    stable_answers_noise,
     teachers_needed,
     teachers_table,
 )
+from dplearn.theory.aggregation import TransferSampleSize
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 ONE = ApproxDP(1, 1e-6)
@@ -57,12 +57,6 @@ def test_the_published_setting_is_that_of_algorithms_3_and_4(epsilon, delta, bet
         k = 136 * decimal(4 * m * most / min(delta, beta / 2)).ln() * root
         assert setting.n_teachers == pytest.approx(float(k), abs=1, rel=1e-13)
         assert type(setting.n_teachers) is int
-
-
-def test_the_published_teachers_are_three_times_the_published_distance():
-    # 136 / 32 sqrt(2) is a little above 3: a majority of two thirds leads by k/3.
-    setting = published_setting(ONE, 10, n_queries=1000, beta=0.05)
-    assert 3 * setting.distance <= setting.n_teachers <= 3.01 * setting.distance
 
 
 @repeatable
@@ -137,28 +131,6 @@ def test_a_transfer_labels_the_maximum_of_the_students_need_and_the_theorems_lea
     assert large == TransferSampleSize(n_private=n, n_public=m)
 
 
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"alpha": 0}, "alpha must be"),
-        ({"beta": 0.2}, "beta must be a finite number at most 0.1"),
-        ({"constant": 0}, "constant must be"),
-        ({"vc_dimension": 0}, "vc_dimension must be"),
-        ({"privacy": ApproxDP(1)}, "delta must be"),
-        ({"gamma": 1}, "gamma must be"),
-    ],
-)
-def test_parameters_that_no_theorem_covers_are_refused(change, match):
-    parameters = {"vc_dimension": 3, "privacy": ONE, "alpha": 0.1, "beta": 0.05} | change
-    with pytest.raises(ValueError, match=match):
-        knowledge_transfer_sample_size(**parameters)
-
-
-def test_fewer_queries_than_theorems_4_3_and_4_4_suppose_are_refused():
-    with pytest.raises(ValueError, match="n_queries must be an integer from 2120"):
-        classification_queries_sample_size(3, 2119, privacy=ONE, alpha=0.1, beta=0.05)
-
-
 # teachers_needed
 
 
@@ -175,8 +147,7 @@ def least_distance_at(k, agreement, n_labels=3):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "agreement"),
-    [*product((3, 30), ("2/3", "5/6", "0.95", "1")), (100, "0.51"), (100, "5/6")],
+    ("epsilon", "agreement"), [*product((3, 30), ("2/3", "5/6", "0.95", "1")), (100, "0.51"), (100, "5/6")]
 )
 def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilon, agreement):
     privacy = ApproxDP(epsilon, 1e-3)
@@ -184,13 +155,8 @@ def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilo
     noise = stable_answers_noise(privacy, 2, n_queries=20, beta=0.1)
     distance = noise.least_distance(20, 0.1)
     assert least_distance_at(k, agreement) >= distance
-    fewer = range(max(1, k - 40), k)
+    fewer = range(max(1, k - 8), k)
     assert all(least_distance_at(each, agreement) < distance for each in fewer)
-
-
-def test_half_of_the_teachers_is_no_agreement():
-    with pytest.raises(ValueError, match="agreement must be a finite number at most 1 and above"):
-        teachers_needed(ONE, 1, agreement=0.5)
 
 
 # Whether the guarantee is kept in play
@@ -233,13 +199,6 @@ def test_all_queries_with_enough_agreement_are_answered_with_the_stated_probabil
     assert refuted(share_of_runs_that_answer_all(2 * k // 3, noise, **play), runs, 1 - beta)
 
 
-def test_with_max_abstentions_unstable_queries_it_may_stop_early():
-    noise = stable_answers_noise(ONE, 4, n_queries=300)
-    k = teachers_needed(ONE, 4, n_queries=300)
-    play = {"runs": 200, "n_queries": 300, "n_others": 4, "seed": 2}
-    assert refuted(share_of_runs_that_answer_all(k, noise, **play), 200, 0.95)
-
-
 # The table
 
 #: T: the published number of teachers, ours for agreement 2/3, ours for agreement 5/6.
@@ -252,9 +211,3 @@ def test_the_published_table():
     found = {a.max_abstentions: (a.published, a.ours, b.ours) for a, b in zip(usual, agreed, strict=True)}
     assert found == TABLE
     assert [round(row.ratio, 1) for row in usual] == [18.9, 18.8, 12.0, 9.3]
-
-
-def test_the_table_gives_ours_one_abstention_more_as_the_published_algorithm_stops_later():
-    (row,) = teachers_table(ONE, [7], beta=0.1)
-    assert row.ours == teachers_needed(ONE, 8, beta=0.05, agreement="2/3")
-    assert row.published == published_setting(ONE, 7, n_queries=1000, beta=0.1).n_teachers

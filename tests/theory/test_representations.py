@@ -1,7 +1,6 @@
 """Protocols and representations of small classes: known values, checked without the solver where possible."""
 
 import ctypes
-import math
 import os
 from fractions import Fraction
 from itertools import combinations, product
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dplearn.kernels.points import KeyHash
 from dplearn.releases import learned_distribution
 from dplearn.theory import deterministic_representation, one_way_error, representation_value, representations
 
@@ -51,54 +49,15 @@ def test_the_least_error_of_messages_is_exact(concepts, messages, error):
     assert found.lower == found.upper == error
 
 
-@pytest.mark.nightly
-def test_ten_points_and_two_messages():
-    found = one_way_error(points(10), 2)
-    assert found.lower == Fraction(28, 97) <= found.upper < Fraction(28, 97) + Fraction(1, 10**6)
+NIGHTLY = [pytest.param(size, marks=pytest.mark.nightly) for size in (5, 6)]
 
 
-@pytest.mark.parametrize(("size", "messages"), [(3, 2), (5, 2), (6, 2), (8, 3)])
-def test_points_need_no_more_than_hashing(size, messages):
-    """With probability k/(k + 1) keys are hashed to k messages, else the answer is 0: error 1/(k + 1)."""
-    assert one_way_error(points(size), messages).upper <= Fraction(1, messages + 1)
-
-
-def test_messages_are_protocols():
-    """Against the solver: the least error over all pairs of deterministic protocols, and over all of them."""
-    table = np.array(points(3))
-    protocols = []
-    for letters in product((0, 1), repeat=3):
-        for answers in product((0, 1), repeat=6):
-            bob = np.array(answers).reshape(2, 3)
-            protocols.append((bob[list(letters)] != table).ravel())
-    losses = np.array(protocols, dtype=float).T
-    game = linprog(
-        np.append(np.zeros(losses.shape[1]), 1),
-        A_ub=np.column_stack((losses, -np.ones(len(losses)))),
-        b_ub=np.zeros(len(losses)),
-        A_eq=np.append(np.ones(losses.shape[1]), 0)[None],
-        b_eq=[1],
-    )
-    assert game.fun == pytest.approx(2 / 9)
-
-
-@pytest.mark.parametrize(
-    ("concepts", "size"),
-    [
-        (points(3), 3),
-        (points(4), 4),
-        (points(5), 5),
-        pytest.param(points(6), 6, marks=pytest.mark.nightly),
-        pytest.param(points(7), 7, marks=pytest.mark.nightly),
-        (thresholds(4), 4),
-        (thresholds(5), 5),
-        pytest.param(thresholds(6), 6, marks=pytest.mark.nightly),
-        (intervals(4), 8),
-    ],
-)
-def test_smallest_representations(concepts, size):
-    found = deterministic_representation(concepts, QUARTER)
-    assert len(found) == size == len(np.unique(found, axis=0))
+@pytest.mark.parametrize("size", [3, 4, *NIGHTLY])
+def test_smallest_representations(size):
+    for concepts in (points(size), thresholds(size)):
+        found = deterministic_representation(concepts, QUARTER)
+        assert len(found) == size == len(np.unique(found, axis=0))
+    assert size > 4 or len(deterministic_representation(intervals(4), QUARTER)) == 8
 
 
 def value_of_game(wrong):
@@ -133,31 +92,23 @@ def test_no_smaller_set_represents(concepts, alpha):
         assert max(value_of_game((few != f).astype(float)) for f in table) > alpha + 1e-9
 
 
+@pytest.mark.parametrize("size", [3, 4, *NIGHTLY])
+def test_values_of_representations(size):
+    value = Fraction(1, min(size, 5))  # of six points 1/5, where a proper law has 1/6 at most
+    for concepts in (points(size), *([thresholds(size)] if size < 6 else [])):
+        found = representation_value(concepts, QUARTER)
+        assert value - Fraction(1, 10**5) < found.lower <= found.upper == value
+    assert representation_value([[0, 1, 1]], QUARTER).upper == 1
+
+
 @pytest.mark.parametrize(
-    ("concepts", "value"),
-    [
-        (points(3), Fraction(1, 3)),
-        (points(4), Fraction(1, 4)),
-        (points(5), Fraction(1, 5)),
-        (thresholds(3), Fraction(1, 3)),
-        (thresholds(4), Fraction(1, 4)),
-        pytest.param(thresholds(5), Fraction(1, 5), marks=pytest.mark.nightly),
-        pytest.param(points(6), Fraction(1, 5), marks=pytest.mark.nightly),  # a proper law has 1/6 at most
-        (intervals(4), Fraction(1, 8)),
-        ([[0, 1, 1]], Fraction(1)),
-    ],
+    "concepts",
+    [points(2), *[pytest.param(each, marks=pytest.mark.nightly) for each in (points(3), thresholds(3))]],
 )
-def test_values_of_representations(concepts, value):
-    found = representation_value(concepts, QUARTER)
-    assert value - Fraction(1, 10**5) < found.lower <= found.upper
-    assert found.upper == value
-
-
-@pytest.mark.parametrize("concepts", [points(3), thresholds(3)])
 def test_the_value_is_that_of_all_sets_of_inaccurate_hypotheses(concepts):
     """Without the mixed integer program: some points refute a set if a game has a value above alpha."""
     table, alpha = np.array(concepts), 0.25
-    everything = np.array(list(product((0, 1), repeat=3)))
+    everything = np.array(list(product((0, 1), repeat=table.shape[1])))
     rows = []
     for f in table:
         for chosen in product((False, True), repeat=len(everything)):
@@ -177,7 +128,16 @@ def test_the_value_is_that_of_all_sets_of_inaccurate_hypotheses(concepts):
     assert -law.fun == pytest.approx(float(representation_value(table, alpha).upper), abs=1e-7)
 
 
-@pytest.mark.parametrize(("concepts", "messages"), [(points(4), 2), (points(5), 3), (thresholds(4), 2)])
+@pytest.mark.nightly
+def test_ten_points_and_two_messages():
+    found = one_way_error(points(10), 2)
+    assert found.lower == Fraction(28, 97) <= found.upper < Fraction(28, 97) + Fraction(1, 10**6)
+
+
+@pytest.mark.parametrize(
+    ("concepts", "messages"),
+    [(points(4), 2), (thresholds(4), 2), pytest.param(points(5), 3, marks=pytest.mark.nightly)],
+)
 def test_messages_and_representations_bound_each_other(concepts, messages):
     error = one_way_error(concepts, messages).upper
     # A message drawn at random is Alice's with probability 1/k; its error is above alpha with probability at
@@ -187,86 +147,6 @@ def test_messages_and_representations_bound_each_other(concepts, messages):
     # Alice sends a hypothesis of a representation, drawn as the minimax theorem says: no error above alpha.
     hypotheses = len(deterministic_representation(concepts, alpha))
     assert one_way_error(concepts, hypotheses).lower <= alpha
-
-
-def test_what_is_too_large_is_refused():
-    with pytest.raises(
-        ValueError, match="at most 1023 partitions of the concepts into parts, got 12 concepts"
-    ):
-        one_way_error(points(12), 2)
-    for function in (deterministic_representation, representation_value):
-        with pytest.raises(ValueError, match="at most 7 points, got 8"):
-            function(points(8), 0.25)
-        with pytest.raises(ValueError, match="alpha must be a finite number above 0 and below 1"):
-            function(points(3), 1)
-    with pytest.raises(ValueError, match="n_messages must be an integer at least 1"):
-        one_way_error(points(3), 0)
-
-
-def divergence(p, q):
-    return p * math.log(p / q) + (1 - p) * math.log((1 - p) / (1 - q))
-
-
-def test_few_public_hashes_stand_for_all():
-    """Newman's reduction: so many seeds that, with some probability, none of the pairs of keys fails."""
-    keys, bits, slack = 256, 3, 1 / 8
-    error = 2.0**-bits
-    seeds = math.ceil(math.log(keys**2) / divergence(error + slack, error))
-    generator = np.random.default_rng(0)
-    texts = [str(key).encode() for key in range(keys)]
-    for _ in range(20):
-        parameters = [
-            tuple(int.from_bytes(generator.bytes(16), "little") for _ in "ab") for _ in range(seeds)
-        ]
-        buckets = np.array([KeyHash(*each, bits).buckets(texts) for each in parameters])
-        collisions = (buckets[:, :, None] == buckets[:, None, :]).mean(axis=0) - np.eye(keys)
-        if collisions.max() <= error + slack:
-            break
-    else:
-        pytest.fail("no set of seeds passes")
-    # Each key has a distribution over (seed, its bucket) that errs at no key more often than error + slack.
-    hypotheses = {(seed, bucket) for seed in range(seeds) for bucket in range(1 << bits)}
-    assert len(hypotheses) == seeds << bits == 193 * 8
-
-
-def test_the_number_of_hashes_for_2_to_the_16_keys():
-    assert math.ceil(math.log(2.0**32) / divergence(1 / 4, 1 / 8)) == 385
-
-
-def polynomials(q, k, number):
-    """The values at 0..q-1 of as many polynomials of degree below k over the integers modulo q."""
-    coefficients = np.array([[key // q**j % q for j in range(k)] for key in range(number)])
-    powers = np.array([[pow(i, j, q) for i in range(q)] for j in range(k)])
-    return coefficients @ powers % q
-
-
-def test_reed_solomon_hypotheses_never_miss():
-    """[polynomial of the key at i is a]: q**2 hypotheses, and two keys agree at fewer than k of q places."""
-    q, k, keys = 11, 3, 256
-    values = polynomials(q, k, keys)
-    agree = (values[:, None] == values[None]).mean(axis=2) - np.eye(keys)
-    assert agree.max() == pytest.approx((k - 1) / q)
-    hypotheses = np.array([values[:, i] == a for i in range(q) for a in range(q)])
-    assert len(hypotheses) == 121
-    # For each key, its q hypotheses, one drawn at random, are wrong at no key with more than that.
-    own = np.arange(q)[None] * q + values
-    errors = [
-        np.abs(hypotheses[own[key]] ^ (np.arange(keys) == key)).mean(axis=0).max() for key in range(keys)
-    ]
-    assert max(errors) <= (k - 1) / q + 1e-12
-
-
-def least_prime_power(keys, share):
-    """The least prime q, and k, with q**k >= keys and (k - 1)/q <= share."""
-    for q in (q for q in range(2, 10**4) if all(q % p for p in range(2, math.isqrt(q) + 1))):
-        k = next(k for k in range(1, 100) if q**k >= keys)
-        if Fraction(k - 1, q) <= share:
-            return q, k
-    raise AssertionError
-
-
-def test_reed_solomon_sizes():
-    assert [least_prime_power(2**d, QUARTER)[0] ** 2 for d in (16, 64)] == [289, 2209]
 
 
 @pytest.mark.parametrize(

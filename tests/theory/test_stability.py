@@ -72,15 +72,6 @@ def test_mean_and_mean_square_are_those_of_all_orders_and_places(order, n, passe
         assert worst == pytest.approx(found.any_order, rel=1e-12)
 
 
-def test_a_last_pass_may_stop_early():
-    steps = [1.0, 0.5, 0.25, 0.125]  # four steps over three examples
-    found = sgd_stability(LossConstants(0.5, 1.0), steps, 3, order="in_turn")
-    changes = np.array([1.125, 0.5, 0.25])
-    assert fields(found) == pytest.approx(
-        (changes.mean(), sqrt(np.mean(changes**2)), sqrt(np.mean(changes**2)), 1.125)
-    )
-
-
 @repeatable
 @given(
     st.sampled_from(ORDERS),
@@ -141,36 +132,25 @@ def test_no_step_does_more_than_the_constants_allow(w, v, x, z, y, other, size, 
     assert abs(scores[0] - scores[1]) <= logistic_score_stability(moved, norm).mean + 1e-12
 
 
-def test_two_examples_gradients_may_be_two_lipschitz_constants_apart():
-    w = np.array([-1000.0, 0])
-    x, z = np.array([0.1, sqrt(0.99)]), np.array([0.1, -sqrt(0.99)])
-    apart = gradient(w, x, 1, 0.7, False) - gradient(w, z, 1, 0.7, False)
-    assert np.linalg.norm(apart) > 1.98 * logistic_constants(1, 0.7).lipschitz
-
-
 # The published bounds
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_the_mean_is_that_of_hardt_recht_and_singer_for_convex_losses(order):
+def test_the_mean_is_that_of_hardt_recht_and_singer_or_below(order):
     constants, steps = logistic_constants(2), 0.3 / np.sqrt(np.arange(1, 301))
-    found = sgd_stability(constants, steps, 100, order=order)
-    assert found.mean == pytest.approx(2 * 2 / 100 * steps.sum())
-    assert found.mean == pytest.approx(published_weight_bound(constants, steps, 100))
-
-
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("steps", [np.full(3000, 0.5), 2 / np.arange(1, 3001) ** 0.5])
-def test_the_mean_stays_below_that_of_hardt_recht_and_singer_for_strongly_convex_losses(order, steps):
+    found = sgd_stability(constants, steps, 100, order=order).mean
+    assert found == pytest.approx(2 * 2 / 100 * steps.sum())
+    assert found == pytest.approx(published_weight_bound(constants, steps, 100))
     constants = logistic_constants(1, 0.1)
-    published = published_weight_bound(constants, steps, 100)
-    assert published == pytest.approx(2 / (0.1 * 100))
-    assert published * 0.99 < sgd_stability(constants, steps, 100, order=order).mean <= published
+    for steps in (np.full(3000, 0.5), 2 / np.arange(1, 3001) ** 0.5):
+        published = published_weight_bound(constants, steps, 100)
+        assert published == pytest.approx(2 / (0.1 * 100))
+        assert published * 0.99 < sgd_stability(constants, steps, 100, order=order).mean <= published
 
 
-@pytest.mark.parametrize("mu", [1.0, 0.1, 0.01])
-def test_the_published_bound_for_decaying_steps_holds_and_gives_away_the_first_steps(mu):
-    constants, n, diameter = LossConstants(1.0, 1.0, mu), 500, 4.0
+@pytest.mark.parametrize(("mu", "diameter"), [(1.0, 4.0), (0.1, 0.5), (0.01, 4.0)])
+def test_the_published_bound_for_decaying_steps_holds_and_gives_away_the_first_steps(mu, diameter):
+    constants, n = LossConstants(1.0, 1.0, mu), 500
     steps = 1 / (mu * np.arange(1, n + 1))
     found = sgd_stability(constants, steps, n, diameter=diameter)
     published = published_decaying_bound(constants, n, diameter=diameter)
@@ -188,21 +168,12 @@ def test_strong_convexity_and_decaying_steps_give_the_bound_on_the_mean_surely()
         assert steps[0] <= largest_step(constants) < 1 / (0.05 * max(shift, 1e-9))
         found = fields(sgd_stability(constants, steps, 200))
         assert found == pytest.approx([2 * passes / (0.05 * (200 * passes + shift))] * 4)
-        assert found[0] < published_weight_bound(constants, steps, 200)
         drawn = sgd_stability(constants, steps, 200, order="sampling")
         more = sqrt(1 + 1 / passes * (1 - 1 / 200))  # than the mean: hits vary in number
         assert drawn.root_mean_square / drawn.mean == pytest.approx(more)
 
 
 # Where the bound on the mean does not carry over to the mean square
-
-
-def test_constant_steps_make_the_root_of_the_mean_square_fall_with_the_root_of_n_only():
-    constants = LossConstants(1.0, 1.0, 1.0)
-    for n in (100, 10_000):
-        found = sgd_stability(constants, np.full(n, 0.5), n)
-        assert found.mean <= 2 / n
-        assert found.root_mean_square == pytest.approx(sqrt(4 / 3 / n), rel=0.02)
 
 
 @pytest.mark.nightly
@@ -275,7 +246,7 @@ SCHEDULES = {
 )
 def test_measured_stability_is_below_the_bounds_and_within_a_factor_of_them(order, schedule):
     alpha, passes, rule, factor = SCHEDULES[schedule]
-    constants, n = logistic_constants(1, alpha), 60
+    constants, n = logistic_constants(1, alpha), 30
     steps = rule(constants, passes * n)
     bound = sgd_stability(constants, steps, n, order=order)
     found = changes(n, steps, alpha, order, pairs=400, seed=1, draws=40)
@@ -295,8 +266,6 @@ def test_steps_above_the_largest_break_the_bound_for_strongly_convex_losses():
     assert upper(within) < published
     beyond = changes(n, np.full(2 * n, 2.2 * largest), 0.5, "permutation", pairs=200, seed=2)
     assert lower(beyond) > 5 * published
-    with pytest.raises(ValueError, match=r"steps must be at most 1\.6, got 3\.52"):
-        published_weight_bound(constants, [2.2 * largest], n)
 
 
 def test_losses_that_are_not_convex_break_the_bound_for_convex_ones():
@@ -313,42 +282,6 @@ def test_losses_that_are_not_convex_break_the_bound_for_convex_ones():
     assert lower(abs(first - second)) > 3 * bound
 
 
-# Parameters
-
-
-def test_steps_that_are_too_large_need_a_diameter():
-    constants = LossConstants(1.0, 2.0)
-    with pytest.raises(ValueError, match=r"steps must be at most 1 unless there is a diameter, got 1\.5"):
-        sgd_stability(constants, [0.5, 1.5], 2)
-    assert sgd_stability(constants, [0.5, 1e200, 1.0, 1e200], 2, diameter=3).surely == 3
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"steps": []}, "steps must be one or more"),
-        ({"steps": [0.1, 0.0]}, "steps must be one or more"),
-        ({"steps": [inf]}, "steps must be one or more"),
-        ({"n_records": 0}, "n_records must be"),
-        ({"order": "one_pass"}, "order must be one of 'permutation', 'sampling', 'in_turn'"),
-        ({"diameter": 0}, "diameter must be"),
-    ],
-)
-def test_other_parameters_are_refused(change, match):
-    parameters = {"steps": [0.1], "n_records": 3} | change
-    with pytest.raises(ValueError, match=match):
-        sgd_stability(LossConstants(1.0, 1.0), **parameters)
-
-
-def test_constants_that_no_loss_has_are_refused():
-    with pytest.raises(ValueError, match="strong_convexity must be"):
-        LossConstants(1.0, 1.0, 2.0)
-    with pytest.raises(ValueError, match="lipschitz must be"):
-        LossConstants(0.0, 1.0)
-    with pytest.raises(ValueError, match="strong_convexity must be"):
-        decaying_steps(LossConstants(1.0, 1.0), 3)
-
-
 def drawn(n, seed=0):
     """Rows on the unit sphere and labels that depend on their first coordinate."""
     rng = np.random.default_rng(seed)
@@ -357,24 +290,7 @@ def drawn(n, seed=0):
     return X, (rng.random(n) < 1 / (1 + np.exp(-4 * X[:, 0]))).astype(int)
 
 
-def sigmoid_scores(weights):
-    return lambda queries: 1 / (1 + np.exp(-queries @ weights))
-
-
-def plain_sgd(steps, order, alpha):
-    def learner(X, y, seed):
-        return sigmoid_scores(
-            logistic_sgd(X, y, example_order(len(X), len(steps), order, seed), steps, alpha=alpha)
-        )
-
-    return learner
-
-
 X, Y = drawn(4000)
-QUERIES = np.vstack([np.eye(3), -np.eye(3)])
-
-
-# measure_stability
 
 
 def test_the_change_of_a_mean_is_measured_as_it_is():
@@ -383,19 +299,20 @@ def test_the_change_of_a_mean_is_measured_as_it_is():
     def share(X, y, seed):
         return lambda queries: np.full(len(queries), y.mean())
 
-    found = measure_stability(share, table, labels, table[:2], n_records=20, n_pairs=3000, seed=3)
+    found = measure_stability(share, table, labels, table[:2], n_records=20, n_pairs=1000, seed=3)
     differ = 2 * (1 / 3) * (2 / 3)  # how often the new label is another
     assert abs(found.mean - differ / 20).max() < 5 * found.mean_error.max()
     assert abs(found.mean_square - differ / 400).max() < 5 * found.mean_square_error.max()
     assert found.root_mean_square == sqrt(found.mean_square.max())
-    assert found.mean_error == pytest.approx([sqrt(differ * (1 - differ) / 3000) / 20] * 2, rel=0.05)
+    assert found.mean_error == pytest.approx([sqrt(differ * (1 - differ) / 1000) / 20] * 2, rel=0.05)
 
 
-def test_the_same_seed_gives_the_same_pairs_and_both_of_a_pair_the_same_chance():
-    seeds = []
+def test_a_seed_gives_the_same_pairs_both_of_a_pair_have_one_chance_and_places_are_replaced_alike():
+    seeds, kept = [], []
 
     def learner(X, y, seed):
         seeds.append(seed)
+        kept.append(X[:, 0])
         return lambda queries: np.array([X.sum()])
 
     found = [measure_stability(learner, X, Y, None, n_records=5, n_pairs=4, seed=8) for _ in range(2)]
@@ -403,27 +320,11 @@ def test_the_same_seed_gives_the_same_pairs_and_both_of_a_pair_the_same_chance()
     assert seeds[:8] == seeds[8:]
     assert seeds[::2] == seeds[1::2]
     assert len(set(seeds)) == 4
-
-
-def test_every_place_is_replaced_about_equally_often():
-    counts = np.zeros(5)
-    kept = []
-
-    def learner(X, y, seed):
-        kept.append(X[:, 0])
-        return lambda queries: np.zeros(1)
-
+    kept.clear()
     measure_stability(learner, np.arange(400.0)[:, None], np.zeros(400), None, n_records=5, n_pairs=2000)
-    for first, other in zip(kept[::2], kept[1::2], strict=True):
-        (place,) = np.flatnonzero(first != other)
-        counts[place] += 1
-    assert abs(counts - 400).max() < 5 * sqrt(2000 * 0.2 * 0.8)
-
-
-@pytest.mark.parametrize(("name", "value"), [("n_records", 4000), ("n_records", 0), ("n_pairs", 1)])
-def test_numbers_that_cannot_be_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        measure_stability(plain_sgd([1.0], "in_turn", 0), X, Y, QUERIES, **{"n_records": 3, name: value})
+    places = [int(np.flatnonzero(a != b)[0]) for a, b in zip(kept[::2], kept[1::2], strict=True)]
+    assert all((a != b).sum() == 1 for a, b in zip(kept[::2], kept[1::2], strict=True))
+    assert abs(np.bincount(places, minlength=5) - 400).max() < 5 * sqrt(2000 * 0.2 * 0.8)
 
 
 # Orders and the learner
@@ -451,54 +352,6 @@ def test_the_learner_is_scikit_learns_without_its_shuffling_and_intercept(passes
         theirs = SGDClassifier(**options, learning_rate=rule, eta0=0.5, max_iter=passes)
         ours = logistic_sgd(rows, labels, order, steps, alpha=alpha)
         assert theirs.fit(rows, labels).coef_[0] == pytest.approx(ours, rel=1e-9)
-
-
-# The bounds, for learners as they are called
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("order", ["permutation", "sampling", "in_turn"])
-def test_measured_scores_change_less_than_the_bound(order):
-    constants, n = logistic_constants(1, 0.5), 80
-    steps = decaying_steps(constants, n)
-    bound = logistic_score_stability(sgd_stability(constants, steps, n, order=order), 1)
-    found = measure_stability(plain_sgd(steps, order, 0.5), X, Y, QUERIES, n_records=n, n_pairs=150, seed=1)
-    assert (found.mean + 5 * found.mean_error < bound.mean).all()
-    assert (found.mean_square + 5 * found.mean_square_error < bound.root_mean_square**2).all()
-    assert bound.root_mean_square < 12 * found.root_mean_square
-
-
-@pytest.mark.nightly
-def test_scikit_learns_classifier_with_its_intercept_keeps_the_bound():
-    constants, n = logistic_constants(1, 0.1, intercept=True), 60
-    bound = sgd_stability(constants, np.full(2 * n, 0.5), n)
-
-    def learner(X, y, seed):
-        model = SGDClassifier(
-            loss="log_loss",
-            alpha=0.1,
-            learning_rate="constant",
-            eta0=0.5,
-            max_iter=2,
-            tol=None,
-            random_state=seed,
-        )
-        return lambda queries: model.fit(X, y).predict_proba(queries)[:, 1]
-
-    found = measure_stability(learner, X, Y, QUERIES, n_records=n, n_pairs=100, seed=2)
-    scores = logistic_score_stability(bound, sqrt(2))
-    assert (found.mean_square + 5 * found.mean_square_error < scores.root_mean_square**2).all()
-
-
-@pytest.mark.nightly
-def test_a_learner_with_too_large_steps_measurably_violates_the_bound():
-    constants, n = logistic_constants(1, 0.5), 80
-    steps = decaying_steps(constants, n)
-    bound = logistic_score_stability(sgd_stability(constants, steps, n, order="permutation"), 1)
-    huge = plain_sgd(np.full(n, 2.4 * largest_step(constants)), "permutation", 0.5)
-    found = measure_stability(huge, X, Y, QUERIES, n_records=n, n_pairs=600, seed=1)
-    assert (found.mean - 5 * found.mean_error > bound.mean).all()
-    assert (found.mean_square - 5 * found.mean_square_error > bound.root_mean_square**2).all()
 
 
 # Theorem 2: on average no shuffling is needed
@@ -536,14 +389,3 @@ def test_independent_examples_need_no_shuffling():
     (plain, shuffled), error = mean_squares(lambda rows, labels: (rows, labels))
     assert abs(plain - shuffled) < 4 * error
     assert error < 0.03 * plain
-
-
-@pytest.mark.nightly
-def test_examples_that_stand_in_an_order_do():
-    def faded(rows, labels):
-        # The first rows are long, the rest are short; so is the one that takes another's place.
-        length = np.where(np.arange(rows.shape[1]) < 2, 1.0, 0.1)
-        return rows * length[:, None], labels
-
-    (plain, shuffled), error = mean_squares(faded)
-    assert plain - shuffled > 20 * error

@@ -1,0 +1,153 @@
+"""One law for all concept classes: a profile has every member once, under the errors that it makes, in the
+class's order, and tables in parts have the profile of the whole table."""
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dplearn.concepts import (
+    Conjunctions,
+    Corners,
+    DecisionStumps,
+    FiniteClass,
+    Line,
+    Lines,
+    Parities,
+    Thresholds,
+)
+from dplearn.concepts.stumps import Stump
+from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
+from dplearn.kernels import cuts
+
+NUMBERS = Product([IntegerRange(0, 6), Grid(0, 6, 4)])
+MIXED = Product(
+    [Bits(), Floats(significand_bits=0, smallest=1, largest=2, missing=True), Categories(["a", "b", None])]
+)
+OTHERS = Product([IntegerRange(3, 3), Hashed(4), IntegerRange(0, 3, missing=True)])
+TABLE = np.random.default_rng(0).integers(0, 3, (9, 7))
+SOME = ("<=", ">")
+CLASSES = [
+    *(DecisionStumps(domain, n) for domain in (NUMBERS, MIXED, OTHERS) for n in (1, 2, 3)),
+    *(Thresholds(domain, n) for domain in (NUMBERS, Product([IntegerRange(0, 20)])) for n in (1, 2, 4)),
+    Thresholds(OTHERS, feature=2),
+    *(Corners(Product([IntegerRange(0, size) for size in sizes])) for sizes in ((0,), (4,), (2, 0), (3, 4))),
+    *(Corners(NUMBERS, directions=each, inside=1) for each in product(SOME, SOME)),
+    *(Corners(Product([Bits(), *NUMBERS.domains]), features=(2, 0), **more) for more in ({}, {"inside": 0})),
+    *(Conjunctions(d, k, binarize=None) for d, k in ((1, 0), (1, 1), (3, 2), (4, 4), (4, 0), (5, 3))),
+    *(Parities(d, binarize=None, fit_intercept=both) for d in (1, 5) for both in (False, True)),
+    FiniteClass(TABLE, 3),
+    FiniteClass(TABLE[:1], 3),
+    FiniteClass([lambda X, row=row: row[X[:, 0].astype(int)] for row in TABLE], 3),
+    *(Lines(p) for p in (2, 3, 7)),
+]
+OF_LINES = [each for each in CLASSES if isinstance(each, Lines)]
+
+
+def all_members(concepts):
+    """Every member in the order that the class documents; lines have none."""
+    if isinstance(concepts, Lines):
+        p = round(concepts.size**0.5)
+        return [Line(a, b, p) for a, b in product(range(p), repeat=2)]
+    if isinstance(concepts, Corners):
+        return [
+            concepts.member(above, inner, codes)
+            for above in concepts.directions
+            for inner in concepts.labels_inside
+            for codes in product(*(range(-1, size) for size in concepts.sizes))
+        ]
+    if isinstance(concepts, DecisionStumps):  # by column, then pair of labels, then cut
+        below, labels = isinstance(concepts, Thresholds), range(concepts.n_labels)
+        return [
+            Stump(feature, concepts.domain.domains[feature], code, a, b)
+            for feature in concepts.features
+            for a, b in product(labels, labels)
+            if a != b or len(labels) == 1 or not below
+            for code in range(-below, concepts.domain.domains[feature].size)
+        ]
+    return [concepts.member_at(position) for position in range(concepts.size)]
+
+
+def some_records(concepts, n, rng):
+    """Codes of records, often equal ones, and their labels."""
+    n_labels = getattr(concepts, "n_labels", 2)
+    y = rng.integers(0, n_labels, n).astype(np.intp)
+    if rng.random() < 0.2:
+        y[:] = rng.integers(n_labels)
+    if not isinstance(concepts.domain, Product):
+        return concepts.domain.encode(rng.integers(0, 7, (n, 1)).astype(float)), y
+    sizes = [domain.size for domain in concepts.domain.domains]
+    return [rng.integers(0, size, n).astype(np.min_scalar_type(size)) for size in sizes], y
+
+
+@pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
+@pytest.mark.parametrize("concepts", CLASSES, ids=repr)
+def test_a_profile_has_every_member_once_under_its_errors_and_in_order(monkeypatch, concepts, dense):
+    monkeypatch.setattr(cuts, "_DENSE", dense)
+    rng, members = np.random.default_rng(0), all_members(concepts)
+    assert concepts.size == len(members) == len(set(members))
+    for n in (1, 2, 5, 13):
+        columns, y = some_records(concepts, n, rng)
+        before = [column.copy() for column in columns]
+        made = [int(np.count_nonzero(member.predict(columns) != y)) for member in members]
+        expected = {errors: [m for m, e in zip(members, made, strict=True) if e == errors] for errors in made}
+        profiles = [concepts.error_profile(columns, y)]
+        if not isinstance(concepts, Lines):
+            concepts.check_sums()
+            halves = [
+                concepts.error_sums([column[part] for column in columns], y[part])
+                for part in (slice(n // 2), slice(n // 2, None))
+                if n > 1
+            ]
+            sums = [one + other for one, other in zip(*halves, strict=True)] if n > 1 else None
+            profiles += [concepts.profile_of_sums(sums, n)] if n > 1 else []
+        for profile in profiles:
+            fresh = profile.member(min(made), 0)  # before its groups are asked for
+            errors, numbers = profile.groups()
+            assert dict(zip(errors, numbers, strict=True)) == Counter(made)
+            assert errors == sorted(errors)
+            assert {type(each) for each in errors + numbers} == {int}
+            found = {
+                e: [profile.member(e, i) for i in range(m)] for e, m in zip(errors, numbers, strict=True)
+            }
+            if concepts in OF_LINES:
+                found, expected = ({e: set(each) for e, each in kept.items()} for kept in (found, expected))
+            assert found == expected
+            assert fresh in found[min(made)]
+            for wrong in ((errors[0], numbers[0]), (n + 1, 0)):
+                if concepts not in OF_LINES:
+                    with pytest.raises(IndexError):
+                        profile.member(*wrong)
+        assert all(map(np.array_equal, columns, before))
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=repr)
+def test_a_prediction_is_a_label_of_the_class_and_depends_on_its_row_alone(concepts):
+    rng = np.random.default_rng(1)
+    columns, _ = some_records(concepts, 6, rng)
+    for member in all_members(concepts)[:: max(1, concepts.size // 40)]:
+        predicted = member.predict(columns)
+        assert predicted.dtype == np.intp
+        assert set(predicted.tolist()) <= set(range(getattr(concepts, "n_labels", 2)))
+        for row in range(6):
+            assert member.predict([column[row : row + 1] for column in columns]) == predicted[row]
+
+
+@pytest.mark.parametrize("kind", [Conjunctions, Parities])
+def test_binarize_decides_what_is_one(kind):
+    X = np.array([[0.0], [0.5], [1.0], [3.0]])
+    for binarize, bits, words in ((0.0, [0, 1, 1, 1], "x > 0"), (0.5, [0, 0, 1, 1], "x > 0.5")):
+        concepts = kind(1, binarize=binarize)
+        columns = concepts.domain.encode(X)
+        assert columns[0].tolist() == bits
+        rules = [concepts.member_at(i) for i in range(concepts.size)]
+        [rule] = [each for each in rules if each.predict(columns).tolist() == bits]
+        assert rule.describe(["x"], [0, 1]) == f"1 if {words}, else 0"
+        assert concepts == kind(1, binarize=binarize) != kind(2, binarize=binarize)
+        assert hash(concepts) == hash(kind(1, binarize=binarize))
+    assert kind(1) != kind(1, binarize=0.5)
+    with pytest.raises(ValueError, match="outside"):
+        kind(1, binarize=None).domain.encode(X)
+    domain = Product([Bits(None), Bits(40)], ["smoker", "age"])
+    assert kind.over(domain, 2).domain == domain
