@@ -1,5 +1,6 @@
+"""Synthetic tables of declared columns: samples, networks, what a file keeps, and what is refused."""
+
 import json
-import pickle
 import re
 
 import numpy as np
@@ -8,8 +9,8 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange, Product, Schema
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.privacy import PrivacyLedger
 from dplearn.releases import SyntheticTable, learned_schema
 
 RNG = np.random.default_rng(0)
@@ -54,6 +55,11 @@ def test_a_sample_has_the_types_of_the_schema(table):
     assert 0 < rows["town"].isna().mean() < 0.3
     assert set(rows["works"]) == {"no", "yes"}
     SCHEMA.encode(rows)  # within the domain
+    plan = SyntheticTable(domain=SCHEMA).plan(N)  # without data
+    assert (plan.expected_tv, plan.budget) == (table.plan_.expected_tv, table.plan_.budget)
+    near = fitted(epsilon=5).sample(50_000, 0)
+    assert abs((near["town"] == "north").mean() - 0.6) < 0.03
+    assert near.loc[near["works"] == "no", "age"].mean() > near.loc[near["works"] == "yes", "age"].mean() + 20
 
 
 def test_a_sample_is_that_of_its_seed_and_of_any_size(table):
@@ -64,12 +70,6 @@ def test_a_sample_is_that_of_its_seed_and_of_any_size(table):
     assert len(table.sample(70_000, 0)) == 70_000
 
 
-def test_marginals_and_dependences_are_near_the_true_ones():
-    rows = fitted(epsilon=5).sample(50_000, 0)
-    assert abs((rows["town"] == "north").mean() - 0.6) < 0.03
-    assert rows.loc[rows["works"] == "no", "age"].mean() > rows.loc[rows["works"] == "yes", "age"].mean() + 20
-
-
 @pytest.mark.parametrize("target", ["works", "age"])
 def test_all_columns_depend_on_the_target(target):
     network = fitted(target=target).network_
@@ -78,25 +78,6 @@ def test_all_columns_depend_on_the_target(target):
     assert fitted(target=target, degree=1).network_ == {target: ()} | {
         name: (target,) for name in SCHEMA.names if name != target
     }
-
-
-def test_attributes_and_repr(table):
-    assert table.guarantee_.epsilon == 1
-    assert table.guarantee_.reproducible
-    assert table.plan_.n_samples == N
-    assert [column.name for column in table.columns_] == list(SCHEMA.names)
-    assert set(table.marginals_) == set(SCHEMA.names)
-    assert abs(table.marginals_["town"].sum() - 1) < 1e-9
-    assert repr(SyntheticTable(epsilon=0.5, target="works")) == "SyntheticTable(epsilon=0.5, target='works')"
-    assert len(repr(table)) < 300
-    assert table.get_params()["n_bins"] == 16
-
-
-def test_the_plan_is_that_of_the_fit_without_data(table):
-    plan = SyntheticTable(domain=SCHEMA).plan(N)
-    assert plan.expected_tv == table.plan_.expected_tv
-    assert plan.budget == table.plan_.budget
-    assert plan.guarantee.assumes == table.guarantee_.assumes
 
 
 def test_parts_give_the_fit_in_memory(table):
@@ -121,17 +102,6 @@ def test_groups_of_a_table_and_of_parts_give_the_same_fit():
     assert whole.plan_.n_samples == len(set(ids))
 
 
-def test_parts_with_other_columns_are_refused():
-    ledger = PrivacyLedger(5, 1e-5)
-    with pytest.raises((TypeError, ValueError)):
-        SyntheticTable(domain=SCHEMA, ledger=ledger).fit([FRAME, FRAME.drop(columns="age")])
-    with pytest.raises((TypeError, ValueError)):
-        SyntheticTable(domain=SCHEMA, ledger=ledger).fit([FRAME.iloc[:0]])
-    with pytest.raises(TypeError, match="read again"):
-        SyntheticTable(domain=SCHEMA, ledger=ledger).fit(iter([FRAME]))
-    assert ledger.spent().epsilon == 0
-
-
 def test_polars_and_arrays_are_given_back_as_such(table):
     found = fitted(pl.from_pandas(FRAME)).sample(50, 0)
     assert isinstance(found, pl.DataFrame)
@@ -149,7 +119,9 @@ def test_polars_and_arrays_are_given_back_as_such(table):
 
 
 def test_json_gives_the_same_samples(table):
-    for each in (table, fitted(target="works", epsilon=0.3), fitted(delta=0)):
+    pure = fitted(delta=0)
+    assert pure.plan_.noise == "laplace"
+    for each in (table, fitted(target="works", epsilon=0.3), pure):
         again = SyntheticTable.from_json(each.to_json())
         assert again.sample(300, 0).equals(each.sample(300, 0))
         assert again.guarantee_ == each.guarantee_
@@ -160,22 +132,13 @@ def test_json_gives_the_same_samples(table):
     record = json.loads(table.to_json())
     with pytest.raises(ValueError, match="version must be 1, got 2"):
         SyntheticTable.from_json(json.dumps(record | {"version": 2}))
+    wrong = [record | {name: value} for name, value in (("kind", "dask"), ("target", "c"), ("guarantee", {}))]
     del record["base"]
-    with pytest.raises(ValueError, match="not a"):
-        SyntheticTable.from_json(json.dumps(record))
+    for each in (record, *wrong):
+        with pytest.raises(ValueError, match="not a"):
+            SyntheticTable.from_json(json.dumps(each))
     with pytest.raises(ValueError, match="not fitted"):
         SyntheticTable().to_json()
-
-
-def test_pickles_keep_samples_and_no_counts(table):
-    assert pickle.loads(pickle.dumps(table)).sample(10, 0).equals(table.sample(10, 0))
-    assert pickle.dumps(table) != pickle.dumps(table)
-
-
-def test_without_delta_the_noise_is_laplace():
-    pure = fitted(delta=0)
-    assert pure.guarantee_ == ApproxDP(1, 0, assumes=pure.guarantee_.assumes, reproducible=True)
-    assert pure.plan_.noise == "laplace"
 
 
 def test_learned_schemas_are_accepted():
@@ -186,64 +149,32 @@ def test_learned_schemas_are_accepted():
     assert set(rows["town"].dropna()) <= {"north", "south", "moon"}
 
 
-def test_the_ledger_is_charged_once_before_the_draws():
-    ledger = PrivacyLedger(1, 1e-5)
-    SyntheticTable(epsilon=0.75, domain=SCHEMA, ledger=ledger).fit(FRAME).sample(10)
-    assert float(ledger.spent().epsilon) == 0.75
-    with pytest.raises(BudgetExceededError):
-        SyntheticTable(epsilon=0.75, domain=SCHEMA, ledger=ledger).fit(FRAME)
-
-
+NARROW = SCHEMA.columns["works"]
 BAD = {
-    "no domain": ({"domain": None}, FRAME, TypeError, "domain must be 'learn', Learn"),
-    "no bounds": (
-        {"domain": Schema({"age": Floats(), "works": SCHEMA.columns["works"]})},
-        FRAME,
-        ValueError,
-        "column 'age' must have bounds",
-    ),
+    "no bounds": ({"domain": Schema({"age": Floats(), "works": NARROW})}, FRAME, "'age' must have bounds"),
     "hashed": (
-        {"domain": Schema({"age": IntegerRange(18, 90), "town": Hashed()})},
+        {"domain": Schema({"age": NARROW, "town": Hashed()})},
         FRAME,
-        ValueError,
-        "column 'town' must not be Hashed, since values cannot be given back from 64 buckets",
+        "column 'town' must not be Hashed",
     ),
-    "one column": ({"domain": Schema({"age": IntegerRange(18, 90)})}, FRAME, ValueError, "2 to 400 columns"),
-    "target": ({"target": "ages"}, FRAME, ValueError, "target must be the name of a column"),
-    "degree": ({"degree": 0}, FRAME, ValueError, "degree"),
-    "bins": ({"n_bins": 1}, FRAME, ValueError, "n_bins"),
-    "cells": ({"max_cells": 10}, FRAME, ValueError, "max_cells=10"),
-    "epsilon": ({"epsilon": 0}, FRAME, ValueError, "epsilon"),
-    "delta": ({"delta": 1}, FRAME, ValueError, "delta"),
-    "sparse": ({}, csr_array(np.eye(4)), TypeError, "frame must be dense"),
-    "absent": ({}, FRAME.drop(columns="age"), ValueError, "'age' is missing"),
-    "twice": ({}, pd.concat([FRAME, FRAME[["age"]]], axis=1), ValueError, "'age' occurs more than once"),
-    "width": ({}, np.zeros((5, 3)), ValueError, "frame must have 4 columns"),
-    "empty": ({}, FRAME.iloc[:0], ValueError, "at least one row"),
-    "outside": ({}, FRAME.assign(age=FRAME["age"] + 40), DomainError, "in column 'age'"),
-    "a column": ({}, [1, 2, 3], ValueError, "2D"),
+    "target": ({"target": "ages"}, FRAME, "target must be the name of a column"),
+    "cells": ({"max_cells": 10}, FRAME, "max_cells=10"),
+    "sparse": ({}, csr_array(np.eye(4)), "frame must be dense"),
+    "absent": ({}, FRAME.drop(columns="age"), "'age' is missing"),
+    "twice": ({}, pd.concat([FRAME, FRAME[["age"]]], axis=1), "'age' occurs more than once"),
+    "width": ({}, np.zeros((5, 3)), "frame must have 4 columns"),
+    "outside": ({}, FRAME.assign(age=FRAME["age"] + 40), "in column 'age'"),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input_is_refused_before_anything_is_spent(name):
-    given, frame, kind, text = BAD[name]
+    given, frame, text = BAD[name]
     ledger = PrivacyLedger(5, 1e-5)
-    with pytest.raises(kind, match=text) as caught:
+    with pytest.raises((TypeError, ValueError), match=text) as caught:
         SyntheticTable(**{"domain": SCHEMA, "ledger": ledger} | given).fit(frame)
-    assert ledger.spent().epsilon == 0
+    assert ledger.history() == []
     assert "129" not in str(caught.value)
-
-
-def test_a_plan_refuses_a_target_that_is_no_column_as_a_fit_does():
-    with pytest.raises(ValueError, match="target must be the name of a column of the domain, got 'ages'"):
-        SyntheticTable(target="ages").plan(1000, n_features=4)
-
-
-@pytest.mark.parametrize("m", [0, -1, 2.5, "many"])
-def test_samples_have_at_least_one_record(table, m):
-    with pytest.raises((TypeError, ValueError), match="m must be"):
-        table.sample(m)
 
 
 def test_few_records_warn_of_their_noise():
@@ -252,25 +183,13 @@ def test_few_records_warn_of_their_noise():
     assert caught[0].filename == __file__
 
 
-def test_a_degree_of_any_size_is_that_of_all_columns():
-    domain = Schema({f"c{place}": IntegerRange(0, 1) for place in range(6)})
-    found = [SyntheticTable(domain=domain, degree=degree).plan(1000).layout for degree in (6, 10**9)]
-    assert found[0].degree == found[1].degree == 6
-
-
-def test_a_network_without_measured_tables_has_no_error_bound():
+def test_a_network_without_measured_tables_has_no_error_bound_and_degrees_end_at_the_columns():
+    wide = Schema({f"c{place}": IntegerRange(0, 1) for place in range(6)})
+    assert [SyntheticTable(domain=wide, degree=each).plan(9).layout.degree for each in (6, 10**9)] == [6, 6]
     domain = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)})
     for delta in (0, 1e-6):
         plan = SyntheticTable(domain=domain, target="a", delta=delta).plan(1000)
         assert (plan.rounds, plan.network_tv(10)) == (0, 1.0)
-
-
-@pytest.mark.parametrize("epsilon", ["1e-30", 1e300, 0])
-def test_an_epsilon_of_no_use_is_refused(epsilon):
-    domain = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)})
-    for delta in (0, 1e-6):
-        with pytest.raises(ValueError, match="epsilon must be"):
-            SyntheticTable(epsilon, delta, domain=domain).plan(1000)
 
 
 def test_categories_that_json_changes_are_not_written():
@@ -288,11 +207,3 @@ def test_types_of_polars_depend_on_the_domain_alone():
     table = SyntheticTable(domain=domain, epsilon=100).fit(frame)
     for m in (1, 50):
         assert table.sample(m).dtypes == [pl.Object, pl.Boolean]
-
-
-def test_a_record_with_an_unknown_kind_or_target_is_refused():
-    domain = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)})
-    record = json.loads(SyntheticTable(domain=domain).fit(np.zeros((50, 2), int)).to_json())
-    for name, value in (("kind", "dask"), ("target", "c"), ("guarantee", {"format": "x"})):
-        with pytest.raises(ValueError, match="not a"):
-            SyntheticTable.from_json(json.dumps(record | {name: value}))

@@ -65,14 +65,10 @@ def test_counts_add_up_over_parts():
     assert whole[3 * 1 + 2] == ((cells[:, 2] == 1) & (cells[:, 0] == 2)).sum()
 
 
-def test_projected_tables_are_shares():
+def test_projected_tables_are_shares_and_raking_gives_the_margins():
     shares = projected(np.array([[5, -3], [7, 0]]), 8)
-    assert shares.shape == (2, 2)
-    assert shares.min() == 0
+    assert (shares.shape, shares.min()) == ((2, 2), 0)
     assert abs(shares.sum() - 1) < 1e-12
-
-
-def test_raking_gives_the_margins():
     table = np.random.default_rng(0).random((3, 4, 2))
     first = np.array([[0.1, 0.1], [0.2, 0.2], [0.3, 0.1]])
     second = np.full((3, 4), 1 / 12) * np.array([[0.2], [0.4], [0.4]]) * 3
@@ -98,17 +94,15 @@ def shares(model, m=200_000):
     return np.bincount(cells @ [6, 2, 1], minlength=12).reshape(2, 3, 2) / m
 
 
-def test_exact_tables_of_a_full_network_give_the_distribution():
+def test_exact_tables_of_a_full_network_give_the_distribution_with_and_without_a_target():
     model = model_of(None)
     model.grow(NetworkStep(1, (0,), COUNTS.sum(axis=2).ravel()))
     model.grow(NetworkStep(2, (0, 1), COUNTS.ravel()))
     assert np.abs(shares(model) - TRUE).sum() < 0.01
-
-
-def test_exact_tables_with_a_target_give_the_distribution():
     model = model_of(2)
     model.grow(NetworkStep(1, (0,), COUNTS.transpose(2, 0, 1).ravel()))
     assert np.abs(shares(model) - TRUE).sum() < 0.01
+    assert model.draw(3, PublicStream(0), target=np.array([1, 0, 1]))[:, 2].tolist() == [1, 0, 1]
 
 
 @pytest.mark.parametrize("target", [None, 2])
@@ -144,12 +138,6 @@ def test_a_second_measurement_halves_the_variance():
     variances = [noise.deviation(3) ** 2 for noise in (budget.base, budget.network)]
     weight = variances[0] / sum(variances)
     assert np.allclose(model.margins[1], (1 - weight) * base[1] / 100 + weight * np.array([0.4, 0.4, 0.2]))
-
-
-def test_targets_may_be_given():
-    model = model_of(2)
-    model.grow(NetworkStep(1, (), None))
-    assert model.draw(3, PublicStream(0), target=np.array([1, 0, 1]))[:, 2].tolist() == [1, 0, 1]
 
 
 def test_tables_of_noise_alone_still_give_records():

@@ -45,12 +45,7 @@ def test_a_value_drawn_from_a_cell_lies_in_it(domain, n_bins):
     if not isinstance(domain, Bits):  # whose values are compared with a threshold
         assert np.array_equal(column.of(domain.nearest(values)), cells)
     assert len(column.described()) == column.size
-
-
-@pytest.mark.parametrize("domain", DOMAINS, ids=repr)
-def test_cells_divide_all_codes(domain):
-    column = table_column("x", domain, 16)
-    assert column.starts[0] == 0
+    assert column.starts[0] == 0  # cells divide all codes
     assert (np.diff(column.starts.astype(object)) > 0).all()
     assert int(column.starts[-1]) < domain.size
     assert column.of(column.starts).tolist() == list(range(column.size))
@@ -64,6 +59,15 @@ def test_types_are_those_of_the_schema():
     listed = table_column("x", Categories(["a"], other=True), 4)
     assert listed.values(np.array([0, 1]), stream).tolist() == ["a", None]
     assert table_column("x", Hashed(), 4).values(np.array([0, 5]), stream).tolist() == [0, 5]
+    for domain, codes, values in (
+        (Categories(["a", "b"]), [1, 2], ["b", None]),  # an unknown one is none
+        (IntegerRange(3, 5), [0, 2], [3, 5]),
+        (Bits(), [0, 1], [0, 1]),
+        (Hashed(), [3], [3]),
+    ):
+        assert table_column("x", domain, 4).decoded(np.array(codes)).tolist() == values
+    with pytest.raises(ValueError, match="column 'x' must have fewer than 2"):
+        table_column("x", LargeIntegerRange(0, 1 << 70), 16)
 
 
 def test_numbers_are_uniform_within_a_bin():
@@ -74,29 +78,14 @@ def test_numbers_are_uniform_within_a_bin():
     assert ((counts - 200) ** 2 / 200).sum() < 170  # of 99 degrees of freedom, with probability below 1e-5
 
 
-def test_zero_has_a_bin_in_a_wide_range():
-    described = table_column("gain", IntegerRange(0, 99_999, missing=True), 16).described()
-    assert described[:2] == ("missing", "0")
-    assert "0" not in table_column("age", IntegerRange(0, 120), 16).described()
-
-
-def test_known_values_are_given_back_and_unknown_ones_are_none():
-    column = table_column("x", Categories(["a", "b"]), 4)
-    assert column.decoded(Categories(["a", "b"]).nearest(["b", "z"])).tolist() == ["b", None]
-    assert table_column("x", IntegerRange(3, 5), 4).decoded(np.array([0, 2])).tolist() == [3, 5]
-    assert table_column("x", Bits(), 4).decoded(np.array([0, 1])).tolist() == [0, 1]
-    assert table_column("x", Hashed(), 4).decoded(np.array([3])).tolist() == [3]
-
-
-def test_a_range_of_2_to_the_64_is_refused():
-    with pytest.raises(ValueError, match="column 'x' must have fewer than 2"):
-        table_column("x", LargeIntegerRange(0, 1 << 70), 16)
-
-
 @pytest.mark.parametrize("low", [0, 1, 3])
 @pytest.mark.parametrize("n_bins", [2, 3, 16])
 def test_a_wide_range_has_as_many_cells_as_bins(low, n_bins):
     assert table_column("x", IntegerRange(low, 10**5), n_bins).size == n_bins
+    if (low, n_bins) == (0, 16):  # where 0 has a bin of its own
+        described = table_column("gain", IntegerRange(0, 99_999, missing=True), 16).described()
+        assert described[:2] == ("missing", "0")
+        assert "0" not in table_column("age", IntegerRange(0, 120), 16).described()
 
 
 @pytest.mark.parametrize(
@@ -115,12 +104,9 @@ def test_the_type_of_a_column_of_pandas_does_not_depend_on_values(domain, cells,
         assert found.dtype == expected
         assert found.isna().tolist() == [value is None for value in values]
         assert found.dropna().tolist() == [value for value in values if value is not None]
-
-
-def test_a_column_of_the_type_category_has_all_listed_categories():
-    column = table_column("c", Categories(["a", "b", "c"]), 8)
-    found = as_table([column], [object_array(["b", "b"])], TableTypes("pandas", ("category",)))["c"]
-    assert found.cat.categories.tolist() == ["a", "b", "c"]
+    if None not in domain.values and 1 not in domain.values:
+        found = as_table([column], [object_array(["b", "b"])], TableTypes("pandas", ("category",)))["c"]
+        assert found.cat.categories.tolist() == ["a", "b"]  # all that are listed
 
 
 def test_base_tables_are_of_one_column_or_of_the_target_and_one():
@@ -129,9 +115,6 @@ def test_base_tables_are_of_one_column_or_of_the_target_and_one():
     assert layout.base == ((2, 0), (2, 1), (2, 3))
     assert layout.rounds == 2
     assert checked_layout(COLUMNS, 2, 1, 100).rounds == 0
-
-
-def test_too_few_columns_or_too_many_cells_are_refused():
     with pytest.raises(ValueError, match="the table must have 2 to 400 columns, got 1"):
         checked_layout(COLUMNS[:1], None, 2, 100)
     with pytest.raises(ValueError, match="the table of x0 x x1 must have at most max_cells=24 cells, got 25"):
@@ -166,33 +149,15 @@ def test_more_epsilon_or_records_give_less_error():
     assert plans[3].network_tv(10**6) == 1
     needed = synthetic_table_plan(EACH, plans[1].n_needed, layout)
     assert 0.049 < max(needed.expected_tv.values()) <= 0.05
-
-
-def test_noise_above_the_mean_count_warns():
-    layout = checked_layout(COLUMNS, None, 2, 100)
     [text] = synthetic_table_plan(EACH, 20, layout).warnings
     assert text.startswith("n_samples is 20: the noise of a count of x0 and of 3 more tables is greater")
     assert synthetic_table_plan(EACH, 5000, layout).warnings == ()
-
-
-def test_an_epsilon_whose_noise_cannot_be_drawn_is_refused():
-    layout = checked_layout(COLUMNS, None, 2, 100)
+    assert "expected_tv['x0']" in str(needed)
     with pytest.raises(ValueError, match="epsilon must be greater"):
         synthetic_table_plan(ApproxDP("1e-9", "1e-12"), 100, layout)
-
-
-def test_the_whole_budget_is_spent():
-    budget = TableBudget.of(ApproxDP(2), 4, 3)
+    budget = TableBudget.of(ApproxDP(2), 4, 3)  # which is spent whole
     assert 4 * budget.base.epsilon + 3 * (budget.selection + budget.network.epsilon) == 2
     assert TableBudget.of(ApproxDP(2), 4, 0).base.epsilon == ApproxDP("0.5").epsilon
-
-
-def test_a_plan_is_printed():
-    schema = Schema({"town": Categories(["a", "b"]), "age": IntegerRange(0, 99)})
-    layout = checked_layout(table_columns(schema, 16), None, 2, 1000)
-    text = str(synthetic_table_plan(EACH, 1000, layout))
-    assert "expected_tv['age']" in text
-    assert "layout" not in text
 
 
 def test_as_many_tables_are_counted_as_the_limit_assumes(monkeypatch):

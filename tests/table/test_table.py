@@ -4,15 +4,28 @@ from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_matrix, csr_matrix
 
-from dplearn.domains import DomainError
+from dplearn.queries import Records
 from dplearn.table.groups import grouping_of
 from dplearn.table.passes import InTurn, PartsChangedError
+from dplearn.table.rows import check_values, own_cells, plain, rows_of
 from dplearn.table.sources import in_parts
-from dplearn.table.table import Columns, Grouping, InMemory, LabelledRows, Table, as_table
+from dplearn.table.table import (
+    Columns,
+    Grouping,
+    InMemory,
+    LabelledRows,
+    Table,
+    as_records,
+    as_table,
+    count_of,
+    taken,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)
@@ -39,16 +52,6 @@ def divisions(draw):
 
 
 @repeatable
-@given(divisions())
-def test_sums_are_those_of_the_table_for_any_division(lengths):
-    def sums(records):
-        return [records.X.T @ records.X, records.y.sum()]
-
-    for mine, whole in zip(parted(lengths).sums(sums), sums(LabelledRows(TABLE, LABELS)), strict=True):
-        assert np.array_equal(mine, whole)
-
-
-@repeatable
 @given(divisions(), st.lists(st.integers(0, 11), min_size=1, max_size=9))
 def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths, places):
     records = parted(lengths)
@@ -56,28 +59,10 @@ def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths,
     assert (len(records), len(found)) == (12, len(places))
     assert np.array_equal(found.X, TABLE[places])
     assert np.array_equal(found.y, LABELS[places])
-
-
-def test_a_function_of_records_is_applied_to_each_part_in_each_pass():
-    sizes = []
-    records = parted([5, 0, 7]).map(lambda part: sizes.append(len(part)) or LabelledRows(part.X + 1, part.y))
-    for _ in range(2):
-        assert records.sums(lambda part: [part.X.sum()]) == [TABLE.sum() + 24]
-    assert sizes == [5, 7, 5, 7]
-
-
-def test_they_are_records_for_every_oracle():
-    records = parted([5, 7])
-    assert as_table(records) is records
-
-
-@pytest.mark.parametrize("lengths", [[5, 6], [5, 7, 1], [4, 8], [12]])
-def test_parts_of_other_lengths_than_at_first_are_refused(lengths):
-    records = parted([5, 7], later=lengths)
-    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
-        records.sums(lambda part: [part.y.sum()])
-    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
-        records.take(np.array([0]))
+    assert as_table(records) is records  # for every oracle
+    more = records.map(lambda part: LabelledRows(part.X + 1, part.y))
+    for _ in range(2):  # in each pass
+        assert more.sums(lambda part: [part.X.sum()]) == [TABLE.sum() + 24]
 
 
 def test_a_part_that_had_no_rows_is_not_encoded_and_must_have_none():
@@ -89,22 +74,6 @@ def test_a_part_that_had_no_rows_is_not_encoded_and_must_have_none():
     assert records.sums(lambda part: [len(part)]) == [12]
     with pytest.raises(PartsChangedError):
         parted([5, 0, 7], encode, later=[5, 1, 6]).sums(lambda part: [len(part)])
-
-
-def test_what_encoding_refuses_is_refused_in_each_pass():
-    passes = []
-
-    def encode(X, y):
-        if len(passes) > 1:
-            raise DomainError("X is outside its domain")
-        return LabelledRows(X, y)
-
-    records = parted([5, 7], encode)
-    for _ in range(2):
-        records.sums(lambda part: [len(part)])
-        passes.append(None)
-    with pytest.raises(DomainError, match="outside its domain"):
-        records.sums(lambda part: [len(part)])
 
 
 IDS = np.array(["c", "a", "b", "a", "a", "d", "b", "c", "a", "d", "d", "a"])
@@ -131,17 +100,14 @@ def huge_sums(rows):
 
 
 @repeatable
-@given(divisions())
-def test_sums_of_integers_are_those_in_memory_to_the_last_bit(lengths):
-    held = Table(InMemory(LabelledRows(TABLE, LABELS)))
-    same_to_the_last_bit(parted(lengths).sums(huge_sums), held.sums(huge_sums))
-
-
-@repeatable
 @given(divisions(), st.integers(1, 7))
-def test_sums_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_they_take_part(lengths, most):
-    found = groups(most)
-    held = Table(InMemory(LabelledRows(TABLE, LABELS))).grouped(found).sums(huge_sums)
+def test_sums_of_rows_and_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_they_take_part(
+    lengths, most
+):
+    found, whole = groups(most), Table(InMemory(LabelledRows(TABLE, LABELS)))
+    same_to_the_last_bit(parted(lengths).sums(huge_sums), whole.sums(huge_sums))
+    same_to_the_last_bit(whole.sums(huge_sums), huge_sums(LabelledRows(TABLE, LABELS)))
+    held = whole.grouped(found).sums(huge_sums)
     same_to_the_last_bit(parted(lengths).grouped(found).sums(huge_sums), held)
     rows = found.slots.ravel()
     same_to_the_last_bit(held, huge_sums(LabelledRows(TABLE[rows], LABELS[rows])))
@@ -184,32 +150,27 @@ def test_empty_parts_and_parts_from_which_no_row_takes_part_do_not_count():
     [total] = records.sums(lambda rows: seen.append(len(rows)) or [rows.X.sum()])
     assert total == TABLE[[0, 2, 11]].sum()
     assert seen == [2, 1]
+    nobody = Grouping(np.empty((0, 1), np.int64), np.empty(0, np.int64))  # as in parts without weight
+    for table in (parted([5, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
+        assert table.grouped(nobody).sums(lambda rows: [rows.X.sum()]) == []
 
 
-@pytest.mark.parametrize("later", [[3, 2, 0], [3, 2], [3, 2, 0, 7, 1], [3, 9], [3, 0, 2, 7], [3, 2, 0, 7, 0]])
-@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
-def test_another_number_of_parts_is_noticed_though_parts_are_empty_or_without_weight(later, grouped):
+@pytest.mark.parametrize(
+    "later",
+    [[3, 2, 0], [3, 2], [3], [3, 2, 0, 7, 1], [3, 9], [3, 0, 2, 7], [3, 2, 0, 7, 0], [4, 1, 0, 7], [12]],
+)
+@pytest.mark.parametrize(
+    "weighed",
+    [None, FEW, Grouping(np.array([[0], [2]]), np.zeros(12, np.int64))],
+    ids=["all", "few", "first"],
+)
+def test_parts_of_other_numbers_or_lengths_are_noticed_whichever_rows_take_part(later, weighed):
     table = parted([3, 2, 0, 7], later=later)
-    table = table.grouped(FEW) if grouped else table
-    with pytest.raises(PartsChangedError):
+    table = table if weighed is None else table.grouped(weighed)
+    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
         table.sums(lambda rows: [rows.X.sum()])
     with pytest.raises(PartsChangedError):
         table.ungrouped().take(np.array([0]))
-
-
-@pytest.mark.parametrize("later", [[3, 2], [3, 2, 0], [3]])
-def test_a_missing_last_part_is_noticed_though_none_of_its_rows_would_be_summed(later):
-    """Of the parts of 3, 2, 0 and 7 rows the last two, or three, are missing."""
-    table = parted([3, 2, 0, 7], later=later).grouped(Grouping(np.array([[0], [2]]), np.zeros(12, np.int64)))
-    with pytest.raises(PartsChangedError):
-        table.sums(lambda rows: [rows.X.sum()])
-
-
-def test_sums_of_no_rows_that_take_part_are_none():
-    """As in parts of which all are without weight."""
-    nobody = Grouping(np.empty((0, 1), np.int64), np.empty(0, np.int64))
-    for table in (parted([5, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
-        assert table.grouped(nobody).sums(lambda rows: [rows.X.sum()]) == []
 
 
 @pytest.mark.parametrize(
@@ -238,13 +199,85 @@ def test_rows_of_a_chosen_order_are_numbered_by_their_records():
         assert table.take(np.array([2, 1])).X.tolist() == TABLE[[11, 0]].tolist()
 
 
-def test_a_table_shows_no_row():
-    secret = np.array([123456789])
-    table = Table(InMemory(secret), facts=3)
-    for shown in (
-        repr(table),
-        repr(table.blocks),
-        repr(table.map(lambda rows: rows + 1)),
-        repr(table.grouped(FEW)),
-    ):
-        assert "123456789" not in shown
+PLACES = np.array([2, 0])
+
+
+class Halves(Records):
+    """Returns half of the requested records."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, places):
+        return np.zeros(len(places) // 2)
+
+
+class Frame(pd.DataFrame):
+    """Of a library that builds on pandas."""
+
+
+@pytest.mark.parametrize("table", [np.array, csr_matrix, coo_matrix, pd.DataFrame, Frame, pl.DataFrame])
+def test_examples_are_parts_of_rows_and_labels_together(table):
+    for y in (np.array([7, 8, 9]), pd.Series([7, 8, 9], index=[2, 2, 0]), pl.Series([7, 8, 9])):
+        part = LabelledRows(table(np.arange(6).reshape(3, 2)), y)[PLACES]
+        assert len(part) == 2
+        assert list(part.y) == [9, 7]
+        rows = part.X.toarray() if hasattr(part.X, "toarray") else np.asarray(part.X)
+        assert rows.tolist() == [[4, 5], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        *(
+            [1, 2],
+            (1, 2),
+            "text",
+            {0: 1},
+            np.array(3),
+            pl.LazyFrame({"a": [1]}),
+            range(3),
+            iter([1]),
+            None,
+            3,
+        ),
+        np.ma.masked_array([1, 2], mask=[True, False]),
+        np.zeros((2, 1)).view(np.matrix),
+    ],
+    ids=lambda records: type(records).__name__,
+)
+def test_records_of_other_types_are_refused(records):
+    message = f"numpy array, .* LabelledRows or other Records; got {type(records).__name__}"
+    with pytest.raises(TypeError, match=f"records must be a {message}"):
+        as_records("records", records)
+    with pytest.raises(TypeError, match=f"y must be a {message}"):
+        LabelledRows(np.zeros((2, 2)), records)
+
+
+def test_arrays_and_sparse_matrices_are_counted_by_rows():
+    assert [count_of(each) for each in (np.zeros((3, 2)), csr_matrix((4, 2)), Halves())] == [3, 4, 4]
+    assert taken(csr_matrix(np.arange(6).reshape(3, 2)), PLACES).toarray().tolist() == [[4, 5], [0, 1]]
+    with pytest.raises(TypeError, match="one record for each requested row"):
+        taken(as_records("records", Halves()), PLACES)
+    with pytest.raises(ValueError, match="X and y must have equal numbers of records"):
+        LabelledRows(np.zeros((2, 1)), np.zeros(3))
+
+
+def test_categories_are_a_copys_own_and_must_be_values():
+    frame = pd.DataFrame({"text": pd.Categorical(["u", "v", "u"]), "number": pd.Categorical([10, 20, 10])})
+    frame["time"] = pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01", "2020-01-01"]))
+    copy = own_cells(rows_of(frame, np.array([0, 1])))
+    assert copy.dtypes.tolist() == frame.dtypes.tolist()
+    assert copy.astype(str).to_numpy().tolist() == frame.iloc[:2].astype(str).to_numpy().tolist()
+    for name in frame:
+        copy[name].cat.categories.name = "marked"
+        assert frame[name].cat.categories.name is None
+    check_values(frame)
+    frame["odd"] = pd.Categorical([object(), None, None])
+    with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
+        check_values(frame)
+    frame.attrs["n"] = 3  # is said of the whole table, and left out
+    assert (rows_of(frame, np.array([0])).attrs, frame.attrs) == ({}, {"n": 3})
+    mixed = np.array([[1.5, "a"], [np.nan, "b"]], dtype=object)
+    assert plain(mixed).tolist()[0] == [1.5, "a"]  # cells of two types are not converted
+    assert (plain(mixed[:, :1]).dtype, plain(mixed[:, 1:]).dtype.kind) == (np.float64, "U")
