@@ -20,7 +20,7 @@ from dplearn.domains.cells import (
     frame_column,
     object_array,
 )
-from dplearn.domains.keys import read_keys, spelled
+from dplearn.domains.keys import KeyCounts, counted_keys, read_keys, spelled
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 
@@ -217,3 +217,24 @@ def test_missing_numbers_are_kept_where_they_are_admitted():
     assert np.isnan(as_numbers(cells, Floats(), missing=True)).tolist() == [True, True, False]
     with pytest.raises(DomainError):
         as_numbers(np.array([np.inf, 1]), Floats(), missing=True)
+
+
+KEYS = ["b", b"a", "a", 3, "a", None, (1, ("x", None)), 3, np.int64(3), np.str_("a")]
+
+
+def test_counts_of_keys_in_any_order_and_of_parts_are_the_same_and_of_built_in_types():
+    counts = counted_keys(KEYS)
+    assert dict(counts) == {"a": 3, b"a": 1, "b": 1, 3: 3, None: 1, (1, ("x", None)): 1}
+    assert {type(key) for key, _ in counts} == {str, bytes, int, tuple, type(None)}
+    for order in (KEYS, KEYS[::-1]):
+        assert counted_keys(order) == counts
+        for cut in range(len(KEYS) + 1):
+            total = KeyCounts.of(order[:cut]) + KeyCounts.of(order[cut:])
+            assert (counted_keys(total), len(total)) == (counts, len(KEYS))
+
+
+@pytest.mark.parametrize("key", [1.5, True, object(), {1}])
+def test_keys_of_other_types_are_refused_without_being_shown(key):
+    with pytest.raises(TypeError, match="keys must be None, str, bytes, int, or tuples of these") as error:
+        counted_keys([key])
+    assert repr(key) not in str(error.value)

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplearn.kernels import intervals as module
 from dplearn.kernels.intervals import (
+    CodePlaces,
     EqualCosts,
     children_of,
     counted,
     depth_of,
+    first_codes,
     piece_arrays,
     prefix_counts,
     sorted_codes,
@@ -40,17 +43,13 @@ def test_every_code_lies_in_one_piece_and_has_the_ranks_of_its_piece(codes, star
     assert found == list(range(start, 13))
 
 
-def test_codes_of_any_size_are_cut_exactly():
-    starts, lengths, _, _ = pieces([0, 2**100], 2**200)
-    assert starts == [0, 1, 2**100, 2**100 + 1]
-    assert lengths == [1, 2**100 - 1, 1, 2**200 - 2**100 - 1]
-
-
 @pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**64 + 1])
 def test_the_last_code_of_a_domain_ends_it_whatever_type_holds_codes(size):
     starts, lengths, below, upto = pieces([size - 3, size - 1, size - 1], size, start=7, before=2)
     assert (starts, lengths) == ([7, size - 3, size - 2, size - 1], [size - 10, 1, 1, 1])
     assert (below, upto) == ([2, 2, 3, 3], [2, 3, 3, 5])
+    starts, lengths, _, _ = pieces([0, size], size**2)
+    assert (starts, lengths) == ([0, 1, size, size + 1], [1, size - 1, 1, size**2 - size - 1])
 
 
 @repeatable
@@ -130,16 +129,11 @@ def test_children_share_out_the_codes_of_their_parent_nearly_equally(tree):
 
 
 @given(trees())
-def test_counts_are_of_the_codes_in_each_node(tree):
+def test_counts_are_of_the_codes_in_each_node_and_true_counts_give_true_prefixes(tree):
     _, codes, levels, _ = tree
     for level in levels:
         for start, length, count in zip(level.starts, level.lengths, level.counts, strict=True):
             assert count == sum(int(start) <= code < int(start) + int(length) for code in codes)
-
-
-@given(trees())
-def test_true_counts_give_true_prefixes(tree):
-    _, codes, levels, _ = tree
     knots = prefix_counts(levels)
     assert knots.starts[0] == 0
     assert (knots.starts[1:] > knots.starts[:-1]).all()
@@ -169,30 +163,68 @@ def test_leaves_below_a_node_add_up_to_what_is_left_for_it_by_the_shares_of_its_
             assert sum(mass(level, node) for node in family) == pytest.approx(mass(above, parent))
 
 
-@given(SIZES, st.integers(2, 40))
-def test_the_depth_is_the_least_at_which_all_nodes_can_be_single_codes(size, fan_out):
-    depth = depth_of(size, fan_out)
-    assert fan_out**depth >= size
-    assert depth == 0 or fan_out ** (depth - 1) < size
-
-
 @pytest.mark.parametrize("size", [2, 7, 16, 17, 27, 100])
 @pytest.mark.parametrize("fan_out", [2, 3, 4, 16])
 def test_all_nodes_are_single_codes_at_the_depth_of_the_domain(size, fan_out):
     levels = grown(size, fan_out, [0], lambda level: level.counts >= 0, most=99)
     assert len(levels) - 1 == depth_of(size, fan_out)
     assert sum(int((level.lengths == 1).sum()) for level in levels) == size
+    knots = prefix_counts(grown(8, 2, [0, 0, 5], lambda level: level.starts == 0))
+    assert (knots.starts.tolist(), knots.levels.tolist()) == ([0, 1, 2, 4], [0, 3, 2, 1])  # of the first cut
+    for asked, words in (
+        ((0, 2), "size must be an integer at least 1"),
+        ((5, 1), "fan_out must be an integer"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            depth_of(*asked)
 
 
-def test_a_knot_keeps_the_level_at_which_it_was_first_cut():
-    levels = grown(8, 2, [0, 0, 5], lambda level: level.starts == 0)
-    knots = prefix_counts(levels)
-    assert knots.starts.tolist() == [0, 1, 2, 4]
-    assert knots.levels.tolist() == [0, 3, 2, 1]
+# Places of codes, by lookups
 
 
-def test_a_domain_without_codes_and_a_fan_out_of_one_are_refused():
-    with pytest.raises(ValueError, match="size must be an integer at least 1"):
-        depth_of(0, 2)
-    with pytest.raises(ValueError, match="fan_out must be an integer at least 2"):
-        depth_of(5, 1)
+def searched(starts, size, codes):
+    found = np.searchsorted(starts, codes, side="right") - 1
+    return np.where(codes == size, len(starts), found)
+
+
+def near(starts, size):
+    """Return codes at, before and after all ends, and some others, as unsigned integers."""
+    ends = {end + step for end in [*starts.tolist(), size] for step in (-1, 0, 1)}
+    codes = sorted(code for code in ends if 0 <= code <= size)
+    more = np.random.default_rng(0).integers(0, size, 5000, dtype=np.uint64, endpoint=True)
+    return np.concatenate([np.array(codes, dtype=np.uint64), more])
+
+
+@given(st.lists(st.integers(1, 2**64 - 3), max_size=30, unique=True), st.integers(0, 64))
+def test_places_are_those_of_a_search(inner, bits):
+    limit = max(1, (1 << bits) - 1)
+    starts = np.array(sorted({0, *(each % limit for each in inner)}), dtype=np.uint64)
+    size = int(starts[-1]) + 1 + limit % 7
+    codes = near(starts, size)
+    assert CodePlaces(starts, size)(codes).tolist() == searched(starts, size, codes).tolist()
+
+
+@pytest.mark.parametrize("gap", [1, 1 << 40, 1 << 50])
+def test_starts_that_share_their_highest_bits_are_searched(gap):
+    starts = np.arange(200, dtype=np.uint64) * np.uint64(gap)
+    size = 2**64 - 1
+    places, codes = CodePlaces(starts, size), near(starts, size)
+    assert places._apart == (gap > 1 << 48)
+    assert places(codes).tolist() == searched(starts, size, codes).tolist()
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64, object])
+def test_few_and_many_codes_of_any_type_have_the_same_places(dtype):
+    places = CodePlaces(np.array([0, 7, 100]), 200)
+    codes = np.arange(5000) % 201
+    assert len(codes) > module._FEW
+    many = places(codes.astype(dtype))
+    assert many.dtype == np.int16
+    assert many.tolist() == [places(codes[[place]].astype(dtype))[0] for place in range(len(codes))]
+
+
+@given(st.lists(st.integers(0, 2**63), min_size=1, max_size=20, unique=True))
+def test_first_codes_are_those_from_which_on_an_interval_is_reached(ends):
+    starts = np.array(sorted({0, *ends}), dtype=np.uint64)
+    found = first_codes(lambda codes: np.searchsorted(starts, codes, "right") - 1, len(starts), 2**63 + 1)
+    assert found.tolist() == starts.tolist()

@@ -14,6 +14,7 @@ from dplearn.domains import Floats
 from dplearn.kernels.ranks import (
     ApartCodes,
     Cell,
+    CodeCounts,
     SortedCodes,
     UnsortedCodes,
     _nth_place,
@@ -82,24 +83,16 @@ def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling,
     assert ranks.window(499, 502) == expected[499:502].tolist()
 
 
-def test_what_a_check_raises_is_passed_on(sampling):
+def test_a_sample_that_misleads_costs_time_only_and_what_a_check_raises_is_passed_on(sampling):
     def check(block):
-        if np.isnan(block).any():
+        if (block == 5.0).any():
             raise ValueError("refused")
 
-    values = np.arange(1000.0)
-    values[777] = np.nan
     with pytest.raises(ValueError, match="refused"):
-        UnsortedCodes(values).check(check, 3)
-
-
-@pytest.mark.parametrize("dtype", ["f4", "i8", "u2", ">f8"])
-def test_a_window_of_numbers_of_any_type_and_layout_is_that_of_sorting(dtype, sampling):
-    table = np.random.default_rng(0).integers(0, 300, (1000, 3)).astype(dtype)
-    assert UnsortedCodes(table[:, 1]).window(400, 440) == np.sort(table[:, 1])[400:440].tolist()
-
-
-def test_a_sample_that_misleads_costs_time_only(sampling):
+        UnsortedCodes(np.arange(1000.0)).check(check, 3)
+    for dtype in ("f4", "i8", "u2", ">f8"):
+        column = np.random.default_rng(0).integers(0, 300, (1000, 3)).astype(dtype)[:, 1]
+        assert UnsortedCodes(column).window(400, 440) == np.sort(column)[400:440].tolist()
     values = np.zeros(1000)
     values[:: 1000 // 16] = 5.0  # the sample sees nothing else
     assert UnsortedCodes(values).window(400, 403) == [0.0] * 3
@@ -113,12 +106,6 @@ def test_sorted_and_unsorted_codes_agree(codes, code):
     for ranks in (SortedCodes(array), UnsortedCodes(array), SortedCodes(array.astype(object))):
         assert ranks.count(code) == expected
         assert ranks.window(0, len(ranks)) == sorted(codes)
-
-
-def test_large_codes_are_counted_exactly():
-    codes = np.array([2**63 - 1, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64)
-    for ranks in (SortedCodes(codes), UnsortedCodes(codes)):
-        assert [ranks.count(2**63 + i) for i in (-1, 0, 1)] == [(0, 1), (1, 2), (2, 3)]
 
 
 def apart(codes, bits):
@@ -150,18 +137,33 @@ def test_windows_and_counts_of_codes_told_apart_are_parts_of_all(codes, one, oth
     assert keys.count(key) == (sum(k < key for k in everything), sum(k <= key for k in everything))
 
 
-def test_equal_codes_take_van_der_corputs_places():
-    assert apart([0] * 5, 3).window(0, 5) == [0, 1, 2, 4, 6]
-    assert apart([0] * 8, 3).window(0, 8) == list(range(8))
-    assert apart([3], 0).window(0, 1) == [3]
-
-
 def test_a_cell_counts_only_what_is_within():
     cell = Cell(SortedCodes(np.array([1, 4, 4, 6, 9])), 1, 4, 4, 8)
     assert len(cell) == 3
     assert cell.window(0, 3) == [4, 4, 6]
     assert [cell.count(code) for code in (4, 5, 6, 7)] == [(0, 2), (2, 2), (2, 3), (3, 3)]
     assert Cell(cell.ranks, 3, 4, 4, 8).count(4) == (0, 0)  # both 4 count to the cell before
+
+
+# Counts of codes
+
+
+codes_of_any_size = st.lists(st.sampled_from([0, 1, 5, 7, 2**63, 2**64 - 1]), min_size=1, max_size=12)
+
+
+@given(codes_of_any_size, codes_of_any_size, st.sampled_from([np.uint64, object]))
+def test_ranks_of_a_sum_are_those_of_the_sorted_codes(first, second, dtype):
+    counts = CodeCounts.of(np.array(first, dtype=dtype)) + CodeCounts.of(np.array(second, dtype=dtype))
+    right = SortedCodes(np.array([*first, *second], dtype=dtype))
+    assert len(counts) == len(right)
+    for start in range(len(right)):
+        for stop in range(start, len(right) + 1):
+            assert counts.window(start, stop) == right.window(start, stop)
+    for code in (0, 3, 7, 8, 2**63, 2**64 - 1):
+        assert counts.count(code) == right.count(code)
+    none = CodeCounts.of(np.array([], dtype=dtype))
+    assert (len(none), none.window(0, 0), none.count(3)) == (0, [], (0, 0))
+    assert (none + counts).window(0, len(counts)) == counts.window(0, len(counts))
 
 
 # Quantiles by recursive halving
@@ -187,10 +189,9 @@ def test_fractions_lead_back_to_what_was_wanted(q):
     for step in (step for level in halving(q, finest=10**6) for step in level):
         ends[step.place] = ends[step.low] + step.fraction * (ends[step.high] - ends[step.low])
     assert [ends[place] for place in range(len(q))] == q
-
-
-def test_fractions_are_rounded_by_less_than_a_rank():
-    [[step]] = halving([Fraction(1234567, 10**7)], finest=finest_fraction(5000))
+    [[step]] = halving(
+        [Fraction(1234567, 10**7)], finest=finest_fraction(5000)
+    )  # rounded by less than a rank
     assert step.fraction.denominator <= 5000
     assert 0 < abs(step.fraction - Fraction(1234567, 10**7)) * 5000 < 1
 
@@ -215,3 +216,6 @@ def test_the_places_of_many_equal_codes_are_those_of_each():
         assert _nth_places(range(count), count, 40) == expected
         assert _nth_places(range(90, count), count, 40) == expected[90:]
         assert expected == sorted(set(expected))
+    assert apart([0] * 5, 3).window(0, 5) == [0, 1, 2, 4, 6]  # van der Corput's places
+    assert apart([0] * 8, 3).window(0, 8) == list(range(8))
+    assert apart([3], 0).window(0, 1) == [3]

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.sparse import csr_matrix
 
-from dplearn.kernels import rows as row_blocks
-from dplearn.kernels.rows import kept_short, unit_rows
+from dplearn.kernels import rows as module
+from dplearn.kernels.rows import float_blocks, kept_short, row_blocks, unit_rows
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
 TABLES = st.tuples(st.integers(0, 6), st.integers(0, 5)).flatmap(
@@ -46,11 +46,16 @@ def test_directions_are_kept_and_lengths_are_not(order):
 def test_rows_with_a_whole_direction_are_as_long_as_they_may_be():
     rows = np.array([[1.0, 1, 1, 1], [0, 0, -7, 0], [3, 4, 0, 0]])
     assert np.linalg.norm(unit_rows(rows, 1000), axis=1).tolist() == [1000, 1000, 1000]
-
-
-def test_what_is_no_number_counts_as_0_and_a_row_of_zeros_stays_one():
-    rows = np.array([[np.nan, 2.0], [np.inf, -np.inf], [0.0, 0.0]])
-    assert unit_rows(rows, 8).tolist() == [[0, 8], [0, 0], [0, 0]]
+    odd = np.array([[np.nan, 2.0], [np.inf, -np.inf], [0.0, 0.0]])  # what is no number counts as 0
+    assert unit_rows(odd, 8).tolist() == [[0, 8], [0, 0], [0, 0]]
+    rows, image = np.array([[3, 0], [0, 2]], dtype=np.int16), np.array([[1.0, 2.0, 2.0], [0.0, 5.0, 0.0]])
+    assert unit_rows(rows, 9, image=image).tolist() == [[3, 6, 6], [0, 9, 0]]  # multiplied before
+    for reach, order in ((0, 2), ((1 << 20) + 1, 2), (8, 3)):
+        with pytest.raises(ValueError, match="must be an integer from"):
+            unit_rows(np.ones((1, 1)), reach, order=order)
+    for wrong in (np.zeros((2, 3)), np.zeros((2, 2), int), np.zeros(3, int)):
+        with pytest.raises(TypeError, match=r"values must be integers of shape \(n, 3\)$"):
+            kept_short(wrong, 3, 1)
 
 
 def test_sparse_and_narrow_rows_are_the_same_rows():
@@ -63,25 +68,14 @@ def test_sparse_and_narrow_rows_are_the_same_rows():
 def test_rows_are_scaled_in_blocks_alike(monkeypatch):
     rows = np.random.default_rng(2).normal(size=(30, 4))
     whole = unit_rows(rows, 1024)
-    monkeypatch.setattr(row_blocks, "_FEWEST", 7)
-    monkeypatch.setattr(row_blocks, "_MOST", 7)
+    monkeypatch.setattr(module, "_FEWEST", 7)
+    monkeypatch.setattr(module, "_MOST", 7)
     assert np.array_equal(unit_rows(rows, 1024), whole)
 
 
 def test_a_row_that_is_too_long_all_the_same_counts_as_zeros(monkeypatch):
     monkeypatch.setattr(np, "trunc", np.ceil)
     assert unit_rows(np.array([[1.0, 1.0], [1.0, 0.0]]), 10).tolist() == [[0, 0], [10, 0]]
-
-
-@pytest.mark.parametrize(("reach", "order"), [(0, 2), ((1 << 20) + 1, 2), (8, 3)])
-def test_other_lengths_are_refused(reach, order):
-    with pytest.raises(ValueError, match="must be an integer from"):
-        unit_rows(np.ones((1, 1)), reach, order=order)
-
-
-def test_rows_are_multiplied_before_they_are_scaled():
-    rows, image = np.array([[3, 0], [0, 2]], dtype=np.int16), np.array([[1.0, 2.0, 2.0], [0.0, 5.0, 0.0]])
-    assert unit_rows(rows, 9, image=image).tolist() == [[3, 6, 6], [0, 9, 0]]
 
 
 @pytest.mark.parametrize(("reach", "dtype"), [(1, np.int16), (2**15 - 1, np.int16), (2**15, np.int32)])
@@ -116,15 +110,21 @@ def test_the_greatest_norm_is_kept_exactly():
     assert kept_short(wide, 8, norm)[:, 0].tolist() == [norm, 0]
 
 
-@pytest.mark.parametrize(
-    "rows", [np.zeros((2, 3)), np.zeros((2, 2), int), np.zeros(3, int)], ids=["floats", "narrow", "flat"]
-)
-def test_rows_of_another_kind_are_refused_and_not_shown(rows):
-    with pytest.raises(TypeError, match=r"values must be integers of shape \(n, 3\)$"):
-        kept_short(rows, 3, 1)
-
-
 def test_many_rows_are_looked_at_in_blocks():
     rows = np.random.default_rng(0).integers(-3, 4, (10_000, 2))
     alone = np.vstack([kept_short(rows[i : i + 1], 2, 3) for i in range(0, 10_000, 97)])
     assert (kept_short(rows, 2, 3)[::97] == alone).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 1024, 1025, 30_000])
+@pytest.mark.parametrize("width", [0, 1, 20, 100_000])
+def test_each_row_is_in_one_block(n, width):
+    places = [place for block in row_blocks(n, width) for place in range(block.start, block.stop)]
+    assert places == list(range(n))
+
+
+def test_blocks_hold_few_numbers_unless_rows_are_long():
+    assert all(20 * (block.stop - block.start) <= 1 << 16 for block in row_blocks(10_000, 20))
+    assert [block.stop - block.start for block in row_blocks(2048, 1 << 18)] == [1024, 1024]
+    rows = np.full((3000, 2), 1 << 10, dtype=np.int16)  # of floats, whose products are exact
+    assert sum(block.T @ block for _, block in float_blocks(rows)).tolist() == [[3000 << 20] * 2] * 2
