@@ -95,10 +95,12 @@ def test_domains_on_both_sides_of_the_limit_agree(size):
     assert expanded(cuts, size)[:, ::7].tolist() == expected
 
 
-def test_much_data_is_counted_without_sorting():
+def test_much_data_is_counted_without_sorting_and_domains_without_order_if_they_are_small():
     codes, y = column(np.arange(5000), np.arange(5000) % 2, 10_000)
     assert cut_column(codes, y, 10_000, 2).lengths is None
     assert cut_column(codes[1:], y[1:], 10_000, 2).lengths is not None
+    with pytest.raises(ValueError, match=f"a domain of {2**60} values without order is too large to count"):
+        split_by_value(*column([1], [0], 2**60), 2**60, 1)
 
 
 # Large domains: packed words below 2**64, an argsort beyond
@@ -106,7 +108,7 @@ def test_much_data_is_counted_without_sorting():
 near_ends = st.integers(0, 5) | st.integers(0, 2**64 - 2) | st.integers(2**64 - 9, 2**64 - 2)
 
 
-@pytest.mark.parametrize("n_labels", [1, 2, 5])
+@pytest.mark.parametrize("n_labels", [1, 5])
 @pytest.mark.parametrize("size", [2**40 + 3, 2**53 + 5, 2**61 - 1, 2**62, 2**63, HUGE], ids=str)
 def test_intervals_of_cuts_in_large_domains_begin_exactly_at_the_data(size, n_labels):
     # Beyond 2**53 nothing may pass through a float: a signed zero beside uint64 codes is enough for that.
@@ -173,11 +175,6 @@ def test_cuts_are_numbered_exactly_up_to_2_to_the_64():
     assert [cuts.nth(outer, i) for i in range(10)] == [*range(7), HUGE - 3, HUGE - 2, HUGE - 1]
 
 
-def test_a_domain_without_order_that_is_too_large_to_count_is_refused():
-    with pytest.raises(ValueError, match=f"a domain of {2**60} values without order is too large to count"):
-        split_by_value(*column([1], [0], 2**60), 2**60, 1)
-
-
 # ErrorHistogram
 
 blocks = st.lists(
@@ -203,22 +200,16 @@ def test_cuts_are_counted_exactly_however_long_their_intervals(weighted, single)
     expected = sorted((error, n) for error, n in expected.items() if n)
     assert [*zip(*histogram.groups(), strict=True)] == expected
     assert [*zip(*histogram.groups(), strict=True)] == expected  # asking changes nothing
-
-
-def test_many_cuts_are_counted_block_by_block(monkeypatch):
-    monkeypatch.setattr(module, "_CHUNK", 4)
-    histogram = ErrorHistogram(3)
-    errors = np.arange(11) % 4
-    histogram.add(errors, np.full(11, HUGE, dtype=np.uint64))
-    for _ in range(3):
-        histogram.add(errors[:3], None)
-    assert histogram.groups() == ([0, 1, 2, 3], [3 * HUGE + 3] * 3 + [2 * HUGE])
-
-
-def test_counts_are_python_integers():
-    histogram = ErrorHistogram(1)
-    histogram.add(np.array([0, 1]), np.array([HUGE, 2**33], dtype=np.uint64))
     assert all(type(number) is int for numbers in histogram.groups() for number in numbers)
+    with pytest.MonkeyPatch.context() as patch:  # block by block
+        patch.setattr(module, "_CHUNK", 4)
+        again = ErrorHistogram(9)
+        for block in weighted:
+            errors, lengths = zip(*block, strict=True)
+            again.add(np.array(errors), np.array(lengths, dtype=np.uint64))
+        for errors in single:
+            again.add(np.array(errors), None)
+        assert again.groups() == histogram.groups()
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -244,11 +235,8 @@ def test_the_last_code_of_a_place_is_the_last_that_has_it(x):
     here, after = nonuniform_codes(codes).tolist()
     assert here == place
     assert after == place + 1 or last == Floats().size - 1
-
-
-@given(st.integers(0, NONUNIFORM_SIZE - 1))
-def test_every_place_is_some_floats(place):
-    assert nonuniform_codes(np.array([last_code(place)], dtype=np.uint64)).tolist() == [place]
+    some = int(abs(hash(x))) % NONUNIFORM_SIZE  # every place is some float's
+    assert nonuniform_codes(np.array([last_code(some)], dtype=np.uint64)).tolist() == [some]
 
 
 def test_the_ends_are_the_ends_of_all_floats():

@@ -17,6 +17,7 @@ def test_no_other_shares_are_nearer(seed):
     assert ((others - values) ** 2).sum(axis=1).min() >= ((nearest - values) ** 2).sum()
     assert nearest_shares(nearest) == pytest.approx(nearest)
     assert nearest_shares(values + 9) == pytest.approx(nearest)
+    assert nearest_shares(np.array([-1e30])).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("scale", [1e20, 1e100, 1e300, 1e-300, 0.0])
@@ -26,10 +27,6 @@ def test_numbers_of_any_magnitude_have_nearest_shares(scale):
     assert nearest_shares(-np.abs(values)).sum() == pytest.approx(1)
     if scale > 1:
         assert nearest_shares(values).tolist() == [1.0, 0.0, 0.0]
-
-
-def test_a_single_share_is_1():
-    assert nearest_shares(np.array([-1e30])).tolist() == [1.0]
 
 
 @pytest.mark.parametrize("seed", range(3))
