@@ -1,6 +1,5 @@
 """Cells and keys read one by one: what holds them, and what the others are, changes none of them."""
 
-from array import array
 from collections import UserList, deque
 from enum import Enum
 
@@ -11,10 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.domains import DomainError, Floats
+from dplearn.domains import DomainError
 from dplearn.domains.cells import (
     as_cells,
-    as_numbers,
     cells_of,
     column_type,
     frame_column,
@@ -69,12 +67,6 @@ def test_values_without_a_type_of_their_own_are_the_objects_that_they_are(holder
     table = cells_of(holder([holder([value, 0.5]) for value in values]))
     assert table.shape == (len(values), 2)
     assert all(mine is given for mine, given in zip(table[:, 0].tolist(), values, strict=True))
-
-
-def test_an_array_keeps_its_type():
-    for values in (np.array([1, 2], dtype=np.int8), array("b", [1, 2]), pd.Series([1.5]), pl.Series([True])):
-        assert as_cells(values).tolist() == list(values)
-    assert as_cells(np.array([1, 2], dtype=np.int8)).dtype == np.int8
 
 
 def test_objects_stay_as_they_are_whatever_axes_numpy_finds_in_them():
@@ -149,33 +141,24 @@ parts = st.none() | st.text() | st.binary() | st.integers() | st.floats(allow_na
 keys = st.recursive(parts, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=5)
 
 
-@pytest.mark.parametrize(
-    ("cell", "key"),
-    [
-        (np.int8(3), 3),
-        (3.0, 3),
-        (np.float32(3), 3),
-        (True, 1),
-        (np.bool_(False), 0),
-        (-0.0, 0),
+KEY_OF = [
+    *((np.int8(3), 3), (3.0, 3), (np.float32(3), 3), (True, 1), (np.bool_(False), 0), (-0.0, 0)),
+    *(
         (1e300, int(1e300)),
         (0.5, 0.5),
         (float("inf"), float("inf")),
         (np.str_("a"), "a"),
         (np.bytes_(b"a"), b"a"),
-        (float("nan"), None),
-        (np.float64("nan"), None),
-        (pd.NA, None),
-        (pd.NaT, None),
-        (np.datetime64("NaT", "D"), None),
-        (np.timedelta64("NaT", "D"), None),
-        (("a", (2.0, pd.NA)), ("a", (2, None))),
-    ],
-)
-def test_a_cell_is_read_by_itself(cell, key):
-    [found] = read_keys([cell])
-    assert found == key
-    assert type(found) is type(key)
+    ),
+    *((each, None) for each in (float("nan"), np.float64("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "D"))),
+    *((np.timedelta64("NaT", "D"), None), (("a", (2.0, pd.NA)), ("a", (2, None)))),
+]
+
+
+def test_a_cell_is_read_by_itself():
+    for cell, key in KEY_OF:
+        [found] = read_keys([cell])
+        assert (found, type(found)) == (key, type(key))
 
 
 class Colour(Enum):
@@ -205,18 +188,6 @@ def test_tuples_that_are_nested_too_deep_are_refused():
 def test_keys_are_spelled_alike_exactly_if_they_are_equal(one, other):
     [first], [second] = read_keys([one]), read_keys([other])
     assert (spelled(first) == spelled(second)) == (first == second)
-
-
-def test_long_integers_and_lone_surrogates_are_spelled_too():
-    assert spelled(10**6000) != spelled(-(10**6000))
-    assert spelled("\ud800") != spelled("?")
-
-
-def test_missing_numbers_are_kept_where_they_are_admitted():
-    cells = np.array([None, float("nan"), 3], dtype=object)
-    assert np.isnan(as_numbers(cells, Floats(), missing=True)).tolist() == [True, True, False]
-    with pytest.raises(DomainError):
-        as_numbers(np.array([np.inf, 1]), Floats(), missing=True)
 
 
 KEYS = ["b", b"a", "a", 3, "a", None, (1, ("x", None)), 3, np.int64(3), np.str_("a")]

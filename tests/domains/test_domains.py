@@ -395,12 +395,6 @@ def test_the_number_of_a_code_has_that_code_and_that_of_the_missing_is_missing(d
         np.testing.assert_array_equal(domain.decode(int(codes[-1])), numbers[-1])
 
 
-def test_integers_come_back_as_floats_where_these_hold_them_all():
-    assert IntegerRange(0, 2**53, missing=True).decode([0, 1]).dtype == np.float64
-    large = IntegerRange(0, 2**53 + 1, missing=True).decode([0, 2**53 + 2])
-    assert (large.dtype, large[1]) == (object, 2**53 + 1)
-
-
 @pytest.mark.parametrize(
     "domain", [each for each in DOMAINS if each.accepts_missing and each.ordered], ids=repr
 )
@@ -538,16 +532,6 @@ def test_a_bound_too_large_for_a_float_is_refused_by_name(far):
             make()
 
 
-@repeatable
-@given(st.lists(st.floats(width=16, allow_nan=False, allow_infinity=False), min_size=1))
-def test_narrow_floats_and_integers_have_the_codes_of_their_values(values):
-    codes = Floats().encode(np.array(values)).tolist()
-    for dtype in (np.float16, np.float32, object):
-        assert Floats().encode(np.array(values, dtype=dtype)).tolist() == codes
-    whole = np.floor(values)
-    assert Floats().encode(whole.astype(np.int32)).tolist() == Floats().encode(whole).tolist()
-
-
 def test_a_finite_number_beyond_all_floats_is_the_largest_and_all_bits_of_nan_are_missing():
     for far in (10**400, Decimal("1E400"), np.longdouble("1e4000"), LARGEST):
         assert Floats().encode(objects([far, -far])).tolist() == [Floats().size - 1, 0]
@@ -570,13 +554,10 @@ def test_a_categorys_code_is_its_place_in_the_list(listed, other, values):
     domain = Categories(listed, other)
     assert domain.size == len(listed) + other
     assert domain.encode(objects(listed)).tolist() == list(range(len(listed)))
+    many = Categories(range(255))  # whose code of no category fits into the type of the codes
+    assert many.nearest(np.array([999, 254])).tolist() == [255, 254]
     found = domain.nearest(objects(values)).tolist()
     assert found == [listed.index(each) if each in listed else len(listed) for each in values]
-
-
-@pytest.mark.parametrize("size", [2, 255, 256])
-def test_the_code_of_no_category_fits_into_the_type_of_the_codes(size):
-    assert Categories(range(size)).nearest(np.array([999, size - 1])).tolist() == [size, size - 1]
 
 
 @repeatable
@@ -613,11 +594,3 @@ def test_large_ends_are_written_by_powers_of_two():
     assert huge.nearest([2**70_000, -(2**70_000)]).tolist() == [huge.size - 1, 0]
     with pytest.raises(DomainError, match=r"domain LargeIntegerRange\(-5, 2\*\*65536 - 6\)"):
         huge.encode([-6])
-
-
-@pytest.mark.parametrize(
-    "domain", [IntegerRange(0, 1, missing=np.True_), Grid(0, 1, missing=np.True_)], ids=repr
-)
-def test_a_bool_of_numpy_is_kept_as_one_of_python(domain):
-    assert domain.missing is domain.accepts_missing is True
-    assert "missing=True" in repr(domain)

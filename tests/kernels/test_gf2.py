@@ -82,7 +82,7 @@ def systems(draw):
 
 @repeatable
 @given(systems())
-def test_rank_form_and_pivots_are_those_by_definition(drawn):
+def test_form_null_space_and_solutions_are_those_by_definition(drawn):
     A, B, bits = drawn
     kept = A.copy()
     form, pivots = reduced_by_definition(A)
@@ -94,29 +94,15 @@ def test_rank_form_and_pivots_are_those_by_definition(drawn):
     assert np.array_equal(ours, form)
     assert columns.tolist() == pivots
     assert rank(A) == len(pivots)
-
-
-@repeatable
-@given(systems())
-def test_the_null_space_has_a_basis_of_all_orthogonal_vectors(drawn):
-    A, _, _ = drawn
     basis = nullspace(A)
     assert basis.shape == (A.shape[1] - rank(A), A.shape[1])
     assert not (A.astype(int) @ basis.T % 2).any()
     assert len(reduced_by_definition(basis)[1]) == len(basis)
-
-
-@repeatable
-@given(systems())
-def test_there_is_a_solution_if_and_only_if_the_right_sides_add_nothing_to_the_rank(drawn):
-    A, B, bits = drawn
-    pivots = reduced_by_definition(A)[1]
     solvable = len(reduced_by_definition(np.hstack([A, B]))[1]) == len(pivots)
     for solution in (solve(A, B), uniform_solution(A, B, bits)):
         assert (solution is not None) == solvable
         assert solution is None or np.array_equal(A.astype(int) @ solution % 2, B)
-    only = only_solution(A, B)
-    assert (only is not None) == (solvable and len(pivots) == A.shape[1])
+    assert (only_solution(A, B) is not None) == (solvable and len(pivots) == A.shape[1])
 
 
 @repeatable
@@ -165,23 +151,17 @@ def test_tall_systems_of_which_rows_are_only_verified_give_what_definition_says(
         solution = uniform_solution(A, B, generator.integers(0, 2, (d, 2)))
         assert (solution is not None) == solvable
         assert solution is None or np.array_equal(A.astype(int) @ solution % 2, B)
-
-
-@pytest.mark.parametrize("place", [0, 1, 1500, 2998, 2999])
-@pytest.mark.parametrize("d", [20, 64, 70])
-def test_one_row_among_thousands_is_never_overlooked(d, place):
-    generator = np.random.default_rng(place)
-    A = generator.integers(0, 2, (3000, d)).astype(np.uint8)
+    A, x = generator.integers(0, 2, (3000, d)).astype(np.uint8), generator.integers(0, 2, d)
     A[:, d - 3] = A[:, 1]  # rank d - 1, but for one row
-    x = generator.integers(0, 2, d)
-    b = A.astype(int) @ x % 2
-    wrong = b.copy()
-    wrong[place] ^= 1
-    assert solve(A, wrong) is None
-    assert rank(A) == d - 1
-    A[place, 1] ^= 1
-    assert rank(A) == d
-    assert np.array_equal(only_solution(A, A.astype(int) @ x % 2), x)
+    for place in (0, 1500, 2999):
+        b = A.astype(int) @ x % 2
+        b[place] ^= 1
+        assert solve(A, b) is None
+        assert rank(A) == d - 1
+        A[place, 1] ^= 1
+        assert rank(A) == d
+        assert np.array_equal(only_solution(A, A.astype(int) @ x % 2), x)
+        A[place, 1] ^= 1
 
 
 @cache
@@ -261,15 +241,6 @@ def test_uniform_bits_give_each_solution_equally_often_whatever_the_rows():
     assert not faults_of(uniform_solution, most=3)
 
 
-def bits_shared_by_all_free_columns(A, B, bits):
-    return uniform_solution(A, B, np.repeat(bits[:1], len(bits), axis=0))
-
-
-def moved_by_the_first_vector_of_the_null_space(A, B, bits):
-    solution, basis = solve(A, B), nullspace(A)
-    return solution if solution is None or not len(basis) else solution ^ np.outer(basis[0], bits[0])
-
-
 def biased_bits(A, B, bits):
     return uniform_solution(A, B, bits | np.roll(bits, 1, axis=0))
 
@@ -285,13 +256,11 @@ def columns_from_the_right_if_the_first_row_is_zero(A, B, bits):
     ("mistake", "faults"),
     [
         (lambda A, B, bits: solve(A, B), {"not uniform"}),
-        (bits_shared_by_all_free_columns, {"not uniform"}),
-        (moved_by_the_first_vector_of_the_null_space, {"not uniform"}),
         (biased_bits, {"not uniform"}),
         (columns_from_the_right_if_the_first_row_is_zero, {"depends on more than the solutions"}),
         (lambda A, B, bits: bits, {"existence", "no solution"}),
     ],
-    ids=["zeros", "one bit for all", "one direction", "biased", "two orders", "bits"],
+    ids=["zeros", "biased", "two orders", "bits"],
 )
 def test_the_check_above_finds_mistakes(mistake, faults):
     assert faults <= faults_of(mistake, most=2)
@@ -323,35 +292,17 @@ def test_a_system_says_when_its_solution_is_unique_and_one_unsolvable_side_leave
         assert function(A, [[0, 1], [1, 0], [1, 0]]) is None
 
 
-ZEROS = np.zeros((1, 1), dtype=np.uint64)
 REFUSED = [
     (lambda: solve([[1, 0]], [1, 0]), r"b must have shape \(1,\) or \(1, k\)"),
-    (lambda: solve([[1, 0]], 1), r"b must have shape \(1,\) or \(1, k\)"),
-    (lambda: solve([[1, 0]], [[[1]]]), r"b must have shape \(1,\) or \(1, k\)"),
-    (lambda: uniform_solution([[1, 0]], [1], [1]), r"bits must have shape \(2,\)"),
     (lambda: uniform_solution([[1, 0]], [1], [[1], [0]]), r"bits must have shape \(2,\)"),
-    (lambda: uniform_solution([[1, 0]], [[1]], [1, 0]), r"bits must have shape \(2, 1\)"),
     (lambda: Elimination(2).add([[1]]), "A must have n_columns = 2 columns, got 1"),
-    (lambda: Elimination(-1), "n_columns must be an integer at least 0"),
-    (lambda: Elimination(1, -1), "n_sides must be an integer at least 0"),
-    *(
-        (lambda bits=bits: pack(bits), "a matrix of bits must have two dimensions")
-        for bits in (1, [1], [[[1]]])
-    ),
-    *(
-        (lambda bits=bits: pack(bits), r"^bits must be booleans or the integers 0 and 1$")
-        for bits in ([[0.0, 1.0]], [["0", "1"]], [[None]])
-    ),
+    (lambda: pack([[[1]]]), "a matrix of bits must have two dimensions"),
+    (lambda: pack([[0.0, 1.0]]), r"^bits must be booleans or the integers 0 and 1$"),
     (lambda: BitMatrix([[1]], 1), "words must be an array of uint64"),
-    (lambda: BitMatrix(ZEROS.astype(np.int64), 1), "words must be an array of uint64"),
-    (lambda: BitMatrix(ZEROS, 65), "n_columns must be an integer from 0 to 64, got 65"),
-    (lambda: BitMatrix(ZEROS[0], 1), "words must be two-dimensional, got 1"),
-    *(
-        (lambda other=other: pack([[1, 0, 1]]).dot(other), r"^other must have shape \(3,\) or \(3, k\)")
-        for other in ([1, 0], [[1, 0]], 1, [[[1]] * 3])
-    ),
+    (lambda: BitMatrix(pack([[1]]).words, 65), "n_columns must be an integer from 0 to 64, got 65"),
+    (lambda: pack([[1, 0, 1]]).dot([[1, 0]]), r"^other must have shape \(3,\) or \(3, k\)"),
     (lambda: rank(csr_matrix(np.eye(3, dtype=int))), r"must be dense: use \.toarray\(\)"),
-    (lambda: np.asarray(pack(np.eye(3, dtype=int)), copy=False), "copy must not be False"),
+    (lambda: np.asarray(pack([[1]]), copy=False), "copy must not be False"),
 ]
 
 
@@ -424,15 +375,6 @@ def test_bits_are_packed_into_words_and_their_products_are_sums_modulo_2(d):
         assert np.array_equal(pack(A).dot(B), wanted)
         assert np.array_equal(pack(A).dot(pack(B)), wanted)
         assert k == 0 or np.array_equal(pack(A).dot(B[:, 0]), wanted[:, 0])
-
-
-def test_what_was_packed_is_a_copy_that_shows_no_bit_and_a_chosen_slice_is_none():
-    bits = bits_of(4, 64)
-    matrix = pack(bits)
-    bits[:] = 0
-    assert matrix.unpack().any()
-    assert np.shares_memory(matrix[1:3].words, matrix.words)
-    assert repr(matrix) == "<BitMatrix of shape (4, 64)>"
 
 
 SHAPES = [(5, 9), (1, 1), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]

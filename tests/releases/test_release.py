@@ -4,19 +4,16 @@ import inspect
 import warnings
 from collections.abc import Sized
 from dataclasses import FrozenInstanceError, replace
-from itertools import chain
 
 import numpy as np
 import pytest
 
 from dplearn import releases
-from dplearn._documented import _entries, _sections
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange, Product
 from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases import release as base
-from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
@@ -87,17 +84,6 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         result = inspect.signature(function).return_annotation
         assert {name, f"{name}_plan", result.__name__} <= set(releases.__all__)
         assert inspect.signature(planned).return_annotation.__name__ in releases.__all__
-
-
-def test_a_release_and_its_plan_describe_what_they_share_in_the_same_words():
-    differing = set()
-    for name in {name for name, _ in RELEASES.values()}:
-        told, planned = (
-            _entries(_sections(getattr(releases, each))[1]["Parameters"]) for each in (name, f"{name}_plan")
-        )
-        assert "epsilon" in told.keys() & planned.keys()
-        differing |= {(name, each) for each in told.keys() & planned.keys() if told[each] != planned[each]}
-    assert differing <= {("grouped", "max_rows_per_group"), ("learned_schema", "columns")}
 
 
 def test_the_result_keeps_the_plan_that_planning_returns_but_for_its_seed(release, plan):
@@ -250,33 +236,3 @@ def test_the_warnings_of_a_release_are_those_of_its_plan_and_come_before_the_cha
         with pytest.raises(UserWarning, match=r"\b3\b"):
             getattr(releases, name)(few, ledger=ledger, **parameters)
     assert ledger.history() == []
-
-
-def elements(rows):
-    """Return the records that were read, which may be held in sorted order."""
-    held = rows.window(0, len(rows)) if hasattr(rows, "window") else rows
-    held = zip(*rows.columns, strict=True) if hasattr(rows, "columns") else held
-    return sorted(map(repr, held))
-
-
-def test_the_rows_of_consecutive_parts_are_parts_of_the_rows(release, monkeypatch):
-    made = []
-    monkeypatch.setattr(Release, "run_on", lambda self, *_: made.append(self))
-    release(VALUES)
-    [each] = made
-
-    def rows(values):
-        return elements(each.read(table_of(each.name, values), None)[1])
-
-    parts = [rows(VALUES[start:stop]) for start, stop in ((0, 1), (1, 700), (700, N))]
-    assert [len(part) for part in parts] == [1, 699, N - 700]
-    assert sorted(chain(*parts)) == rows(VALUES)
-
-
-def test_rows_that_depend_on_all_records_are_no_union_of_those_of_parts(monkeypatch):
-    read = _Quantiles.read
-    monkeypatch.setattr(_Quantiles, "read", lambda self, X, y: read(self, np.array(X) - min(X), y))
-    each = _Quantiles("quantiles", [0.5], 1.0, AGES, None)
-    whole, parts = VALUES[:20], (VALUES[:10], VALUES[10:20])
-    of_parts = sorted(chain(*(elements(each.read(part, None)[1]) for part in parts)))
-    assert elements(each.read(whole, None)[1]) != of_parts

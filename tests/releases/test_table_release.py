@@ -173,17 +173,6 @@ def test_the_plan_knows_the_price_without_data():
     assert SyntheticTable().plan(1000, n_features=4).schema.columns.kinds == ("numbers",) * 4
 
 
-def test_the_plan_of_a_fit_is_that_without_data():
-    seen = []
-    recipe = SyntheticTable(epsilon=3)._recipe()
-    recipe.plan = lambda facts: seen.append(type(recipe).plan(recipe, facts)) or seen[-1]
-    recipe.run_on(FRAME[["age", "town"]], None, None)
-    plan = SyntheticTable(epsilon=3, domain=Learn(KINDS)).plan(N)
-    assert (seen[0].guarantee, seen[0].schema, seen[0].rest) == (plan.guarantee, plan.schema, plan.rest)
-    assert seen[0].budget == plan.budget  # an int16 has no gaps, which the plan does not know
-    assert seen[0].expected_tv["town"] == plan.expected_tv["town"]
-
-
 def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budget(monkeypatch):
     seen = []
     schema, tables = SchemaRelease.run, TableRelease.run
@@ -220,13 +209,6 @@ def test_a_schema_that_releases_nothing_costs_nothing():
     with pytest.warns(UserWarning, match="delta is 0: categories are not listed, and are gaps in synthetic"):
         found = fitted(FRAME[["age", "town"]], delta=0)
     assert found.sample(20, 0)["town"].isna().all()
-
-
-def test_lists_are_as_short_as_the_tables_demand():
-    many = pd.DataFrame({f"c{place}": RNG.integers(0, 40, N).astype(str) for place in range(2)})
-    assert [column.size for column in fitted(many, epsilon=30).columns_] == [42, 42]
-    short = fitted(many, epsilon=30, target="c0", max_cells=100)
-    assert [column.size for column in short.columns_] == [10, 10]  # 8 are listed
 
 
 BAD = {

@@ -98,27 +98,17 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
     assert {str(rows["age"].dtype) for rows, _ in parts(batches, None)} == {"int64[pyarrow]"}
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
+def test_other_tables_are_in_memory():
+    frames = [
         FRAME,
         pl.from_pandas(FRAME),
         FRAME.to_numpy(),
         csr_matrix(np.eye(3)),
         csr_matrix(np.eye(3)).todok(),
-        [[1, 2], [3, 4]],
-        [(1, 2), (3, 4)],
-        [np.array([1, 2]), np.array([3, 4])],
-        [],
-        deque([[1, 2], [3, 4]]),
-        {31, 42},
-        7,
-        None,
-    ],
-    ids=lambda X: type(X).__name__,
-)
-def test_other_tables_are_in_memory(X):
-    assert table_in_parts(X, [0, 1]) is None
+    ]
+    lists = [[[1, 2], [3, 4]], [(1, 2)], [np.array([1, 2])], [], deque([[1, 2], [3, 4]]), {31, 42}, 7, None]
+    for X in (*frames, *lists):
+        assert table_in_parts(X, [0, 1]) is None
 
 
 def failure(X, y, error=TypeError):
@@ -171,7 +161,6 @@ LAZY = pl.from_pandas(FRAME).lazy()
 #: Tables, their labels, and what their refusal says.
 REFUSED = [
     (iter(CUT), "ill", "X must be parts that can be read again, got an iterator"),
-    ((part for part in CUT), "ill", "X must be parts that can be read again, got an iterator"),
     (ROWS, np.array([0, 1, 0]), "got ndarray"),
     (ROWS, [FRAME["ill"]], "got 1 parts"),
     (ROWS, FRAME["ill"], "got Series; cut it like X"),
@@ -186,19 +175,11 @@ REFUSED = [
     ([*CUT, FRAME[["age", "town"]]], "ill", "or a list of different names, got 'ill'"),
     ([FRAME.T], 2, "renamed by part.rename(columns=str)"),
     (PAIRS, "ill", "y must be None where each part is a pair"),
-    ("table.parquet", "ill", "got a path; "),
     (Path("table.csv"), "ill", "pyarrow.dataset.dataset(path), or lambda: pandas.read_csv(path, "),
-    (lambda: FRAME, "ill", "got one that returns DataFrame"),
-    (lambda: 7, "ill", "got one that returns int"),
-    (lambda: "table.csv", "ill", "got one that returns str"),
-    (lambda: lambda: CUT, "ill", "got one that returns function; call the function"),
-    (lambda: None, "ill", "got one that returns NoneType; the function must return the parts"),
     (lambda: FRAME, None, "a single part is given in a list: lambda: [part]"),
-    (lambda: FRAME.to_numpy(), None, "a single part is given in a list: lambda: [part]"),
     (needing, "ill", "a function without arguments, got one that needs path; give"),
     (Relation(), "ill", "got Relation; lambda: relation.to_arrow_reader(100_000) reads"),
     (Dataset(), "ill", "got Dataset; its method to_pandas() makes a table"),
-    (lambda: [7], "ill", "got int"),
     *(
         (table, "ill", "got the text 'ill'; the name of a column is for tables in parts")
         for table in (FRAME, pl.from_pandas(FRAME), FRAME.to_numpy())
@@ -211,10 +192,6 @@ REFUSED = [
         )
         for given in ([each], lambda each=each: [each])
     ),
-    (["table.parquet"], "ill", "got a list of str; pyarrow.dataset.dataset(paths) reads"),
-    ([], "ill", "got an empty list; give at least one table"),
-    ([{"age": 31}], "ill", "got a list of dict; pandas.DataFrame(...) makes a table"),
-    ({"age": [31, 42]}, [0, 1], "got dict; pandas.DataFrame(...) makes a table"),
     (LAZY, "ill", "a LazyFrame is not supported"),
     # Of Dask, made when the test runs.
     (lambda: (dask_frame()[["age"]], FRAME["ill"]), ..., "got Series"),

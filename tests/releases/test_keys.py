@@ -1,12 +1,113 @@
-"""Counts, sums and means of categories: declared or learned, in memory or in parts."""
+"""Counts, sums and means of keys: declared or found, in memory or in parts."""
+
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from dplearn.domains import DomainError
+from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels.exact import decay_ratio
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import grouped, grouped_plan
+from dplearn.releases.stable_counts import stable_counts, stable_counts_plan
+
+CODES = ["J45"] * 60 + ["E11"] * 80 + ["E84"]
+SURE = {"epsilon": 50.0, "delta": 1e-6, "random_state": 0}
+
+
+def counted(keys, **parameters):
+    return stable_counts(keys, **SURE | parameters).counts
+
+
+def test_any_holder_of_keys_gives_the_same_counts():
+    arrays = [CODES, tuple(CODES), np.array(CODES), np.array(CODES, dtype=object)]
+    series = [pd.Series(CODES, dtype=kind) for kind in (object, "string", "category")]
+    for keys in (*arrays, *series, pl.Series(CODES), pl.Series(CODES, dtype=pl.Categorical)):
+        assert list(counted(keys).items()) == [("E11", 80), ("J45", 60)]
+
+
+def test_whole_numbers_with_gaps_are_integers_and_none():
+    cells = [3] * 50 + [None] * 40
+    series = [pd.Series(cells, dtype=kind) for kind in ("Int64", "float64", object)]
+    for keys in (cells, *series, np.array(cells, dtype=float), pl.Series(cells)):
+        found = counted(keys)
+        assert found == {3: 50, None: 40}
+        assert {type(key) for key in found} == {int, type(None)}
+    assert counted([("a", 1)] * 40 + [("a", 2.0)] * 50) == {("a", 2): 50, ("a", 1): 40}  # pairs
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "words"),
+    [
+        ("secret", TypeError, "a series, an array or a list"),
+        ({"secret": 1}, TypeError, "a series, an array or a list"),
+        (pd.DataFrame({"secret": [1]}), TypeError, r"list\(zip\(df.sex, df.race\)\) counts pairs"),
+        ([], ValueError, "at least 1"),
+        (np.zeros((2, 2), int), ValueError, "shape"),
+        *(
+            (keys, TypeError, r"keys must be text, bytes or whole numbers, got dtype .*: turn them into text")
+            for keys in (
+                np.array(["20200-01-01"], dtype="M8[D]"),
+                pd.Series(pd.to_datetime(["2020-01-01", None])),
+                pl.Series([2**62]).cast(pl.Datetime("us")),
+                pl.Series([2**62]).cast(pl.Duration("ms")),
+                pl.Series([1]).cast(pl.Time),
+            )
+        ),
+        (["secret", {}], DomainError, "another type"),
+        ([0.125], DomainError, "not whole"),
+        ([("a", 0.125)], DomainError, "not whole"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_unseen_and_unpaid(keys, error, words):
+    ledger = PrivacyLedger(1, 1e-6)
+    with pytest.raises(error, match=words) as refused:
+        stable_counts(keys, epsilon=1.0, delta=1e-6, ledger=ledger)
+    assert not any(secret in str(refused.value) for secret in ("secret", "0.125", "2020"))
+    assert ledger.history() == []
+
+
+def test_the_most_common_come_first_and_equal_counts_are_sorted_by_key():
+    found = stable_counts([b for a in "cab" for b in [a] * 50] + ["d"] * 70, **SURE)
+    assert found.most_common() == [("d", 70), ("a", 50), ("b", 50), ("c", 50)]
+    assert found.most_common(1) == [("d", 70)]
+    assert found.most_common(0) == []
+    with pytest.raises(ValueError, match="k must be"):
+        found.most_common(-1)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.05, 1e-6])
+@pytest.mark.parametrize("n_keys", [1, 7])
+def test_the_error_is_the_least_bound_on_all_noise(beta, n_keys):
+    found = stable_counts(CODES, epsilon=0.5, delta=1e-6, random_state=0)
+    t, ratio = found.error(beta, n_keys=n_keys), decay_ratio(Fraction(1, 4))
+    assert 2 * n_keys * laplace_tail(ratio, t + 1) <= Fraction(str(beta))
+    assert t == 0 or 2 * n_keys * laplace_tail(ratio, t) > Fraction(str(beta))
+    # The records that a key needs are the fewest that name it as likely as planned.
+    plan = stable_counts_plan(1000, epsilon=0.5, delta=1e-6, beta=beta, n_keys=n_keys)
+    short = plan.n_needed - plan.threshold
+    assert n_keys * laplace_tail(ratio, short + 1) <= Fraction(str(beta))
+    assert short == 0 or n_keys * laplace_tail(ratio, short) > Fraction(str(beta))
+    assert (plan.error, plan.threshold) == (t, found.plan.threshold)
+    # So few records that none can be named are warned of.
+    assert stable_counts_plan(plan.threshold, epsilon=0.5, delta=1e-6).warnings == ()
+    few = ["a"] * (plan.threshold - 1)
+    assert len(stable_counts_plan(len(few), epsilon=0.5, delta=1e-6).warnings) == 1
+    assert stable_counts(few, epsilon=0.5, delta=1e-6).counts == {}
+
+
+def test_it_counts_a_long_column_that_only_a_few_keys_fill():
+    keys = np.random.default_rng(0).zipf(1.5, 200_000)
+    found, exact = stable_counts(keys, epsilon=1.0, delta=1e-9, random_state=0), Counter(keys.tolist())
+    assert len(found.counts) > 100
+    assert max(abs(exact[key] - count) for key, count in found.counts.items()) <= found.error(
+        1e-6, n_keys=len(exact)
+    )
+
 
 RNG = np.random.default_rng(0)
 KEYS = np.array(["north", "south", "east"])[RNG.choice(3, 6000, p=[0.6, 0.39, 0.01])]
