@@ -477,15 +477,6 @@ def test_counts_at_or_below_every_cut_of_a_small_domain(monkeypatch, dense):
     check()
 
 
-@repeatable
-@given(records)
-def test_counts_of_every_value(case):
-    (codes, y), n_labels = zip(*case[0], strict=True), case[1]
-    cuts = split_by_value(*column(codes, y, 40), 40, n_labels)
-    expected = brute_force(codes, y, 40, n_labels, lambda code, cut: code == cut)
-    assert expanded(cuts, 40).tolist() == expected.tolist()
-
-
 def test_much_data_is_counted_without_sorting_and_domains_without_order_if_they_are_small():
     codes, y = column(np.arange(5000), np.arange(5000) % 2, 10_000)
     assert cut_column(codes, y, 10_000, 2).lengths is None

@@ -442,14 +442,6 @@ def test_counts_are_warned_of_where_the_promised_error_is_a_half():
     for n in (100, 2753, enough - 1):
         [message] = cdf_plan(n).warnings
         assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
-    assert message == (
-        "n_samples is 9923: with epsilon 1, counts among 2^64 values may be off by 50 % of the records, so"
-        " that there is no guarantee for the median; 9924 records would be enough, see"
-        " cdf_plan(..., alpha=0.5).n_needed; declare a smaller domain=, such as Grid(0, 100, 1001),"
-        " spend more epsilon, or use a coarser domain of floats, Floats(significand_bits=...)"
-    )
-    [message] = cdf_plan(100, epsilon=0.5, domain=IntegerRange(0, 72)).warnings
-    assert message.endswith("; declare fewer values in domain=, or spend more epsilon")
     assert cdf_plan(enough).warnings == ()
     assert cdf_plan(1, domain=IntegerRange(0, 0)).warnings == ()
 

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
-from dplearn.releases import cdf, quantiles
-from dplearn.releases.release import as_number_domain, read_codes, read_column
+from dplearn.domains import Floats, IntegerRange, LargeIntegerRange
+from dplearn.releases import quantiles
+from dplearn.releases.release import read_codes, read_column
 
 
 class Rows:
@@ -42,33 +42,7 @@ def test_rows_are_no_numbers(holder):
         read_column(holder([holder([1]), holder([2])]))
 
 
-@pytest.mark.parametrize("values", [{1: 2}, {1, 2}, "12", (i for i in range(2)), None], ids=type)
-def test_what_is_no_sequence_of_values_is_refused(values):
-    with pytest.raises(ValueError, match="values must have shape"):
-        read_column(values)
-
-
 DAY = datetime.date(2020, 1, 1)
-
-
-@pytest.mark.parametrize(
-    ("domain", "words"),
-    [
-        ((0, 1e6), r"got (0, 1000000.0); for numbers from 0 to 1000000, take Grid(0, 1000000, 1001) or"),
-        ([0, 1], "IntegerRange(0, 1) from dplearn.domains"),
-        ({"age": IntegerRange(0, 9)}, "a dict of columns is for Schema(...)"),
-        ("int64", "got 'int64'; for integers, IntegerRange(low, high)"),
-        ("float32", "domain must be 'float64' or a domain of numbers, got 'float32'"),
-        (Schema({"age": IntegerRange(0, 9)}), ": take that of the column, schema.columns['age']"),
-        (Categories([f"town {i}" for i in range(999)]), "stable_counts counts values that are no numbers"),
-    ],
-    ids=["tuple", "list", "dict", "int64", "float32", "Schema", "Categories"],
-)
-def test_what_is_no_domain_of_numbers_is_refused_with_what_to_take(domain, words):
-    with pytest.raises(TypeError, match="domain must be 'float64' or a domain of numbers") as refusal:
-        as_number_domain(domain)
-    assert words in str(refusal.value)
-    assert len(str(refusal.value)) < 400
 
 
 @pytest.mark.parametrize(
@@ -104,33 +78,10 @@ def test_tables_are_refused_with_the_name_of_a_column():
         ValueError, match=r"data frame of shape \(2, 1\): give one column, such as df\['age'\]"
     ):
         read_column(pd.DataFrame({"age": [1, 2]}))
-    with pytest.raises(ValueError, match=r"got shape \(3, 2\): give one column, such as values\[:, 0\]"):
-        read_column(np.zeros((3, 2)))
-    with pytest.raises(ValueError, match=r"n at least 1, got shape \(0,\)$"):
-        read_column([])
 
 
-def test_a_domain_with_missing_ones_is_advised_to_those_that_take_it():
-    gaps = [1.0, np.nan] * 3000
-    for whole in (Floats(), Grid(0, 9), Grid(0, 9, outside="clip"), IntegerRange(0, 9)):
-        with pytest.raises(DomainError, match=r"be public, or fill in a constant$") as refusal:
-            cdf(gaps, epsilon=1, domain=whole)
-        assert "missing=True" not in str(refusal.value)
-        assert refusal.value.__context__ is None
-    for whole, given in (
-        (Floats(), 'take Floats(missing=True), {"type": "floats", "missing": true} in JSON'),
-        (
-            IntegerRange(0, 9),
-            'take IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}',
-        ),
-        (Grid(0, 9), 'take Grid(low, high, missing=True), {"type": "grid", ..., "missing": true} in JSON'),
-    ):
-        with pytest.raises(DomainError) as refusal:
-            quantiles(gaps, 0.9, domain=whole)
-        assert given in str(refusal.value)
-    gapped = Floats(missing=True)
+def test_a_domain_with_missing_ones_takes_them():
+    gaps, gapped = [1.0, np.nan] * 3000, Floats(missing=True)
     assert 1 <= quantiles(gaps, 0.9, domain=gapped, random_state=0).value < 1.1
     learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)
     assert learner.fit(np.reshape(gaps, (-1, 1)), [0, 1] * 3000).score([[1.0], [np.nan]], [0, 1]) == 1
-    with pytest.raises(ValueError, match="must not accept missing values"):
-        cdf(gaps, epsilon=1, domain=gapped)

@@ -131,9 +131,7 @@ def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, re
         assumes=(*("the number of groups is public", *found.guarantee.assumes[1:]), GROUPS),
     )
 
-
-def test_a_release_of_groups_depends_on_one_value_of_each(named, release):
-    """All values of a group are equal, so that the chosen ones are known."""
+    # Of groups whose values are all equal, so that the chosen ones are known, one value of each counts.
     values, ids = VALUES * 2, [*range(N)] * 2
     order = np.random.default_rng(0).permutation(2 * N)
     found = release(

@@ -125,22 +125,14 @@ def test_keys_in_parts_may_be_of_mixed_types():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        (iter([np.arange(3)]), "values must be parts that can be read again, got an iterator"),
-        (
-            lambda: np.arange(3),
-            "values must be a function that returns an iterable of parts, got one that returns ndarray",
-        ),
-        (lambda: [[1, 2], [3, 4]], "parts of a column must be series or arrays, got list"),  # may be rows
-        ([np.arange(3), np.arange(3)], "values must have shape .n,., got rows"),  # may be the rows of a table
         (lambda: [pd.DataFrame({"age": [1]})], "give one column, such as df"),
         (pyarrow.table({"age": [1]}), "values must be one column, got a table in parts"),
-        (lambda: [np.arange(3), np.arange(3.0)], "values must have the same types in each part"),
         (
             lambda: [np.arange(0)],
             r"^Found array with 0 sample\(s\) .* required: values has no part with rows$",
         ),
     ],
-    ids=range(8),
+    ids=range(3),
 )
 def test_what_is_no_column_in_parts_is_refused_before_the_charge(values, message):
     ledger = PrivacyLedger(1)

@@ -1,7 +1,10 @@
-"""Synthetic tables of declared columns: samples, networks, what a file keeps, and what is refused."""
+"""Synthetic tables of declared and of learned columns: samples, networks, files, and what is refused."""
 
 import json
 import re
+import warnings
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -9,9 +12,13 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
-from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
-from dplearn.privacy import PrivacyLedger
-from dplearn.releases import SyntheticTable, learned_schema
+from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.shares import concentrated_budget
+from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan
+from dplearn.releases.learned_schema import SchemaRelease
+from dplearn.releases.schema_fits import SchemaFitPlan
+from dplearn.releases.synthetic_table import TableRelease
 
 RNG = np.random.default_rng(0)
 N = 3000
@@ -207,3 +214,281 @@ def test_types_of_polars_depend_on_the_domain_alone():
     table = SyntheticTable(domain=domain, epsilon=100).fit(frame)
     for m in (1, 50):
         assert table.sample(m).dtypes == [pl.Object, pl.Boolean]
+
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:synthetic records have one value or none in each of the columns"
+)
+
+N_RAW = 8000
+DRAWS = np.random.default_rng(0)
+AGES = DRAWS.integers(18, 91, N_RAW)
+RAW = pd.DataFrame(
+    {
+        "age": AGES.astype("int16"),
+        "wage": np.where(
+            DRAWS.random(N_RAW) < 0.2, np.nan, np.where(AGES > 65, 0.0, DRAWS.random(N_RAW) * 5e4)
+        ),
+        "town": DRAWS.choice(["north", "south", "moon", None], N_RAW, p=[0.6, 0.3, 0.0005, 0.0995]),
+        "retired": AGES > 65,
+        "constant": 2.5,
+        "name": [f"person {place}" for place in range(N_RAW)],
+    }
+)
+KINDS = {"age": "integers", "town": "categories"}
+
+
+def learned_from(frame=RAW, **given):
+    return SyntheticTable(**{"epsilon": 3, "random_state": 0} | given).fit(frame)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    return learned_from()
+
+
+def test_a_release_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
+    released, release, plan = [], SchemaRelease.run, TableRelease.plan
+    monkeypatch.setattr(
+        SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
+    )
+
+    def planned(self, facts):
+        made = plan(self, facts)
+        return replace(made, noise="laplace") if released else made
+
+    monkeypatch.setattr(TableRelease, "plan", planned)
+    learned = SyntheticTable(random_state=None, ledger=PrivacyLedger(1, 1e-5))
+    with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
+        learned.fit(RAW)
+    assert not hasattr(learned, "guarantee_")
+    assert len(learned.ledger.history()) == 1
+
+
+@pytest.fixture(scope="module")
+def sampled(learned):
+    return learned.sample(N_RAW, random_state=0)
+
+
+def test_a_raw_frame_needs_no_declarations(learned, sampled):
+    domains = learned.domain_.columns
+    assert isinstance(domains["age"], IntegerRange)
+    assert not domains["age"].missing  # an int16 has no gap
+    assert isinstance(domains["wage"], Grid)
+    assert domains["wage"].low == 0
+    assert domains["retired"] == Categories([False, True])
+    assert domains["town"].values[-1] is None
+    for target in ("town", "wage", "constant", "name"):
+        found = learned_from(RAW[:2000], target=target)
+        assert all(parents[0] == target for name, parents in found.network_.items() if name != target)
+    assert sampled.dtypes.equals(RAW.dtypes)
+    assert sampled.columns.equals(RAW.columns)
+    assert sampled["age"].between(15, 93).all()
+    assert abs(sampled["age"].mean() - RAW["age"].mean()) < 2
+    assert set(sampled["town"].dropna()) == {"north", "south"}
+    assert 0.05 < sampled["town"].isna().mean() < 0.15
+    assert 0.1 < sampled["wage"].isna().mean() < 0.3
+    assert (sampled["wage"].dropna() >= 0).all()
+    assert (sampled.loc[sampled["retired"], "wage"] == 0).mean() > 0.5
+    assert sampled["wage"].dropna().nunique() > 0.5 * (sampled["wage"] > 0).sum()  # no grid is seen
+    assert (sampled["constant"].dropna() == 2.5).mean() > 0.99
+    assert sampled["name"].isna().all()  # no name is frequent
+
+
+def test_parts_give_the_learned_fit_in_memory(learned, sampled):
+    found = learned_from([RAW[:3000], RAW[3000:3001], RAW[3001:]])
+    assert found.domain_ == learned.domain_
+    assert found.sample(N_RAW, 0).equals(sampled)
+
+
+def test_polars_arrays_and_numbered_columns_of_learned_tables_are_given_back_as_such(learned):
+    frame = pl.from_pandas(RAW).with_columns(pl.col("town").cast(pl.Categorical))
+    found = learned_from(frame).sample(50, 0)
+    assert found.schema == frame.schema
+    array = RAW[["age", "retired"]].to_numpy(dtype=np.int32)
+    found = learned_from(array).sample(50, 0)
+    assert (found.shape, found.dtype) == ((50, 2), np.int32)
+    numbered = learned_from(RAW.set_axis(range(6), axis=1), target="x3")
+    assert numbered.sample(5, 0).columns.tolist() == list(range(6))
+    assert numbered.network_["x0"][0] == "x3"
+    twice = RAW[["age", "town", "town"]]
+    assert learned_from(twice).sample(5, 0).columns.tolist() == ["age", "town", "town"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values"),
+    [
+        ("Int64", [1, 2, None]),
+        ("Float32", [0.5, 2.0, None]),
+        ("boolean", [True, False, None]),
+        ("category", ["a", "b", None]),
+        ("string", ["a", "b", None]),
+        ("uint8", [0, 1, 255]),
+        ("float16", [1.0, 2.0, 60_000.0]),
+        ("bool", [True, True, False]),
+        ("uint64", [0, 1, 2**63]),
+        ("int8", [-128, 0, 127]),
+        ("object", ["a", b"b", None]),
+    ],
+)
+def test_columns_keep_their_types(dtype, values):
+    column = pd.Series(values * 500, dtype=dtype)
+    frame = pd.DataFrame({"a": column, "b": pd.Series([0.0, 1.0, 2.0] * 500)})
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X has columns of type object")
+        found = learned_from(frame, epsilon=20)
+    again = SyntheticTable.from_json(found.to_json()) if dtype != "object" else found
+    for each in (found, again):
+        sampled = each.sample(40, 0)["a"]
+        assert str(sampled.dtype) == dtype
+        if dtype not in ("float16", "Float32", "uint64"):
+            known = {value for value in values if value is not None}
+            assert sampled.notna().mean() > 0.2
+            assert (sampled.isin(known) | sampled.isna()).mean() > 0.4
+
+
+def test_the_plan_knows_the_price_without_data():
+    for learn in (Learn(KINDS), Learn(KINDS, share="1/4")):
+        plan = SyntheticTable(domain=learn).plan(20_000)
+        assert isinstance(plan, SchemaFitPlan)
+        assert (plan.guarantee.epsilon, plan.guarantee.delta) == (1, Fraction("1e-6"))
+        share = learn.share
+        whole = concentrated_budget(ApproxDP(1, (1 - share) * Fraction("1e-6")))
+        inner = concentrated_budget(ApproxDP(plan.rest.epsilon, plan.rest.delta))
+        assert plan.release.concentrated.rho + inner == whole  # both parts compose to the guarantee
+        assert plan.release.concentrated.failure + plan.rest.delta == plan.guarantee.delta
+        assert plan.release.concentrated.rho == pytest.approx(float(share * whole), rel=1e-3)
+        budget = plan.budget
+        spent = 2 * budget.base.rho + budget.selection**2 / 8 + budget.network.rho
+        assert 0.999 * inner < spent <= inner
+        assert plan.expected_tv["age"] < 0.02
+        assert "schema.tail" in str(plan)
+    pure = SyntheticTable(delta=0, domain=Learn(KINDS)).plan(20_000)
+    assert pure.release.concentrated is None
+    assert (pure.schema.guarantee.epsilon, pure.rest.epsilon) == (Fraction(1, 10), Fraction(9, 10))
+    learned = learned_schema_plan(N_RAW, KINDS)  # coarser than for tables
+    assert learned.narrowest.domains[0].points == 1025
+    assert isinstance(learned.unranged.domains[0], Floats)
+    assert SyntheticTable(domain=Learn(KINDS)).plan(N_RAW).schema.narrowest.domains[0].points == 2**20 + 1
+    assert SyntheticTable().plan(1000, n_features=4).schema.columns.kinds == ("numbers",) * 4
+
+
+def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budget(monkeypatch):
+    seen = []
+    schema, tables = SchemaRelease.run, TableRelease.run
+    monkeypatch.setattr(
+        SchemaRelease,
+        "run",
+        lambda self, *given: seen.append(("schema", self.cost.epsilon)) or schema(self, *given),
+    )
+    monkeypatch.setattr(
+        TableRelease,
+        "run",
+        lambda self, *given: seen.append(("tables", self.cost.epsilon)) or tables(self, *given),
+    )
+    ledger = PrivacyLedger(1, 1e-5)
+    SyntheticTable(delta=0, ledger=ledger).fit(RAW[["age", "retired"]])
+    assert seen == [("schema", Fraction(1, 10)), ("tables", Fraction(9, 10))]
+    assert (ledger.spent().epsilon, len(ledger.history())) == (1, 1)
+
+
+def test_a_schema_that_releases_nothing_costs_nothing():
+    with (
+        pytest.warns(UserWarning, match="numbers have no learned range"),
+        pytest.warns(UserWarning, match="categories are not listed, and are gaps;"),
+        pytest.warns(UserWarning, match="the noise of a count"),
+    ):
+        found = learned_from(RAW[:50], epsilon=1)
+    assert found.sample(20, 0)["town"].isna().all()
+    assert found.sample(20, 0).dtypes.equals(RAW.dtypes)
+    plan = SyntheticTable(domain=Learn(KINDS)).plan(50)
+    assert plan.schema.is_free
+    assert plan.rest.epsilon == 1
+    with pytest.warns(UserWarning, match="n_samples is"):
+        assert learned_from(RAW[:1]).sample(3, 0).dtypes.equals(RAW.dtypes)  # of one record
+    with pytest.warns(UserWarning, match="delta is 0: categories are not listed, and are gaps in synthetic"):
+        found = learned_from(RAW[["age", "town"]], delta=0)
+    assert found.sample(20, 0)["town"].isna().all()
+
+
+BAD_RAW = {
+    "target": ({"target": "ages"}, RAW, "target must be the name of a column"),
+    "kind": ({"domain": Learn({"town": "numbers"})}, RAW.astype({"town": "string"}), "declared as numbers"),
+    "no such column": ({"domain": Learn({"ages": "numbers"})}, RAW, "must name columns of X"),
+    "dates": ({}, RAW.assign(day=pd.Timestamp("2020-01-01")), "give days"),
+    "objects": ({}, RAW.to_numpy(dtype=object), "X is an array of objects"),
+    "one column": ({}, RAW[["age"]], "2 to 400 columns, got 1"),
+    "cells": ({"target": "wage", "max_cells": 60}, RAW, "at most max_cells=60 cells"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_RAW)
+def test_what_cannot_be_learned_is_refused_before_anything_is_spent(name):
+    given, frame, text = BAD_RAW[name]
+    ledger = PrivacyLedger(5, 1e-5)
+    with pytest.raises((TypeError, ValueError), match=text):
+        SyntheticTable(**given, ledger=ledger).fit(frame)
+    assert ledger.history() == []
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+def test_no_error_depends_on_values():
+    """A learned of gaps, of infinities, or of cells of another kind is released like any other."""
+    for column in (np.full(N_RAW, np.nan), np.full(N_RAW, np.inf), np.full(N_RAW, -1e300), np.zeros(N_RAW)):
+        found = learned_from(pd.DataFrame({"a": column, "b": RAW["retired"]}), target="b")
+        assert found.sample(10, 0)["a"].dtype == np.float64
+    odd = pd.DataFrame({"a": pd.Series([[1], {}, 2.5, b"x", None] * 100, dtype=object), "b": range(500)})
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learned_from(odd).sample(10, 0)
+    typed = pd.Series(["x"]).dtype.name != "object"  # from version 3 of pandas on
+    assert any("columns of type object" in str(each.message) for each in caught) == typed
+
+
+def test_cells_that_are_few_are_checked_with_all_domains_before_the_charge():
+    """A column of mostly missing numbers has no range, and more cells than one with a range."""
+    frame = pd.DataFrame({"a": np.full(N_RAW, np.nan), "b": RAW["retired"]})
+    ledger = PrivacyLedger(5, 1e-5)
+    for given in (frame, frame.assign(a=1.5)):
+        with pytest.raises(ValueError, match="max_cells=70"):
+            SyntheticTable(target="b", max_cells=70, ledger=ledger).fit(given)
+    assert ledger.history() == []
+
+
+def test_fractions_in_a_column_of_declared_integers_do_not_fail_after_the_charge():
+    frame = pd.DataFrame({"share": DRAWS.uniform(0.2, 0.8, 3000), "x": DRAWS.normal(size=3000)})
+    found = learned_from(frame, domain=Learn({"share": "integers", "x": "numbers"}))
+    assert found.sample(10, 0)["share"].notna().any()
+
+
+SEVERAL = {
+    "flag": np.arange(N_RAW) % 2,
+    "cost": np.arange(N_RAW) / 100,
+    "wavelength": 4e-7 + np.arange(N_RAW) * 1e-11,
+    "town": np.array(["north", "south"])[np.arange(N_RAW) % 2],
+    "ill": np.arange(N_RAW) % 2 == 0,
+    "gaps": np.where(np.arange(N_RAW) % 3, np.arange(N_RAW) % 7, np.nan),
+}
+ONE = {
+    "rare integer": (np.arange(N_RAW) % 400 == 0).astype(int),
+    "rare number": np.where(np.arange(N_RAW) % 400, 0.0, 5.5),
+    "rare zeros": np.where(np.arange(N_RAW) % 400, 5.5, 0.0),
+    "rare text": np.where(np.arange(N_RAW) % 2000, "north", "south"),
+    "rare gaps": np.where(np.arange(N_RAW) % 3, "north", None).tolist(),
+}
+
+
+@pytest.mark.first_by_day
+@pytest.mark.filterwarnings("ignore:X has columns of type object")
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_learned_column_that_has_one_value_is_warned_of_by_name(kind):
+    """A flag of few records vanished without a word."""
+    columns = SEVERAL | ONE
+    frame = pd.DataFrame(columns) if kind == "pandas" else pl.DataFrame(columns)
+    with pytest.warns(UserWarning, match="synthetic records have one value") as caught:
+        sampled = learned_from(frame).sample(2000, random_state=0)
+    texts = [str(each.message) for each in caught if "object" not in str(each.message)]  # of older pandas
+    assert [re.findall("'(rare [a-z ]*)'", text) for text in texts] == [list(ONE)]
+    for name in columns:
+        values = [round(each, 9) if type(each) is float else each for each in sampled[name].to_list()]
+        assert (len({*values} - {None} - {each for each in values if each != each}) == 1) == (name in ONE)
