@@ -11,13 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import DomainError
-from dplearn.domains.cells import (
-    as_cells,
-    cells_of,
-    column_type,
-    frame_column,
-    object_array,
-)
+from dplearn.domains.cells import as_cells, cells_of, column_type, frame_column, object_array
 from dplearn.domains.keys import KeyCounts, counted_keys, read_keys, spelled
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)

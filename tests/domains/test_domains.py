@@ -11,7 +11,6 @@ from hashlib import blake2b
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,7 +24,6 @@ from dplearn.domains import (
     Hashed,
     IntegerRange,
     LargeIntegerRange,
-    Schema,
 )
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -393,21 +391,6 @@ def test_the_number_of_a_code_has_that_code_and_that_of_the_missing_is_missing(d
         assert numbers[1:].tolist() == whole.decode(codes[1:] - np.uint64(1)).tolist()
     if not isinstance(domain, LargeIntegerRange):
         np.testing.assert_array_equal(domain.decode(int(codes[-1])), numbers[-1])
-
-
-@pytest.mark.parametrize(
-    "domain", [each for each in DOMAINS if each.accepts_missing and each.ordered], ids=repr
-)
-def test_a_column_with_gaps_is_read_alike_from_every_holder(domain):
-    low = math.ceil(getattr(domain, "low", 1))
-    expected = domain.encode([low, None]).tolist()
-    columns = [pd.Series([low, None], dtype="Int64"), pl.Series([low, None], dtype=pl.Int64)]
-    columns += [pd.Series([low, None], dtype=object)]
-    if abs(low) < 2**53:
-        columns += [pd.Series([low, None])]  # of floats, because of the gap
-    for column in columns:
-        assert domain.encode(column).tolist() == expected
-        assert Schema({"a": domain}).encode(column.to_frame("a"))[0].tolist() == expected
 
 
 # Grids and floats in general

@@ -176,26 +176,12 @@ def example():
 
 
 domains = (
-    st.builds(
-        IntegerRange,
-        st.integers(-9, 0),
-        st.integers(1, 9),
-        st.sampled_from(["refuse", "clip"]),
-        missing=st.booleans(),
-    )
+    st.builds(IntegerRange, st.integers(-9, 0), st.integers(1, 9), st.sampled_from(["refuse", "clip"]))
     | st.builds(Grid, st.floats(-9, 0), st.floats(1, 9), st.integers(2, 99), missing=st.booleans())
     | st.builds(
-        Floats,
-        significand_bits=st.integers(0, 52),
-        smallest=st.floats(0.1, 1),
-        largest=st.floats(2, 9),
-        missing=st.booleans(),
+        Floats, significand_bits=st.integers(0, 52), smallest=st.floats(0.1, 1), missing=st.booleans()
     )
-    | st.builds(
-        Categories,
-        st.lists(st.none() | st.text() | st.integers(-9, 9), min_size=1, unique=True),
-        st.booleans(),
-    )
+    | st.builds(Categories, st.lists(st.none() | st.text() | st.integers(-9, 9), min_size=1, unique=True))
     | st.builds(Hashed, st.integers(2, 99))
     | st.builds(Bits, st.none() | st.floats(-9, 9))
 )

@@ -21,6 +21,7 @@ from dplearn.kernels.votes import (
     half_bins,
     midpoints,
     plurality,
+    scores_per_row,
     shifted_bins,
     shifted_midpoints,
     sliced_counts,
@@ -271,6 +272,7 @@ def test_midpoints_are_the_middles_of_bins_and_the_label_of_the_ends_has_none(n_
     *inner, last = shifted_midpoints(codes, n_bins).tolist()
     assert inner == [float(Fraction(j + 1, n_bins)) for j in range(n_bins - 1)]
     assert np.isnan(last)
+    assert [scores_per_row(k) for k in (2, 3, 10)] == [1, 3, 10]  # only the second's of two labels
     winner, own = np.array([1, 1, 4]), np.array([2, 4, 5])  # queries with bins of their own
     assert midpoints(winner, own).tolist() == [0.75, 0.375, 0.9]
     assert np.isnan(shifted_midpoints(winner, own)).tolist() == [True, False, True]

@@ -14,7 +14,7 @@ import pytest
 from dplearn import StatisticalQueryNaiveBayes
 from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.fit.execute import Facts
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
@@ -169,24 +169,13 @@ def test_a_listed_category_reaches_the_threshold():
         assert set(domain.values) == {"often", "enough", None}
 
 
-def test_an_array_of_objects_is_refused_and_a_list_has_a_warning_unless_kinds_are_declared():
-    rows, ledger = [[1, "a"], [2, "b"]] * 5000, PrivacyLedger(5, 1e-3)
-    with pytest.raises(TypeError, match="have no types"):
-        learned_schema(np.array(rows, dtype=object), ledger=ledger)
-    assert ledger.history() == []
-    with pytest.warns(UserWarning, match="X is a list: .* all 2 are read as categories"):
-        learned_schema(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        learned_schema(rows, ["integers", "categories"])
-    assert {*released(rows).schema.domains[0].values} == {1, 2, None}
-
-
 def test_the_public_schemas_bound_what_can_be_released():
     kinds = {"a": "numbers", "b": "categories", "c": "booleans"}
     plan = learned_schema_plan(N, kinds)
     assert [domain.size for domain in plan.narrowest.domains] == [1026, 3, 4]
     assert [domain.size for domain in plan.widest.domains] == [1026, plan.most + 2, 4]
+    kinds = [["numbers"] * a + ["categories"] * b for a, b in ((0, 1), (0, 3), (10, 3))]
+    assert [learned_schema_plan(10**6, each).most for each in kinds] == [2046, 680, 674]  # 2048 codes in all
     values = [f"{i}" for i in range(2500)] * 20
     [domain] = released(np.array(values, dtype=object)[:, None], "categories", epsilon=50).schema.domains
     assert domain.size <= 2048

@@ -12,20 +12,7 @@ from dplearn import ExponentialMechanismClassifier
 from dplearn.domains import Floats, IntegerRange, LargeIntegerRange
 from dplearn.releases import quantiles
 from dplearn.releases.release import read_codes, read_column
-
-
-class Rows:
-    """A sequence to numpy, but no `Sequence`."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, place):
-        return self.rows[place]
-
+from tests.domains.test_cells import Rows
 
 holders = pytest.mark.parametrize("holder", [list, deque, UserList, Rows], ids=lambda kind: kind.__name__)
 

@@ -67,10 +67,7 @@ def test_a_release_of_parts_is_that_of_the_values_in_memory(named, grouped):
         parted = make(parts, random_state=5, **parameters, **given)
         assert repr(released(parted)) == repr(released(whole))
         assert parted.plan.n_samples == (len(set(ids)) if grouped else N)
-        assert parted.guarantee.assumes == (
-            *whole.guarantee.assumes,
-            PARTS_OF_GROUPS if grouped else PARTS,
-        )
+        assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS_OF_GROUPS if grouped else PARTS)
 
 
 @pytest.mark.parametrize("release", [releases.median, partial(releases.mean, bounds=(0, 120))])

@@ -411,26 +411,6 @@ def test_a_schema_that_releases_nothing_costs_nothing():
     assert found.sample(20, 0)["town"].isna().all()
 
 
-BAD_RAW = {
-    "target": ({"target": "ages"}, RAW, "target must be the name of a column"),
-    "kind": ({"domain": Learn({"town": "numbers"})}, RAW.astype({"town": "string"}), "declared as numbers"),
-    "no such column": ({"domain": Learn({"ages": "numbers"})}, RAW, "must name columns of X"),
-    "dates": ({}, RAW.assign(day=pd.Timestamp("2020-01-01")), "give days"),
-    "objects": ({}, RAW.to_numpy(dtype=object), "X is an array of objects"),
-    "one column": ({}, RAW[["age"]], "2 to 400 columns, got 1"),
-    "cells": ({"target": "wage", "max_cells": 60}, RAW, "at most max_cells=60 cells"),
-}
-
-
-@pytest.mark.parametrize("name", BAD_RAW)
-def test_what_cannot_be_learned_is_refused_before_anything_is_spent(name):
-    given, frame, text = BAD_RAW[name]
-    ledger = PrivacyLedger(5, 1e-5)
-    with pytest.raises((TypeError, ValueError), match=text):
-        SyntheticTable(**given, ledger=ledger).fit(frame)
-    assert ledger.history() == []
-
-
 @pytest.mark.filterwarnings("ignore:n_samples is")
 def test_no_error_depends_on_values():
     """A learned of gaps, of infinities, or of cells of another kind is released like any other."""

@@ -23,7 +23,7 @@ from dplearn.domains import (
 from dplearn.kernels import rows as row_blocks
 from dplearn.learners import AdditiveClassifier, ConjunctionClassifier, StatisticalQueryNaiveBayes
 from dplearn.table import encodings as module
-from dplearn.table.encodings import DesignMatrix, EncodedColumns, encoded, plain_matrix
+from dplearn.table.encodings import DesignMatrix, EncodedColumns, encoded, packed_rows, plain_matrix
 from dplearn.table.table import Columns, count_of, taken
 
 DOMAIN = Product([Floats(), Grid(0, 1, 7), Grid(0, 1, 7)])
@@ -178,6 +178,13 @@ def test_an_encoded_matrix_has_the_rows_of_the_matrix(monkeypatch):
     table = np.array(rows, dtype=object)
     encoded, whole = design.encoded(table), design.of(table)
     assert encoded.shape == whole.shape == (5, 5)
+    far = np.array([[7, -1, 1], [0, 0, 0]])  # bits of new records are moved, and of others refused
+    assert packed_rows(far, Product([Bits(None)] * 3), nearest=True).unpack().tolist() == [
+        [1, 0, 1],
+        [0, 0, 0],
+    ]
+    with pytest.raises(DomainError):
+        packed_rows(far, Product([Bits(None)] * 3))
     assert np.array_equal(encoded[1:4].toarray(), whole[1:4])
     assert np.array_equal(encoded[np.array([4, 0])].toarray(), whole[[4, 0]])
     monkeypatch.setattr(row_blocks, "_FEWEST", 2)

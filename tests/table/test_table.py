@@ -11,9 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
-from dplearn.chance import SeededDice
-from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, Records, VectorQuery
+from dplearn.queries import Records
 from dplearn.table.groups import SHIFTS, grouping_of, selected
 from dplearn.table.passes import InTurn, PartsChangedError
 from dplearn.table.rows import check_values, own_cells, plain, rows_of
@@ -126,21 +124,6 @@ def test_groups_count_as_records_wherever_their_rows_are(lengths, most):
         assert grouped.ungrouped().sums(lambda rows: [len(rows)]) == [12]
         assert grouped.at_once(len) is None
         assert table.at_once(len) == (None if table.in_parts else 12)
-
-
-def test_a_group_of_one_row_that_takes_part_is_that_row_chosen_before():
-    """Sums, and rows by the numbers of their groups, with the row of each group chosen after or before."""
-    found = groups(1)
-    chosen = found.slots[:, 0]
-    before = Table(InMemory(LabelledRows(TABLE[chosen], LABELS[chosen])))
-    for table in (parted([5, 0, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
-        after = table.grouped(found)
-        assert len(after) == len(before)
-        same_to_the_last_bit(after.sums(huge_sums), before.sums(huge_sums))
-        numbered = table.ungrouped().take(chosen[np.array([2, 0, 3])])
-        wanted = before.take(np.array([2, 0, 3]))
-        assert np.array_equal(numbered.X, wanted.X)
-        assert np.array_equal(numbered.y, wanted.y)
 
 
 #: Rows of the parts of 3, 2, 0 and 7 rows: only those of the first and the last part are chosen.
@@ -368,32 +351,3 @@ def test_one_row_of_each_group_is_taken_from_any_table():
         dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
         assert dense.tolist() == [[3, 4], [1, 2]]
         assert labels == ["v", "u"]
-
-
-ROWS = np.array([0, 1, 2, 3, 4, 5])
-PEOPLE = ["a", "a", "a", "b", "c", "c"]
-
-
-QUERIES = {
-    "mean": MeanQuery(lambda rows: rows, low=0, high=5),
-    "histogram": HistogramQuery(lambda rows: rows % 3, categories=3),
-    "vector": VectorQuery(lambda rows: np.stack([rows, 5 - rows], axis=1), size=2, norm=8),
-}
-
-
-@pytest.mark.parametrize("privacy", [ApproxDP(1), ApproxDP(1, "1e-6")], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("name", QUERIES)
-def test_an_answer_about_groups_is_as_noisy_as_one_about_as_many_rows(name, privacy):
-    query, m = QUERIES[name], 400
-    ids = np.arange(2000) % m
-    rows = np.arange(2000) % 6
-    grouped = Table(InMemory(rows)).grouped(grouping(ids.tolist(), 5))
-    plain = rows[:m]
-    variances = [
-        CentralOracle(records, privacy=privacy, dice=SeededDice(0)).ask(query)[0].noise_variance
-        for records in (grouped, plain)
-    ]
-    assert variances[0] == pytest.approx(variances[1], rel=0.02)
-    exact = CentralOracle(grouped, privacy=ApproxDP(10**6), dice=SeededDice(0)).ask(query)[0].means
-    wanted = np.asarray(query.total(rows[grouped.grouping.slots.ravel()])) / (5 * m)
-    assert exact == pytest.approx(wanted, abs=1e-3)
