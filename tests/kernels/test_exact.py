@@ -298,18 +298,11 @@ def permute_and_flip(dice, ratio, exponents, multiplicities):
             return group
 
 
-@pytest.mark.parametrize(
-    ("exponents", "multiplicities"),
-    [
-        ([0], [1]),
-        ([0, 1], [1, 1]),
-        ([3, 3], [2, 1]),
-        ([2, 0, 1], [1, 1, 1]),
-        ([0, 4], [1, 3]),
-        ([0, 1, 7], [2, 0, 2]),
-        ([-2, 1, -1], [1, 2, 1]),
-    ],
-)
+GROUPS = [([0], [1]), ([0, 1], [1, 1]), ([3, 3], [2, 1]), ([2, 0, 1], [1, 1, 1]), ([0, 4], [1, 3])]
+GROUPS += [([0, 1, 7], [2, 0, 2]), ([-2, 1, -1], [1, 2, 1])]
+
+
+@pytest.mark.parametrize(("exponents", "multiplicities"), GROUPS)
 @pytest.mark.parametrize("ratio", [HALF, NINTH])
 def test_permute_and_flip_law_is_that_of_its_definition(ratio, exponents, multiplicities):
     distribution = Counter()

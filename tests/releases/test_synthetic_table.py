@@ -315,22 +315,13 @@ def test_polars_arrays_and_numbered_columns_of_learned_tables_are_given_back_as_
     assert learned_from(twice).sample(5, 0).columns.tolist() == ["age", "town", "town"]
 
 
-@pytest.mark.parametrize(
-    ("dtype", "values"),
-    [
-        ("Int64", [1, 2, None]),
-        ("Float32", [0.5, 2.0, None]),
-        ("boolean", [True, False, None]),
-        ("category", ["a", "b", None]),
-        ("string", ["a", "b", None]),
-        ("uint8", [0, 1, 255]),
-        ("float16", [1.0, 2.0, 60_000.0]),
-        ("bool", [True, True, False]),
-        ("uint64", [0, 1, 2**63]),
-        ("int8", [-128, 0, 127]),
-        ("object", ["a", b"b", None]),
-    ],
-)
+KEPT_TYPES = [("Int64", [1, 2, None]), ("Float32", [0.5, 2.0, None]), ("boolean", [True, False, None])]
+KEPT_TYPES += [("category", ["a", "b", None]), ("string", ["a", "b", None]), ("uint8", [0, 1, 255])]
+KEPT_TYPES += [("float16", [1.0, 2.0, 60_000.0]), ("bool", [True, True, False]), ("uint64", [0, 1, 2**63])]
+KEPT_TYPES += [("int8", [-128, 0, 127]), ("object", ["a", b"b", None])]
+
+
+@pytest.mark.parametrize(("dtype", "values"), KEPT_TYPES)
 def test_columns_keep_their_types(dtype, values):
     column = pd.Series(values * 500, dtype=dtype)
     frame = pd.DataFrame({"a": column, "b": pd.Series([0.0, 1.0, 2.0] * 500)})

@@ -3,6 +3,7 @@
 import warnings
 from collections import UserList, deque
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -143,12 +144,9 @@ NUMBERS = [7, 5, 5, 9]
     ("wrap", "labels"),
     [
         (list, LABELS),
-        (np.array, LABELS),
-        (lambda y: np.array(y, dtype=object), LABELS),
-        (pd.Series, LABELS),
+        *((wrap, LABELS) for wrap in (np.array, pd.Series, pl.Series, partial(np.array, dtype=object))),
         (lambda y: pd.Series(y, dtype="category"), LABELS),
         (lambda y: pd.Series(y, dtype="string[pyarrow]"), LABELS),
-        (pl.Series, LABELS),
         (np.array, NUMBERS),
         (lambda y: np.array(y, dtype=object), NUMBERS),
         (lambda y: pd.Series(y, dtype="Int64"), NUMBERS),

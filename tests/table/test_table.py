@@ -212,24 +212,12 @@ def test_examples_are_parts_of_rows_and_labels_together(table):
         assert rows.tolist() == [[4, 5], [0, 1]]
 
 
+OTHERS = [[1, 2], (1, 2), "text", {0: 1}, np.array(3), pl.LazyFrame({"a": [1]}), range(3), None]
+
+
 @pytest.mark.parametrize(
     "records",
-    [
-        *(
-            [1, 2],
-            (1, 2),
-            "text",
-            {0: 1},
-            np.array(3),
-            pl.LazyFrame({"a": [1]}),
-            range(3),
-            iter([1]),
-            None,
-            3,
-        ),
-        np.ma.masked_array([1, 2], mask=[True, False]),
-        np.zeros((2, 1)).view(np.matrix),
-    ],
+    [*OTHERS, np.ma.masked_array([1, 2], mask=[True, False]), np.zeros((2, 1)).view(np.matrix)],
     ids=lambda records: type(records).__name__,
 )
 def test_records_of_other_types_are_refused(records):

@@ -26,27 +26,26 @@ SCORES = TargetRange.of((0, 100))
 SECRET = 41.937
 
 
-@pytest.mark.parametrize(
-    "targets",
-    [
-        [0, 50, 100],
-        (0.0, 50.0, 100.0),
-        np.array([0, 50, 100], dtype=np.int8),
-        np.array([0, 50, 100], dtype=np.float32),
-        np.array([0, 50, 100], dtype=">f8"),
-        np.array([0, Fraction(50), Decimal(100)], dtype=object),
-        pd.Series([0, 50, 100], index=[7, 7, 0]),
-        pd.Series([0, 50, 100], dtype="Int64"),
-        pl.Series([0.0, 50.0, 100.0]),
-        pd.DataFrame({"score": [0, 50, 100]}),
-        np.array([[0], [50], [100]]),
-    ],
-    ids=lambda targets: type(targets).__name__,
-)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-def test_numbers_of_any_type_have_the_same_codes(targets):
-    codes = read_target(targets, 3, SCORES)
-    assert (codes.tolist(), codes.dtype) == ([-STEPS, 0, STEPS], np.int64)
+def test_numbers_of_any_type_have_the_same_codes():
+    numbers = [0, 50, 100]
+    arrays = [np.array(numbers, dtype=kind) for kind in ("i1", "f4", ">f8")]
+    objects = [np.array([0, Fraction(50), Decimal(100)], dtype=object), np.reshape(numbers, (3, 1))]
+    series = [
+        pd.Series(numbers, index=[7, 7, 0]),
+        pd.Series(numbers, dtype="Int64"),
+        pl.Series([0.0, 50.0, 100.0]),
+    ]
+    for targets in (
+        numbers,
+        (0.0, 50.0, 100.0),
+        *arrays,
+        *objects,
+        *series,
+        pd.DataFrame({"score": numbers}),
+    ):
+        codes = read_target(targets, 3, SCORES)
+        assert (codes.tolist(), codes.dtype) == ([-STEPS, 0, STEPS], np.int64)
     assert read_target([True, False], 2, TargetRange.of((0, 1))).tolist() == [STEPS, -STEPS]
     narrow = np.array([0.7, 0.1], dtype=np.float32)  # of which the first is below .7, a rounded bound
     assert read_target(narrow, 2, TargetRange.of((0.1, 0.7))).tolist() == [STEPS, -STEPS]
