@@ -259,7 +259,6 @@ def test_the_answers_are_within_alpha_and_the_truth_within_twice_that(alpha, kin
     ("make", "said"),
     [
         (lambda: interior_point_from_counts([1, 2], 5, n_padded=3, release=counting(0)), "even"),
-        (lambda: interior_point_from_threshold_learner([1], 5, n_padded=3, learn=len), "even"),
         (lambda: learner_from_release([1], [1], [], absent=9, release=len), "concepts must not be empty"),
         (lambda: learner_from_release([1], [1, 0], [0], absent=9, release=len), "2 labels and 1 values"),
         (
@@ -269,7 +268,6 @@ def test_the_answers_are_within_alpha_and_the_truth_within_twice_that(alpha, kin
             "sample must return 2 codes, as many as the private ones, got 1",
         ),
         (lambda: learned_distribution([[0, 1]], [0.5, 0.5]), "answers must have shape"),
-        (lambda: learned_distribution(np.empty((1, 0)), [0.5]), "answers must have shape"),
         (lambda: learned_distribution([[0, 2]], [0.5]), "queries lie between 0 and 1"),
         (lambda: learned_distribution([[0, np.nan]], [0.5]), "must be finite"),
         (lambda: learned_distribution([[0, 1]], [np.inf]), "must be finite"),

@@ -143,10 +143,8 @@ NUMBERS = [7, 5, 5, 9]
 @pytest.mark.parametrize(
     ("wrap", "labels"),
     [
-        (list, LABELS),
-        *((wrap, LABELS) for wrap in (np.array, pd.Series, pl.Series, partial(np.array, dtype=object))),
-        (lambda y: pd.Series(y, dtype="category"), LABELS),
-        (lambda y: pd.Series(y, dtype="string[pyarrow]"), LABELS),
+        *((wrap, LABELS) for wrap in (list, np.array, pd.Series, pl.Series, partial(np.array, dtype=object))),
+        *((partial(pd.Series, dtype=kind), LABELS) for kind in ("category", "string[pyarrow]")),
         (np.array, NUMBERS),
         (lambda y: np.array(y, dtype=object), NUMBERS),
         (lambda y: pd.Series(y, dtype="Int64"), NUMBERS),
