@@ -37,6 +37,7 @@ from dplearn.kernels.intervals import (
 )
 from dplearn.kernels.ranks import (
     ApartCodes,
+    Cell,
     CodeCounts,
     SortedCodes,
     UnsortedCodes,
@@ -158,6 +159,13 @@ def test_windows_and_counts_of_codes_told_apart_are_parts_of_all(codes, one, oth
     everything = keys.window(0, len(codes))
     assert keys.window(start, stop) == everything[start:stop]
     assert keys.count(key) == (sum(k < key for k in everything), sum(k <= key for k in everything))
+
+
+def test_a_cell_counts_only_what_is_within():
+    cell = Cell(SortedCodes(np.array([1, 4, 4, 6, 9])), 1, 4, 4, 8)
+    assert (len(cell), cell.window(0, 3)) == (3, [4, 4, 6])
+    assert [cell.count(code) for code in (4, 5, 6, 7)] == [(0, 2), (2, 2), (2, 3), (3, 3)]
+    assert Cell(cell.ranks, 3, 4, 4, 8).count(4) == (0, 0)  # both 4 count to the cell before
 
 
 # Counts of codes

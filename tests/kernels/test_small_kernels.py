@@ -20,7 +20,7 @@ from scipy.stats import binom
 
 from dplearn.kernels import rows as module
 from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
-from dplearn.kernels.grouping import group_counts, nth_equal
+from dplearn.kernels.grouping import distinct_values, group_counts, nth_equal
 from dplearn.kernels.kept_results import KeptResults
 from dplearn.kernels.rows import float_blocks, kept_short, row_blocks, unit_rows
 from dplearn.kernels.search import first, least, lowest
@@ -124,6 +124,7 @@ TYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "i8"]
 def agrees_with_unique(values) -> bool:
     distinct, counts = np.unique(values, return_counts=True)
     found = group_counts(values)
+    assert distinct_values(values).tolist() == distinct.tolist()
     assert {type(number) for number in [*found[0], *found[1]]} == {int}
     return found == (distinct.tolist(), counts.tolist())
 

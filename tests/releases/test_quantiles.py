@@ -160,6 +160,9 @@ def test_many_quantiles_are_found_in_windows_within_their_errors(kind):
     less, upto = ranks_of(values, found.values)
     errors = np.array(found.plan.errors) / len(values)
     assert found.plan.method == "windows"
+    parts = [values[:7_000], values[7_000:]]
+    parted = quantiles(lambda: parts, TWENTIETHS, epsilon=20.0, random_state=1)
+    assert (parted.plan.method, parted.values.tolist()) == ("windows", found.values.tolist())
     assert (np.diff(found.values) >= 0).all()
     assert (less <= TWENTIETHS + errors).all()
     assert (upto >= TWENTIETHS - errors).all()

@@ -1,6 +1,7 @@
 """Synthetic tables of declared and of learned columns: samples, networks, files, and what is refused."""
 
 import json
+import pickle
 import re
 import warnings
 from dataclasses import replace
@@ -134,6 +135,10 @@ def test_json_gives_the_same_samples(table):
         assert again.guarantee_ == each.guarantee_
         assert again.network_ == each.network_
         assert again.to_json() == each.to_json()
+    assert pickle.loads(pickle.dumps(table)).sample(10, 0).equals(table.sample(10, 0))
+    size = len(pickle.dumps(table))
+    table.sample(20_000, 5)
+    assert len(pickle.dumps(table)) == size  # without rows, which can be drawn again
     with pytest.raises(ValueError, match=re.escape("not a dplearn.SyntheticTable record")):
         SyntheticTable.from_json("[1]")
     record = json.loads(table.to_json())

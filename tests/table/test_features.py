@@ -9,11 +9,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array, csr_matrix
 from sklearn.pipeline import make_pipeline
 
 from dplearn import (
     AdditiveClassifier,
     ExponentialMechanismClassifier,
+    ParityClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     ThresholdClassifier,
@@ -105,6 +107,16 @@ LEARNERS_OF_SCHEMAS = [
     StatisticalQueryNaiveBayes,
     ThresholdClassifier,
 ]
+
+
+@pytest.mark.parametrize("kind", [csr_matrix, csr_array])
+def test_a_sparse_matrix_of_objects_is_refused_without_a_cell(kind):
+    cells = np.array(["SECRET", 1.0] * 20, dtype=object)
+    matrix = kind((cells, np.tile([0, 1], 20), np.arange(0, 41, 2)), shape=(20, 2))
+    with pytest.raises(DomainError, match="X must hold numbers where it is a sparse matrix") as caught:
+        ParityClassifier().fit(matrix, [0, 1] * 10)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("schema_order", [("age", "wage"), ("wage", "age"), ("age",)])

@@ -56,6 +56,8 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
         assert len(ranks) == len(codes)
         assert ranks.window(start, stop) == right.window(start, stop)
         assert ranks.window(0, len(codes)) == right.window(0, len(codes))
+        [later] = parted_ranks(records, [size])  # windows that nobody announced are read when they are asked
+        assert later.window(start, stop) == right.window(start, stop)
         for code in {*codes, 0, size - 1, size // 2}:
             assert ranks.count(code) == right.count(code)
 
