@@ -437,6 +437,9 @@ def test_first_codes_are_those_from_which_on_an_interval_is_reached(ends):
 HUGE = 2**64 - 1
 
 
+fewer = settings(repeatable, max_examples=30)  # of checks within a test, which are not fewer by day
+
+
 def column(codes, y, size):
     return np.array(codes, dtype=np.min_scalar_type(size)), np.array(y, dtype=np.uint8)
 
@@ -472,7 +475,7 @@ records = st.integers(1, 5).flatmap(
 def test_counts_at_or_below_every_cut_of_a_small_domain(monkeypatch, dense):
     monkeypatch.setattr(cuts_module, "_DENSE", dense)
 
-    @repeatable
+    @fewer
     @given(records, st.integers(40, 50))
     def check(case, size):
         (codes, y), n_labels = zip(*case[0], strict=True), case[1]
@@ -506,10 +509,10 @@ near_ends = st.integers(0, 5) | st.integers(0, 2**64 - 2) | st.integers(2**64 - 
 
 
 @pytest.mark.parametrize("n_labels", [1, 5])
-@pytest.mark.parametrize("size", [2**40 + 3, 2**53 + 5, 2**61 - 1, 2**62, 2**63, HUGE], ids=str)
+@pytest.mark.parametrize("size", [2**40 + 3, 2**53 + 5, 2**63, HUGE], ids=str)
 def test_intervals_of_cuts_in_large_domains_begin_exactly_at_the_data(size, n_labels):
     # Beyond 2**53 nothing may pass through a float: a signed zero beside uint64 codes is enough for that.
-    @repeatable
+    @fewer
     @given(st.lists(st.tuples(near_ends, st.integers(0, n_labels - 1)), min_size=1, max_size=9))
     def check(rows):
         codes, y = zip(*[(code % size, label) for code, label in rows], strict=True)
