@@ -164,10 +164,9 @@ NUMBERS = [7, 5, 5, 9]
         (lambda y: [Decimal(each) for each in y], NUMBERS),
         (lambda y: pd.DataFrame({"a": y}), NUMBERS),
         (lambda y: pl.DataFrame({"a": y}), NUMBERS),
-        (deque, [BIG + 1, BIG, float(BIG)]),  # read exactly
+        (deque, [BIG + 1, BIG, BIG]),  # read exactly
         (UserList, [BIG + 1, BIG, BIG]),
         (list, [1, True, 1.0, 2, np.int64(2)]),
-        (list, [b"b", b"a", b"b"]),
         (lambda y: np.array(y, dtype=object), ["x", np.str_("y"), "x"]),
         (list, [10**30, 0, 10**30]),
     ],
@@ -177,6 +176,8 @@ def test_labels_of_any_type_have_the_codes_of_their_values(wrap, labels, classes
     assert public[codes].tolist() == labels
     assert public.tolist() == sorted(set(labels))
     assert codes.dtype == np.intp
+    assert read_labels([b"b", b"a", b"b"], 3, None)[0].tolist() == [b"a", b"b"]  # which cannot be declared
+    assert read_labels([BIG + 1, BIG, float(BIG)], 3, [BIG, BIG + 1])[1].tolist() == [1, 0, 0]
 
 
 NAN = float("nan")
