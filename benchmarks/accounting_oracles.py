@@ -182,7 +182,7 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.guarantees.with_amounts": ("sets numbers", "tests/privacy/test_guarantees.py"),
     "privacy.privacy_filter.BudgetExceededError": ("an error", "tests/privacy/test_privacy_filter.py"),
     "privacy.privacy_filter.LedgerError": ("an error", "tests/privacy/test_privacy_filter.py"),
-    "kernels.distributions.partial_sum_bound": (_OURS, "tests/kernels/test_distributions.py"),
+    "kernels.distributions.partial_sum_bound": (_OURS, "tests/kernels/test_exact.py"),
     "privacy.guarantees.delta_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
@@ -192,7 +192,7 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.conversion.float_or_infinity": _ROUNDS,
     "privacy.stable_answers.StableAnswersNoise": (_OURS, "tests/privacy/test_stable_answers.py"),
     "privacy.stable_answers.stable_answers_noise": (_OURS, "tests/privacy/test_stable_answers.py"),
-    "kernels.distributions.power_at_most": ("an inverse in integers", "tests/kernels/test_distributions.py"),
+    "kernels.distributions.power_at_most": ("an inverse in integers", "tests/kernels/test_exact.py"),
     "privacy.gaussian_dp.pi_bounds": ("a constant", "tests/privacy/test_gaussian_dp.py"),
 }
 

@@ -18,20 +18,11 @@ class Unread:
         self.shape, self.dtype = shape, np.dtype(dtype)
 
 
-@pytest.mark.parametrize(
-    ("dtype", "kind"),
-    [
-        ("float64", "numbers"),
-        ("float32", "numbers"),
-        ("int8", "integers"),
-        ("uint64", "integers"),
-        ("bool", "booleans"),
-        ("U3", "categories"),
-        ("S3", "categories"),
-    ],
-)
-def test_the_type_of_an_array_is_the_kind_of_its_columns(dtype, kind):
-    assert kinds_of(Unread((5, 2), dtype)) == ColumnKinds((kind, kind))
+def test_the_type_of_an_array_is_the_kind_of_its_columns():
+    kinds = {"numbers": ["f8", "f4"], "integers": ["i1", "u8"], "booleans": ["?"], "categories": ["U3", "S3"]}
+    for kind, types in kinds.items():
+        for dtype in types:
+            assert kinds_of(Unread((5, 2), dtype)) == ColumnKinds((kind, kind))
 
 
 def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
@@ -119,20 +110,6 @@ def test_columns_are_declared_by_name_or_in_order():
     assert kinds_of(pd.DataFrame({0: [1], 1: [2]})).names is None
 
 
-def test_columns_that_do_not_exist_and_kinds_that_do_not_are_refused():
-    frame = pd.DataFrame({"age": [3, 4], "town": ["a", "b"]})
-    with pytest.raises(ValueError, match="columns must name columns of X, got 'size'"):
-        kinds_of(frame, {"size": "numbers"})
-    with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
-        kinds_of(frame, ["numbers"])
-    with pytest.raises(ValueError, match=r"columns must be of kinds .* got 'float'"):
-        Learn("float")
-    with pytest.raises(ValueError, match=r"columns must be of kinds 'numbers', .* got 'float'"):
-        Learn({"age": "float"})
-    with pytest.raises(ValueError, match="share must be"):
-        Learn(share=1)
-
-
 def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
     for column in (pd.Series(["3", "4"], dtype="string"), pd.Categorical(["3", "4"])):
         with pytest.raises(TypeError, match="column 'age' is declared as numbers and has a type of text"):
@@ -157,16 +134,13 @@ def test_the_parameter_domain_is_learn_or_declares_domains():
     assert as_learn(None) is None
     assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
     assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
-    for learn in (
-        Learn(),
-        Learn("numbers"),
-        Learn(["numbers"], share="1/3"),
-        Learn({"age": "numbers"}),
-        Learn(share="1/3"),
-    ):
+    for learn in (Learn(["numbers"], share="1/3"), Learn({"age": "numbers"})):
         assert eval(repr(learn)) == learn
-    assert repr(Learn("numbers")) == "Learn('numbers')"
-    assert repr(Learn({"age": "numbers"})) == "Learn({'age': 'numbers'})"
+    frame = pd.DataFrame({"age": [3, 4], "town": ["a", "b"]})
+    with pytest.raises(ValueError, match="columns must name columns of X, got 'size'"):
+        kinds_of(frame, {"size": "numbers"})
+    with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
+        kinds_of(frame, ["numbers"])
 
 
 UNREAD = {

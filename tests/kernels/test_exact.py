@@ -1,8 +1,9 @@
-"""Enclosures enclose, comparisons are exact, ratios are on the safe side and tight."""
+"""Exact bounds enclose, and exact distributions equal their definitions."""
 
 import math
 import sys
-from decimal import Decimal
+from collections import Counter
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import ceil, floor
 
@@ -12,6 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn._validation import as_fraction
+from dplearn.chance import SeededDice, enumerate_paths
+from dplearn.kernels.distributions import (
+    gaussian_probabilities,
+    geometric_probabilities,
+    laplace_probabilities,
+    laplace_quantile,
+    laplace_tail,
+    partial_sum_bound,
+    permute_and_flip_probabilities,
+    power_at_most,
+    power_probabilities,
+)
 from dplearn.kernels.exact import (
     at_most_exp,
     decay_ratio,
@@ -54,18 +67,28 @@ def test_exp_bounds_enclose_the_series(x, digits):
     series_low, series_high = exp_by_series(x)
     assert low < series_low <= series_high < high
     assert high - low < Fraction(10) ** (3 - digits) * series_low
+    for far in (Fraction(1, 10**30), Fraction(-1, 10**12), Fraction(-700), Fraction(700)):
+        low, high = exp_bounds(far)
+        series_low, series_high = exp_by_series(far)
+        assert low < series_low <= series_high < high
 
 
-def test_exp_bounds_hold_at_very_different_exponents():
-    for x in (Fraction(1, 10**30), Fraction(-1, 10**12), Fraction(-700), Fraction(700), Fraction(22, 7)):
-        low, high = exp_bounds(x)
-        series_low, series_high = exp_by_series(x)
-        assert low < series_low
-        assert series_high < high
-
-
-def test_exp_of_zero_is_exactly_one():
+def test_at_0_and_1_bounds_are_exact_and_what_has_none_is_refused():
     assert exp_bounds(Fraction(0)) == (1, 1)
+    assert log_bounds(Fraction(1)) == (0, 0)
+    assert at_most_exp(Fraction(1), Fraction(0))
+    assert not at_most_exp(Fraction(10**40 + 1, 10**40), Fraction(0))
+    assert decay_ratio(Fraction(701)) == decay_ratio(Fraction(10**6)) == decay_ratio(Fraction(700))
+    for function, wrong, words in (
+        (log_bounds, Fraction(0), "positive"),
+        (log_bounds, Fraction(-1, 3), "positive"),
+        (decay_ratio, Fraction(0), "positive rate"),
+        (decay_ratio, Fraction(-1, 2), "positive rate"),
+        (short_above, Fraction(-1, 3), "short_above needs a nonnegative number"),
+        (short_above, Fraction(-1, 10**50), "short_above needs a nonnegative number"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            function(wrong)
 
 
 # fixed_decay and fixed_power
@@ -104,15 +127,6 @@ def test_fixed_powers_are_too_low_by_no_more_than_they_say(b, exponent, bits, er
     assert 0 <= lost <= max(0, exponent * (error + 2) - 1)
 
 
-def test_half_of_what_fixed_powers_may_be_too_low_by_is_not_enough():
-    losses = []
-    for bits in range(64, 96):
-        b = 1 - Fraction(7, 10**9)
-        power = fixed_power(floor(b * (1 << bits)), 255, bits)
-        losses.append((b**255 * (1 << bits) - power) / (2 * 255 - 1))
-    assert Fraction(1, 2) < max(losses) <= 1
-
-
 # log_bounds
 
 
@@ -122,16 +136,6 @@ def test_log_bounds_enclose(z):
     low, high = log_bounds(z)
     assert exp_by_series(low)[1] < z < exp_by_series(high)[0]  # exp is increasing
     assert high - low < Fraction(1, 10**35) * max(abs(low), abs(high), 1)
-
-
-def test_log_of_one_is_exactly_zero():
-    assert log_bounds(Fraction(1)) == (0, 0)
-
-
-@pytest.mark.parametrize("z", [Fraction(0), Fraction(-1, 3)])
-def test_the_log_of_what_is_not_positive_is_refused(z):
-    with pytest.raises(ValueError, match="positive"):
-        log_bounds(z)
 
 
 @pytest.mark.parametrize("z", ["Fraction(10**50 + 1, 10**50)", "Fraction(10**50 - 1, 10**50)"])
@@ -153,28 +157,15 @@ def test_log_bounds_of_a_number_very_near_one_end(z, program):
 # at_most_exp
 
 
-@pytest.mark.parametrize(
-    "x", [Fraction(1), Fraction(-1), Fraction(1, 3), Fraction(-700), Fraction(1, 10**20)]
-)
-@pytest.mark.parametrize("distance", [10, 35, 60, 100])
-def test_at_most_exp_decides_rationals_that_agree_with_exp_in_many_digits(x, distance):
-    low, high = exp_by_series(x)
-    # Within 10**-distance of exp(x), relatively; the series is known far more finely than that.
-    assert at_most_exp(low * (1 - Fraction(1, 10**distance)), x)
-    assert not at_most_exp(high * (1 + Fraction(1, 10**distance)), x)
-
-
-def test_at_most_exp_holds_with_equality_only_at_zero():
-    assert at_most_exp(Fraction(1), Fraction(0))
-    assert not at_most_exp(Fraction(10**40 + 1, 10**40), Fraction(0))
-
-
 @repeatable
 @given(exponents, st.fractions(min_value=-10, max_value=10**6))
 def test_at_most_exp_agrees_with_the_series(x, z):
     low, high = exp_by_series(x)
     assert not low < z < high
     assert at_most_exp(z, x) == (z <= low)
+    for distance in (10, 60, 100):  # rationals that agree with exp(x) in many digits
+        assert at_most_exp(low * (1 - Fraction(1, 10**distance)), x)
+        assert not at_most_exp(high * (1 + Fraction(1, 10**distance)), x)
 
 
 # decay_ratio
@@ -189,120 +180,33 @@ def test_decay_ratio_is_never_below_exp_and_tight_in_itself_and_in_its_distance_
     assert high <= ratio < 1
     assert ratio <= low * (1 + Fraction(1, 2**31))
     assert 1 - ratio >= (1 - low) * (1 - Fraction(1, 2**31))
-
-
-@repeatable
-@given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**6))
-def test_decay_ratio_errs_only_towards_more_noise(rate):
-    ratio = decay_ratio(rate)
-    assert exp_by_series(-min(rate, Fraction(700)))[1] <= ratio < 1
-    assert ratio.denominator & (ratio.denominator - 1) == 0
-
-
-def test_rates_above_700_are_treated_as_700():
-    assert decay_ratio(Fraction(701)) == decay_ratio(Fraction(10**6)) == decay_ratio(Fraction(700))
-
-
-@pytest.mark.parametrize("rate", [Fraction(0), Fraction(-1, 2)])
-def test_a_rate_that_is_not_positive_is_refused(rate):
-    with pytest.raises(ValueError, match="positive rate"):
-        decay_ratio(rate)
+    assert ratio.denominator.bit_count() == 1
 
 
 # as_fraction
 
 
-@pytest.mark.parametrize(
-    ("value", "exact"),
-    [
-        (0.1, Fraction(1, 10)),
+def test_a_number_is_the_decimal_it_is_written_as():
+    for tenth in (0.1, "0.1", Decimal("0.10"), np.float64(0.1), np.float32(0.1), np.float16(0.1)):
+        assert as_fraction(tenth) == Fraction(1, 10)
+    others = [
         (1e-300, Fraction(1, 10**300)),
         (-2.5, Fraction(-5, 2)),
-        (3, Fraction(3)),
+        (3, 3),
         (Fraction(2, 3), Fraction(2, 3)),
-        ("0.1", Fraction(1, 10)),
-        ("1/3", Fraction(1, 3)),
-        (Decimal("0.10"), Fraction(1, 10)),
-        (np.float64(0.1), Fraction(1, 10)),
-        (np.float32(0.1), Fraction(1, 10)),
-        (np.float16(0.1), Fraction(1, 10)),
-        (np.int64(-7), Fraction(-7)),
-        (np.uint8(255), Fraction(255)),
-    ],
-)
-def test_a_number_is_the_decimal_it_is_written_as(value, exact):
-    assert as_fraction(value) == exact
-
-
-@repeatable
-@given(st.floats(allow_nan=False, allow_infinity=False))
-def test_a_float_survives_the_way_to_a_fraction_and_back(value):
-    assert float(as_fraction(value)) == value
+    ]
+    for value, exact in (*others, ("1/3", Fraction(1, 3)), (np.int64(-7), -7), (np.uint8(255), 255)):
+        assert as_fraction(value) == exact
 
 
 @pytest.mark.parametrize(
-    "value", [True, False, np.True_, None, 1 + 0j, np.complex128(1), b"1", [1]], ids=repr
-)
-def test_what_is_not_a_number_is_a_type_error(value):
-    with pytest.raises(TypeError, match="expected a number"):
-        as_fraction(value)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        float("nan"),
-        float("inf"),
-        -float("inf"),
-        np.float64("nan"),
-        np.float32("inf"),
-        np.float32("nan"),
-        Decimal("NaN"),
-        Decimal("sNaN"),
-        Decimal("-Infinity"),
-        "nan",
-        "inf",
-        "one",
-        "",
-    ],
-    ids=repr,
-)
-def test_what_is_not_finite_or_no_numeral_is_a_value_error(value):
-    with pytest.raises(ValueError, match=r"finite|Invalid literal"):
-        as_fraction(value)
-
-
-def test_a_fraction_over_zero_is_a_value_error():
-    with pytest.raises(ValueError, match="finite"):
-        as_fraction("1/0")
-
-
-@pytest.mark.parametrize(
-    "x",
-    [
-        Fraction(1, 3),
-        Fraction(2, 3),
-        Fraction(1, 10),
-        Fraction(-1, 3),
-        Fraction(10**30 + 1),
-        Fraction(1, 10**400),
-    ],
+    "x", [Fraction(1, 3), Fraction(1, 10), Fraction(-1, 3), Fraction(10**30 + 1), Fraction(1, 10**400)]
 )
 def test_the_float_above_is_the_least_that_is_not_below(x):
     above = float_above(x)
     assert above >= x > Fraction(math.nextafter(above, -math.inf))
-
-
-def test_beyond_the_range_of_floats_the_float_above_is_infinite_or_the_least_of_all():
     assert float_above(Fraction(10**400)) == math.inf
     assert float_above(Fraction(-(10**400))) == -sys.float_info.max
-
-
-@pytest.mark.parametrize(
-    "x", [Fraction(0), Fraction(7), Fraction(1, 10), Fraction("1e-40"), Fraction(3, 2**60)]
-)
-def test_short_numbers_stay_as_they_are(x):
-    assert short_above(x) == x
 
 
 @pytest.mark.parametrize(
@@ -313,12 +217,8 @@ def test_long_numbers_become_short_ones_just_above(x):
     assert x < above <= x * (1 + Fraction(1, 2**99))
     assert above.numerator.bit_length() <= 102
     assert above.denominator.bit_count() == 1
-
-
-def test_a_negative_number_is_no_cost_to_be_rounded():
-    for x in (Fraction(-1, 3), Fraction(-1), Fraction(-1, 10**50)):
-        with pytest.raises(ValueError, match="short_above needs a nonnegative number"):
-            short_above(x)
+    for short in (Fraction(0), Fraction(7), Fraction(1, 10), Fraction("1e-40"), Fraction(3, 2**60)):
+        assert short_above(short) == short
 
 
 def test_logarithms_of_numbers_of_more_digits_than_python_writes():
@@ -326,3 +226,190 @@ def test_logarithms_of_numbers_of_more_digits_than_python_writes():
     ten = log_bounds(Fraction(10), 40)
     assert low <= 5000 * ten[0] <= 5000 * ten[1] <= high
     assert high - low < Fraction(1, 10**14)
+
+
+ratios = st.fractions(min_value=Fraction(1, 20), max_value=Fraction(19, 20), max_denominator=20)
+groups = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 5)), min_size=1, max_size=5).filter(
+    lambda pairs: any(m for _, m in pairs)
+)
+HALF, NINTH = Fraction(1, 2), Fraction(8, 9)
+
+
+# power_probabilities
+
+
+@repeatable
+@given(ratios, groups, st.integers(-1000, 1000))
+def test_power_law_is_its_formula_and_laws_of_selection_do_not_change_with_all_exponents(ratio, pairs, shift):
+    exponents, multiplicities = zip(*pairs, strict=True)
+    weights = [m * ratio**e for e, m in pairs]
+    theirs = power_probabilities(ratio, exponents, multiplicities)
+    ours = permute_and_flip_probabilities(ratio, exponents, multiplicities)
+    assert theirs == [w / sum(weights) for w in weights]
+    assert sum(ours) == 1
+    shifted = [e + shift for e in exponents]
+    assert power_probabilities(ratio, shifted, multiplicities) == theirs
+    assert permute_and_flip_probabilities(ratio, shifted, multiplicities) == ours
+    least = min(e for e, m in pairs if m)  # permute and flip gives the best at least as much
+    best = [i for i, (e, m) in enumerate(pairs) if m and e == least]
+    assert sum(ours[i] for i in best) >= sum(theirs[i] for i in best)
+
+
+def test_an_empty_group_has_probability_zero_wherever_its_exponent_stands():
+    assert power_probabilities(HALF, [-50, 0, 1, 50], [0, 2, 4, 0]) == [0, HALF, HALF, 0]
+    assert permute_and_flip_probabilities(HALF, [-50, 0, 50], [0, 2, 0]) == [0, 1, 0]
+
+
+# laplace
+
+
+@pytest.mark.parametrize("ratio", [HALF, NINTH, Fraction(1, 20)])
+@pytest.mark.parametrize("threshold", [-30, -2, -1, 0, 1, 2, 30])
+def test_laplace_tail_is_the_sum_of_its_masses(ratio, threshold):
+    # Masses of threshold..far, and of everything beyond far: a geometric series, ratio**(far + 1) / (1 -
+    # ratio).
+    far = 40
+    masses = sum(ratio ** abs(k) for k in range(threshold, far + 1)) + ratio ** (far + 1) / (1 - ratio)
+    assert laplace_tail(ratio, threshold) == masses * (1 - ratio) / (1 + ratio)
+
+
+@repeatable
+@given(ratios, st.integers(-12, 12), st.integers(0, 12))
+def test_laplace_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
+    high = low + length
+    distribution = laplace_probabilities(ratio, low, high)
+    assert sum(distribution) == 1
+    assert distribution[-1] == (laplace_tail(ratio, high) if length else 1)
+    assert distribution[0] == (1 - laplace_tail(ratio, low + 1) if length else 1)
+    mass = (1 - ratio) / (1 + ratio)
+    assert distribution[1:-1] == [mass * ratio ** abs(k) for k in range(low + 1, high)]
+
+
+# permute and flip
+
+
+def permute_and_flip(dice, ratio, exponents, multiplicities):
+    """The definition: a uniformly random order, a coin for each candidate in turn, the first success wins."""
+    least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
+    waiting = [group for group, m in enumerate(multiplicities) for _ in range(m)]
+    while True:
+        group = waiting.pop(dice.below(len(waiting)))
+        if dice.bernoulli(ratio ** (exponents[group] - least)):
+            return group
+
+
+GROUPS = [([0], [1]), ([0, 1], [1, 1]), ([3, 3], [2, 1]), ([2, 0, 1], [1, 1, 1]), ([0, 4], [1, 3])]
+GROUPS += [([0, 1, 7], [2, 0, 2]), ([-2, 1, -1], [1, 2, 1])]
+
+
+@pytest.mark.parametrize(("exponents", "multiplicities"), GROUPS)
+@pytest.mark.parametrize("ratio", [HALF, NINTH])
+def test_permute_and_flip_law_is_that_of_its_definition(ratio, exponents, multiplicities):
+    distribution = Counter()
+    for group, p in enumerate_paths(lambda dice: permute_and_flip(dice, ratio, exponents, multiplicities)):
+        distribution[group] += p
+    expected = [distribution[group] for group in range(len(exponents))]
+    assert permute_and_flip_probabilities(ratio, exponents, multiplicities) == expected
+
+
+# gaussian_probabilities
+
+
+def gaussian_masses(sigma2: Fraction, reach: int) -> list[Decimal]:
+    """Return the masses of 0..reach to about 90 digits, summed until the weights fall below 10**-100."""
+    with localcontext() as context:
+        context.prec = 120
+        rate = Decimal(sigma2.denominator) / (2 * Decimal(sigma2.numerator))
+        weights = [Decimal(1)]
+        while weights[-1] > Decimal("1e-110") or len(weights) <= reach:
+            weights.append((-rate * len(weights) ** 2).exp())
+        total = 2 * sum(weights) - 1
+        return [w / total for w in weights[: reach + 1]]
+
+
+@pytest.mark.parametrize("sigma2", [Fraction(1, 50), HALF, Fraction(4), Fraction(31, 3), Fraction(1000)])
+@pytest.mark.parametrize("bits", [20, 40, 64])
+def test_gaussian_masses_are_below_the_truth_by_little_and_left_out_is_what_is_missing(sigma2, bits):
+    support, masses, left_out = gaussian_probabilities(sigma2, bits)
+    truth = [Fraction(mass) for mass in gaussian_masses(sigma2, support[-1] + 1)]
+    assert support == list(range(-support[-1], support[-1] + 1))
+    for k, mass in zip(support, masses, strict=True):
+        assert 0 < mass <= truth[abs(k)]
+        assert (mass * 2**bits).denominator == 1
+    assert left_out == 1 - sum(masses) >= 0
+    # Each listed mass is rounded down by less than 2 units of 2**-bits (one of them for the total, which is
+    # rounded up); each unlisted one is below 2 units, and 12 sigma hold all but exp(-72) of them.
+    reach = len(support) + 24 * (sigma2.numerator // sigma2.denominator + 1) ** 0.5
+    assert left_out <= Fraction(2 * int(reach), 2**bits)
+
+
+@pytest.mark.parametrize("bits", [10, 11, 12])
+def test_gaussian_masses_count_the_tail_beyond_the_weights_that_are_summed(bits):
+    # Found by search: without the tail in the total, a mass of this law comes out just above a multiple of
+    # 2**-bits that the true mass is just below.
+    support, masses, _ = gaussian_probabilities(Fraction(506), bits)
+    truth = [Fraction(mass) for mass in gaussian_masses(Fraction(506), support[-1])]
+    assert all(mass <= truth[abs(k)] for k, mass in zip(support, masses, strict=True))
+
+
+def test_the_law_of_a_gaussian_far_narrower_than_one_is_its_centre():
+    # exp(-1 / (2 sigma2)) is below 10**-20000 here, and what rounds to 0 is not in the support.
+    support, masses, left_out = gaussian_probabilities(Fraction(1, 10**5))
+    assert support == [0]
+    assert masses[0] + left_out == 1
+    left = [gaussian_probabilities(Fraction(9), bits)[2] for bits in (16, 24, 32, 48)]  # more bits leave less
+    assert left == sorted(left, reverse=True)
+    assert left[-1] < left[0] / 10**8
+    for sigma2, most in ((Fraction(4), 10**10), (Fraction(10**4), 10**8), (Fraction(1, 50), 10**10)):
+        assert gaussian_probabilities(sigma2)[2] < Fraction(1, most)
+    assert left_out <= Fraction(1, 2**39)
+
+
+@repeatable
+@given(ratios, st.integers(-5, 5), st.integers(0, 8))
+def test_geometric_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
+    distribution = geometric_probabilities(ratio, low, low + length)
+    assert sum(distribution) == 1
+    for k, p in zip(range(low + 1, low + length), distribution[1:], strict=False):
+        assert p == ((1 - ratio) * ratio**k if k >= 0 else 0)
+    assert distribution[-1] == (ratio ** max(low + length, 0) if length else 1)
+
+
+@repeatable
+@given(ratios, st.fractions(min_value=Fraction(1, 10**6), max_value=2))
+def test_power_at_most_is_the_least_such_power(ratio, target):
+    k = power_at_most(ratio, target)
+    assert ratio**k <= target
+    assert k == 0 or ratio ** (k - 1) > target
+    assert power_at_most(ratio, ratio**k) == k  # decides where a power equals the target
+    assert power_at_most(ratio, ratio**k - ratio**k / 10**200) == k + 1
+
+
+@repeatable
+@given(ratios, st.fractions(min_value=Fraction(1, 10**6), max_value=Fraction(9, 10)))
+def test_the_laplace_quantile_is_the_least_positive_bar_with_so_small_a_tail(ratio, delta):
+    threshold = laplace_quantile(ratio, delta)
+    assert laplace_tail(ratio, threshold) <= delta
+    assert threshold == 1 or laplace_tail(ratio, threshold - 1) > delta
+    assert laplace_tail(ratio, threshold) + laplace_tail(ratio, 1 - threshold) == 1
+    # ceil(ln(1 / (2 delta)) / epsilon) is the threshold for continuous noise, and would not do.
+    assert laplace_quantile(decay_ratio(Fraction(1)), Fraction(1, 100)) == 5
+
+
+@pytest.mark.parametrize("rate", [0.05, 1, 5])
+@pytest.mark.parametrize("steps", [1, 40])
+def test_partial_sums_exceed_their_bound_as_rarely_as_it_says(steps, rate):
+    ratio = decay_ratio(Fraction(rate))
+    bound = partial_sum_bound(ratio, steps, math.log(20))
+    sums = SeededDice(0).discrete_laplace(ratio, size=4000 * steps).reshape(4000, steps).cumsum(axis=1)
+    share = (sums.max(axis=1) >= bound).mean()
+    assert 0 < share <= 0.05
+    assert partial_sum_bound(ratio, np.array([steps, 2 * steps]), math.log(20))[0] == bound
+
+
+@pytest.mark.parametrize("weights", [[1, 1, 0.5], [0.25] * 8])
+def test_weights_count_by_their_squares(weights):
+    ratio, squares = decay_ratio(Fraction(1)), sum(w * w for w in weights)
+    bound = partial_sum_bound(ratio, squares, math.log(20))
+    sums = SeededDice(0).discrete_laplace(ratio, size=8000 * len(weights)).reshape(8000, -1) @ weights
+    assert (sums >= bound).mean() <= 0.05 < (sums >= bound / 3).mean()

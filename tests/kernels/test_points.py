@@ -1,11 +1,23 @@
-"""Leads and errors of point functions: what one replaced record can do to them, over all small data sets."""
+"""Leads and errors of point functions, sets of buckets, and the public hash, against all small cases."""
 
-from itertools import product
+from collections import Counter, defaultdict
+from itertools import combinations, product
+from math import comb
 
 import numpy as np
 import pytest
 
-from dplearn.kernels.points import best_entries, bucket_errors, distance_of_lead, leading_key
+from dplearn.kernels.points import (
+    BucketSets,
+    KeyHash,
+    _combination,
+    best_entries,
+    bucket_errors,
+    distance_of_lead,
+    leading_key,
+    multiply_shift,
+    n_sets,
+)
 
 RECORDS = list(product((b"a", b"b", b"c"), (0, 1)))
 
@@ -34,9 +46,6 @@ def test_the_leader_is_the_key_with_the_greatest_net_count():
     assert lead([(b"a", 1), (b"a", 0)]) == (None, 0)
     assert lead([(b"a", 1), (b"b", 1)]) == (None, 0)
     assert lead([(b"a", 0)] * 5) == (None, 0)
-
-
-def test_distances_grow_with_every_second_record_of_lead():
     assert [distance_of_lead(each) for each in range(8)] == [0, 0, 0, 1, 1, 2, 2, 3]
 
 
@@ -48,17 +57,108 @@ def test_errors_on_buckets_are_those_of_the_definition():
         assert bucket_errors(buckets, labels, 5).tolist() == wanted
 
 
-def test_a_replaced_record_moves_no_number_of_errors_by_more_than_1():
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        buckets, labels = rng.integers(0, 3, 6), rng.integers(0, 2, 6)
-        others, marks = buckets.copy(), labels.copy()
-        others[0], marks[0] = rng.integers(0, 3), rng.integers(0, 2)
-        moved = bucket_errors(buckets, labels, 3) - bucket_errors(others, marks, 3)
-        assert np.abs(moved).max() <= 1
-
-
 def test_an_output_takes_the_greatest_count_that_has_its_label_and_of_equal_ones_the_first():
     labels = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 0, 1]], dtype=np.uint8)
     assert best_entries(np.array([5, 9, 9]), labels) == [1, 1, None, 2]
     assert best_entries(np.array([], dtype=np.int64), labels[:0]) == [None] * 4
+
+
+# Sets of buckets
+
+
+def listed(nets, largest, cap):
+    """Return the least deficits, capped, with the sets that have them, by listing all sets."""
+    sets = [kept for size in range(largest + 1) for kept in combinations(range(len(nets)), size)]
+    sums = {kept: int(sum(nets[place] for place in kept)) for kept in sets}
+    best, found = max(sums.values()), defaultdict(set)
+    for kept in sets:
+        found[min(cap, best - sums[kept])].add(kept)
+    return best, found
+
+
+KINDS = {
+    "any": lambda rng, m: rng.integers(-4, 5, m),
+    "ties": lambda rng, m: rng.integers(-1, 2, m),
+    "mostly none": lambda rng, m: rng.integers(-3, 4, m) * (rng.random(m) < 0.3),
+    "none positive": lambda rng, m: -rng.integers(0, 4, m),
+    "all negative": lambda rng, m: -rng.integers(1, 4, m),
+    "far apart": lambda rng, m: rng.choice([-(10**12), 0, 3, 10**15], m),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_sets_of_each_deficit_are_those_found_one_by_one(kind):
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        m = int(rng.integers(2, 7))
+        nets, largest, cap = KINDS[kind](rng, m), int(rng.integers(1, m)), int(rng.integers(1, 15))
+        sets = BucketSets(nets.astype(np.int64), largest, cap)
+        best, wanted = listed(nets, largest, cap)
+        deficits, counts = sets.groups()
+        assert sets.best == best
+        assert deficits == sorted(wanted)
+        assert counts == [len(wanted[deficit]) for deficit in deficits]
+        for deficit, count in zip(deficits, counts, strict=True):
+            assert {sets.member(deficit, index) for index in range(count)} == wanted[deficit]
+            with pytest.raises(IndexError):
+                sets.member(deficit, count)
+
+
+def test_groups_of_many_buckets_hold_all_sets_and_their_members_have_the_deficit():
+    rng = np.random.default_rng(1)
+    m, largest, cap = 1 << 12, 8, 30
+    nets = np.zeros(m, dtype=np.int64)
+    nets[rng.choice(m, 400, replace=False)] = rng.integers(-9, 30, 400)
+    sets = BucketSets(nets, largest, cap)
+    deficits, counts = sets.groups()
+    assert sum(counts) == n_sets(m, largest) == sum(comb(m, size) for size in range(largest + 1))
+    assert deficits == list(range(cap + 1))
+    for deficit, count in zip(deficits, counts, strict=True):
+        for index in {0, count // 3, count - 1}:
+            member = sets.member(deficit, index)
+            assert len(set(member)) == len(member) <= largest
+            assert member == tuple(sorted(member))
+            assert min(cap, sets.best - int(nets[list(member)].sum())) == deficit
+
+
+def test_members_of_a_large_group_are_drawn_evenly():
+    nets = np.array([5] + [0] * 999, dtype=np.int64)  # a set of two: the first, and any other or none
+    sets = BucketSets(nets, 2, 4)
+    assert sets.groups() == ([0, 4], [1000, n_sets(1000, 2) - 1000])
+    assert {sets.member(0, index) for index in range(1000)} == {
+        (0,),
+        *((0, place) for place in range(1, 1000)),
+    }
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3])
+def test_combinations_are_numbered_without_a_gap(size):
+    found = {tuple(_combination(index, size)) for index in range(comb(7, size))}
+    assert found == {kept[::-1] for kept in combinations(range(7), size)}
+
+
+# The hash
+
+
+@pytest.mark.parametrize(("width", "bits"), [(3, 1), (3, 2), (4, 2), (4, 3), (4, 4)])
+def test_any_two_keys_are_hashed_independently_and_uniformly(width, bits):
+    numbers = list(product(range(1 << width), repeat=2))
+    for x, y in combinations(range(1 << (width - bits + 1)), 2):
+        pairs = Counter(
+            tuple(multiply_shift(z, multiplier=a, shift=b, width=width, bits=bits) for z in (x, y))
+            for a, b in numbers
+        )
+        assert set(pairs.values()) == {len(numbers) >> (2 * bits)}
+        assert len(pairs) == 1 << (2 * bits)
+
+
+def test_buckets_are_within_their_number_and_spread():
+    hashed = KeyHash(multiplier=3**160, shift=7**90, bits=6)
+    found = hashed.buckets(str(i).encode() for i in range(6400))
+    assert (found.min(), found.max()) == (0, 63)
+    assert Counter(found.tolist()).most_common(1)[0][1] < 160
+    assert found[17] == hashed.bucket(b"17")
+    assert KeyHash(1, 1, bits=0).bucket(b"a") == 0  # one bucket holds every key
+    for parameters in ((-1, 0, 1), (0, 1 << 256, 1), (0, 0, 33)):
+        with pytest.raises(ValueError, match="must be an integer"):
+            KeyHash(*parameters)

@@ -1,27 +1,37 @@
-"""Released distribution functions: within their bounds and bands, with the methods of scipy."""
+"""Distribution functions from a tree and from blocks: within their bounds and bands, with the least error."""
 
 import builtins
-import pickle
+import math
+import re
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.audit import freeze
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.domains.numbers import LargeIntegerRange
-from dplearn.kernels.intervals import depth_of
+from dplearn.kernels.distributions import laplace_tail, partial_sum_bound
+from dplearn.kernels.intervals import depth_of, prefix_counts
 from dplearn.mechanisms.noisy_counts import tree_counts
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.releases.cdf import cdf, cdf_plan, distribution_of, distribution_of_points
-from dplearn.releases.cdf_errors import BlockPlan, TreePlan, tree_plan
+from dplearn.releases.cdf_errors import (
+    BlockPlan,
+    TreePlan,
+    block_guarantee,
+    block_plan,
+    block_sample_size,
+    dkw_bound,
+    tree_plan,
+)
+from dplearn.releases.interior_point import interior_point_sample_size
 from dplearn.releases.release import ReleasePlan
 
 AGES = IntegerRange(0, 120)
-VALUES = [20] * 300 + [40] * 500 + [41] * 200
 PLAIN = ApproxDP(10**6)  # as good as no noise
 FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
 
@@ -29,97 +39,6 @@ FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
 def planned(mechanism, n, domain):
     """The plan of a distribution function that is made by hand."""
     return ReleasePlan(mechanism.guarantee, n, states={"domain": domain, "mechanism_plan": mechanism})
-
-
-def test_the_guarantee_says_what_is_public_and_whether_noise_repeats():
-    found = cdf(VALUES, epsilon=0.5, domain=AGES, random_state=0)
-    expected = ApproxDP(
-        0.5,
-        assumes=("the number of records is public", "values are integers from 0 to 120"),
-        reproducible=True,
-    )
-    assert found.guarantee == found.plan.guarantee == expected
-    assert not cdf(VALUES, domain=AGES).guarantee.reproducible
-
-
-def test_delta_is_promised_only_where_it_is_used():
-    assert cdf_plan(1000, delta=1e-6, domain=AGES).guarantee.delta == 0
-    paid = cdf_plan(1000, delta=1e-6).guarantee
-    assert (paid.epsilon, paid.delta) == (1, ApproxDP(1, 1e-6).delta)
-
-
-def test_an_integer_seed_repeats_the_release_and_parameters_have_noise_of_their_own():
-    found = [cdf(VALUES, domain=AGES, epsilon=e, random_state=3) for e in (1, 1, 1.5)]
-    seen = [freeze(each.cumulative) for each in found]
-    assert seen[0] == seen[1]
-    assert seen[0] != seen[2]
-    other, again = cdf(VALUES, domain=AGES), cdf(VALUES, domain=AGES)
-    assert freeze(other.cumulative) != freeze(again.cumulative)
-
-
-def test_a_ledger_is_charged_once_and_refuses_before_values_are_read():
-    ledger = PrivacyLedger(1, 0)
-    cdf(VALUES, epsilon=0.6, domain=AGES, ledger=ledger)
-    assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
-
-    class Unread:
-        def __array__(self, *_, **__):
-            raise AssertionError("was read")
-
-    with pytest.raises(BudgetExceededError):
-        cdf(Unread(), epsilon=0.6, domain=AGES, ledger=ledger)
-
-
-@pytest.mark.parametrize(
-    "values", [[20, 121], [20, -1], [20.5, 3], ["20", 3], [20, None], [float("nan"), 1]], ids=str
-)
-def test_values_outside_the_domain_are_refused_and_nothing_is_spent(values):
-    ledger = PrivacyLedger(1, 0)
-    with pytest.raises(DomainError, match="a value lies outside the declared domain IntegerRange"):
-        cdf(values, domain=AGES, ledger=ledger)
-    assert ledger.spent().epsilon == 0
-
-
-@pytest.mark.parametrize(
-    ("parameters", "error", "message"),
-    [
-        ({"epsilon": 0}, ValueError, "epsilon must be a finite number at least 1e-09"),
-        ({"delta": 1}, ValueError, "delta must be"),
-        ({"method": "forest"}, ValueError, "method must be one of 'tree', 'blocks'"),
-        ({"domain": "float32"}, TypeError, "domain must be 'float64' or a domain of numbers"),
-        ({"domain": Floats(missing=True)}, ValueError, "domain must not accept missing values"),
-        ({"domain": IntegerRange(0, 9, missing=True)}, ValueError, "domain must not accept missing values"),
-        ({"domain": Grid(0, 9, missing=True)}, ValueError, "domain must not accept missing values"),
-        ({"ledger": 3}, TypeError, "ledger must be None or a PrivacyLedger"),
-        ({"random_state": "seed"}, TypeError, "random_state must be"),
-    ],
-    ids=[
-        "epsilon",
-        "delta",
-        "method",
-        "domain",
-        "missing",
-        "missing integer",
-        "missing number",
-        "ledger",
-        "random_state",
-    ],
-)
-def test_public_parameters_are_checked(parameters, error, message):
-    with pytest.raises(error, match=message):
-        cdf([1.0, 2.0], **parameters)
-
-
-@pytest.mark.parametrize("values", [[], [[1, 2]], 3], ids=["none", "a table", "a number"])
-def test_other_shapes_are_refused(values):
-    with pytest.raises(ValueError, match="values must have shape"):
-        cdf(values)
-
-
-def test_nothing_private_is_left_behind():
-    found = cdf(VALUES, domain=AGES, random_state=0)
-    assert set(vars(found)) == {"knots", "cumulative", "least", "most", "levels", "plan"}
-    assert repr(found).startswith("CDFRelease(IntegerRange(low=0, high=120")
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
@@ -153,46 +72,6 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     assert ((low <= upto) & (upto <= high)).all()
     assert 0 < (high - low).max() < 2 * guarantee
     assert found.guarantee.delta == 0
-
-
-@pytest.mark.nightly
-def test_blocks_know_the_distribution_of_integers_of_thousands_of_bits():
-    domain, n = LargeIntegerRange(0, 2**4096), 60_000
-    values = [2**4000 + (i << 3000) for i in range(n)]
-    found = cdf(values, delta=1e-6, method="blocks", domain=domain, random_state=0)
-    assert found.guarantee.epsilon == 1
-    assert found.guarantee.delta == ApproxDP(1, 1e-6).delta
-    asked = values[:: n // 50]
-    upto = (np.arange(n)[:: n // 50] + 1) / n
-    guarantee = found.plan.error
-    assert np.abs(found.cdf(asked) - upto).max() < guarantee < 0.2
-
-
-def test_blocks_plan_for_a_number_of_records_and_say_how_many_they_need():
-    with pytest.raises(ValueError, match=r"n_samples must be at least [0-9]+ for blocks"):
-        cdf_plan(2, method="blocks", domain=AGES)
-    ledger = PrivacyLedger(1, 0)
-    with pytest.raises(ValueError, match=r"n_samples must be at least [0-9]+ for blocks"):
-        cdf([20, 40], method="blocks", domain=AGES, ledger=ledger)
-    assert ledger.spent().epsilon == 0
-
-
-def test_blocks_charge_a_ledger_before_values_are_read():
-    ledger = PrivacyLedger(1, 0)
-    asked = {"epsilon": 0.6, "method": "blocks", "domain": AGES, "ledger": ledger}
-    cdf(VALUES * 5, **asked)
-    assert ledger.spent().epsilon == ApproxDP(0.6).epsilon
-    with pytest.raises(BudgetExceededError):
-        cdf(object(), **asked)
-
-
-@pytest.mark.filterwarnings("error:n_samples is")
-@pytest.mark.parametrize("n", [100, 2753])
-def test_too_few_records_are_warned_of_before_anything_is_spent(n):
-    ledger = PrivacyLedger(1)
-    with pytest.raises(UserWarning, match=f"n_samples is {n}: with epsilon 1, counts among 2"):
-        cdf(np.linspace(30.0, 40.0, n), ledger=ledger)  # warnings are errors here
-    assert ledger.history() == []
 
 
 @pytest.mark.nightly
@@ -285,41 +164,28 @@ def test_thresholds_are_counted_in_the_values_that_the_domain_tells_apart(domain
     assert found.cdf(found.support()).tolist() == pytest.approx([np.mean(rounded == found.support()[0]), 1])
 
 
-def test_scalars_give_scalars_and_arrays_their_shape():
+def test_scalars_give_scalars_arrays_their_shape_and_what_is_no_number_is_refused():
     found = made_from([3, 3, 5], IntegerRange(0, 9))
     assert np.ndim(found.cdf(3)) == np.ndim(found.ppf(0.5)) == np.ndim(found.band().at(3)[0]) == 0
     assert found.cdf([[3, 4], [5, 6]]).shape == found.ppf([[0.1, 0.2], [0.3, 1]]).shape == (2, 2)
     assert found.median() == 3
     assert found.interval(0.9) == (3, 5)
-
-
-def test_nan_has_no_share_and_infinities_have_none_or_all():
-    found = made_from([3, 3, 5], IntegerRange(0, 9))
     shares = found.cdf([np.nan, -np.inf, np.inf])
-    assert np.isnan(shares[0])
+    assert np.isnan([shares[0], *found.band().at(np.nan)]).all()
     assert shares[1:].tolist() == [0, 1]
-    assert np.isnan(found.band().at(np.nan)).all()
-
-
-def test_what_is_no_number_is_refused():
-    found = made_from([3, 3, 5], IntegerRange(0, 9))
     with pytest.raises(DomainError):
         found.cdf("three")
-    with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
-        found.ppf([0.5, 1.5])
-    with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
-        found.ppf(float("nan"))
+    for wrong in ([0.5, 1.5], float("nan")):
+        with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
+            found.ppf(wrong)
     with pytest.raises(ValueError, match="confidence must be"):
         found.interval(2)
     with pytest.raises(ValueError, match="of must be one of 'population', 'sample'"):
         found.band(of="records")
-
-
-def test_an_uncut_domain_is_uniform():
-    found = made_from([0, 0], Floats(), threshold=10)
-    assert found.knots.tolist() == [0, found.domain.size]
-    assert found.cdf(0.0) == pytest.approx(0.5)
-    assert found.ppf([0, 1]).tolist() == [-sys.float_info.max, sys.float_info.max]
+    uncut = made_from([0, 0], Floats(), threshold=10)  # is uniform
+    assert uncut.knots.tolist() == [0, uncut.domain.size]
+    assert uncut.cdf(0.0) == pytest.approx(0.5)
+    assert uncut.ppf([0, 1]).tolist() == [-sys.float_info.max, sys.float_info.max]
 
 
 def test_synthetic_records_follow_the_distribution():
@@ -374,16 +240,6 @@ def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
     assert np.mean(widths) < 0.2
 
 
-def test_it_pickles_and_shows_its_guarantee_and_no_numbers_of_records():
-    found = made_from([3, 3, 5], IntegerRange(0, 9))
-    again = pickle.loads(pickle.dumps(found))
-    assert again.cdf([2, 3, 5]).tolist() == found.cdf([2, 3, 5]).tolist()
-    assert "guarantee=ApproxDP(epsilon=1000000" in repr(found)
-    assert "knots=" in repr(found.band())
-    with pytest.raises(AttributeError):
-        found.cumulative = None
-
-
 def test_plots_are_drawn_where_they_are_told(monkeypatch):
     pyplot = pytest.importorskip("matplotlib.pyplot")
     found = made_from(np.arange(100) % 10, IntegerRange(0, 9), privacy=ApproxDP(1))
@@ -411,25 +267,22 @@ def made_of_points(points, n=40):
     return distribution_of_points(points, planned(FOUR_BLOCKS, n, IntegerRange(0, 99)))
 
 
-def test_single_points_have_the_middle_ranks_of_their_blocks():
-    found = made_of_points([10, 20, 30, 40])
-    assert found.cdf([-1, 9, 10, 20, 30, 40, 99]).tolist() == [0, 0.125, 0.125, 0.375, 0.625, 0.875, 1]
-    assert found.cdf(15) == pytest.approx(0.25, abs=0.02)
-
-
-def test_points_that_agree_have_all_of_their_blocks():
-    found = made_of_points([10, 20, 20, 40])
-    assert found.cdf([19, 20]).tolist() == [0.25, 0.75]
-    assert found.median() == 20
-    assert made_of_points([0, 0, 99, 99]).cdf([0, 98, 99]).tolist() == [0.5, 0.5, 1]
-    assert made_of_points([7] * 4).cdf([6, 7]).tolist() == [0, 1]
-
-
-def test_what_is_left_between_the_sides_is_half_way_between_their_points():
-    assert made_of_points([10, 20, 20, 20], n=60).cdf([19, 20, 98]).tolist() == pytest.approx(
-        [1 / 6, 1, 1], abs=1e-9
-    )
-    assert made_of_points([10, 10, 30, 30], n=60).cdf([10, 29]).tolist() == pytest.approx([0.5, 0.5])
+@pytest.mark.parametrize(
+    ("points", "n", "x", "shares"),
+    [
+        # Single points have the middle ranks of their blocks, points that agree all of their blocks.
+        ([10, 20, 30, 40], 40, [-1, 9, 10, 20, 30, 40, 99], [0, 0.125, 0.125, 0.375, 0.625, 0.875, 1]),
+        ([10, 20, 20, 40], 40, [19, 20], [0.25, 0.75]),
+        ([0, 0, 99, 99], 40, [0, 98, 99], [0.5, 0.5, 1]),
+        ([7] * 4, 40, [6, 7], [0, 1]),
+        # What is left between the sides is half way between their points.
+        ([10, 20, 20, 20], 60, [19, 20, 98], [1 / 6, 1, 1]),
+        ([10, 10, 30, 30], 60, [10, 29], [0.5, 0.5]),
+    ],
+    ids=str,
+)
+def test_points_have_the_ranks_of_their_blocks(points, n, x, shares):
+    assert made_of_points(points, n=n).cdf(x).tolist() == pytest.approx(shares, abs=1e-9)
 
 
 def test_bands_of_points_reach_from_the_point_before_to_the_next():
@@ -450,3 +303,172 @@ def test_any_four_points_make_a_distribution_within_its_band(points):
     # No step is further off than the error guaranteed: half a block beyond the band's own half.
     assert (shares - low <= 15 / 40 + 1e-3).all()
     assert (high - shares <= 15 / 40 + 1e-3).all()
+
+
+def test_large_domains_are_cut_into_sixteen_parts_and_small_ones_not_more_often_than_pays():
+    plans = [tree_plan(size, ApproxDP(1)) for size in (2**32, 2**64, 4)]
+    assert [(plan.fan_out, plan.depth) for plan in plans] == [(16, 8), (16, 16), (4, 1)]
+    assert tree_plan(1, ApproxDP(1)).depth == 0
+
+
+def test_gaussian_noise_is_taken_where_it_is_the_better_and_delta_is_spent_only_then():
+    target = ApproxDP(1, 1e-6)
+    small, large = tree_plan(100, target), tree_plan(2**64 - 1, target)
+    assert isinstance(small.privacy, ApproxDP)
+    assert small.guarantee.delta == 0
+    assert isinstance(large.privacy, ZeroConcentratedDP)
+    assert large.guarantee == target
+    assert large.privacy.to_approx(target.delta).epsilon <= target.epsilon
+    assert (
+        ZeroConcentratedDP(large.privacy.rho * 1001 / 1000).to_approx(target.delta).epsilon > target.epsilon
+    )
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
+@pytest.mark.parametrize("bits", [8, 40])
+def test_a_bar_keeps_noise_from_cutting_empty_nodes(bits, delta):
+    plan = tree_plan(2**bits, ApproxDP(1, delta))
+    noise = SeededDice(0)
+    draws = 200_000
+    if isinstance(plan.privacy, ZeroConcentratedDP):
+        drawn = noise.discrete_gaussian(plan.depth / plan.privacy.rho, size=draws)
+    else:
+        drawn = noise.discrete_laplace(plan._ratio, size=draws)
+    expected = draws / (64 * plan.fan_out)
+    assert (drawn >= plan.threshold).sum() <= expected + 6 * math.sqrt(expected)
+    assert drawn.var() == pytest.approx(plan.variance, rel=0.05)
+
+
+@pytest.mark.parametrize("privacy", [ApproxDP(1), ZeroConcentratedDP(0.05)], ids=["laplace", "gaussian"])
+def test_knots_are_within_their_radius(privacy):
+    size, n = 3**6, 2000
+    plan = TreePlan(size, 3, 6, 40, privacy, ApproxDP(1))
+    codes = np.random.default_rng(1).integers(0, size, n) ** 2 // size
+    outside, worst, runs = 0, 0.0, 100
+    for seed in range(runs):
+        levels = tree_counts(codes, size, fan_out=3, threshold=40, privacy=privacy, dice=SeededDice(seed))
+        knots = prefix_counts(levels)
+        truth = np.searchsorted(np.sort(codes), knots.starts.astype(np.int64), "left")
+        radius = plan.radius(knots.levels, 0.2)
+        errors = np.abs(knots.below - truth)
+        outside += (errors > radius).any()
+        worst = max(worst, float((errors[1:] / radius[1:]).max()))
+    assert outside <= 0.2 * runs
+    assert worst > 0.4  # a bound that is never approached guarantees little
+
+
+def test_the_spread_of_a_knot_is_at_most_what_the_bound_says():
+    # The errors of a full tree, linear in its noise: weights of each knot, level by level.
+    size, fan_out, depth = 27, 3, 3
+    codes = np.arange(size)
+    zeros = tree_counts(
+        codes, size, fan_out=fan_out, threshold=1, privacy=ApproxDP(10**6), dice=SeededDice(0)
+    )
+    assert len(zeros) == depth + 1
+    spread = np.zeros(size)
+    for place in range(1, depth + 1):
+        for node in range(zeros[place].counts.size):
+            moved = zeros[place].counts.copy()
+            moved[node] += 1
+            changed = [*zeros[:place], zeros[place].with_counts(moved), *zeros[place + 1 :]]
+            spread += (prefix_counts(changed).below - prefix_counts(zeros).below) ** 2
+    levels = prefix_counts(zeros).levels
+    assert (spread <= levels * 2 / 3 + 1e-9).all()  # 1 * 2 / 3 <= fan_out / 4
+
+
+def test_bounds_rise_with_levels_and_fall_with_beta_and_n():
+    plan = tree_plan(2**32, ApproxDP(1))
+    radius = plan.radius(np.arange(9), 0.05)
+    assert radius[0] == 0
+    assert (np.diff(radius) > 0).all()
+    assert plan.radius(8, 0.01) > radius[8]
+    assert plan.error(10, 0.05) == 1.0
+    assert plan.error(10**6, 0.05) < plan.error(10**5, 0.05)
+
+
+def test_a_uniform_sample_is_within_the_bound_of_dvoretzky_kiefer_and_wolfowitz():
+    generator, n, beta = np.random.default_rng(2), 500, 0.1
+    bound = dkw_bound(n, beta)
+    ranks = np.arange(n + 1) / n
+    far = [
+        max(np.abs(ranks[1:] - x).max(), np.abs(ranks[:-1] - x).max())
+        for x in np.sort(generator.random((2000, n)), axis=1)
+    ]
+    share = np.mean(np.array(far) > bound)
+    assert 0.05 < share < beta + 0.03
+
+
+def test_all_of_epsilon_is_spent_and_no_delta_but_for_huge_domains():
+    target = ApproxDP(1, 1e-6)
+    for bits in (1, 32, 64):
+        plan = block_plan(2**bits, target, 100_000)
+        assert plan.privacy == plan.guarantee == ApproxDP(1) == block_guarantee(2**bits, target)
+    plan = block_plan(2**4096, target, 60_000)
+    assert plan.sizes is not None
+    assert block_guarantee(2**4096, target) == plan.guarantee == plan.privacy == target
+    assert block_plan(2**4096, ApproxDP(1), 200_000).sizes is None
+
+
+@pytest.mark.parametrize("n", [3000, 10**5, 10**7])
+def test_blocks_are_long_enough_and_leave_room_for_noise(n):
+    size = 2**32
+    plan = block_plan(size, ApproxDP(1), n)
+    blocks = plan.left + plan.right
+    part = Fraction(1, 3000) / blocks
+    enough = interior_point_sample_size(
+        "exponential", domain_size=size, epsilon=plan.point.epsilon, beta=part
+    )
+    assert laplace_tail(plan.ratio, plan.spacing - enough + 1) <= part
+    left = n - blocks * plan.spacing
+    assert left >= partial_sum_bound(plan.ratio, blocks, math.log(3000))
+    assert plan.left == plan.right
+
+
+def test_more_records_are_known_better_and_larger_domains_and_more_certainty_worse():
+    errors = [block_plan(2**64, ApproxDP(1), n).error(n, 0.05) for n in (10**4, 10**5, 10**6, 10**7)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[1] < 0.02
+    assert block_plan(2**32, ApproxDP(1), 10**5).error(10**5, 0.05) < errors[1]
+    plan = block_plan(2**32, ApproxDP(1), 10_000)  # promises nothing for fewer records, or less failure
+    assert plan.error(9_999, 0.05) == plan.error(10_000, 0.0005) == 1.0
+    assert plan.error(10_000, 0.05) < plan.error(10_000, 0.01) < 1
+    assert plan.radius([0, 1], 0.0005).tolist() == [0, math.inf]
+
+
+def test_counts_are_warned_of_where_the_promised_error_is_a_half():
+    plan = tree_plan(Floats().size, ApproxDP(1))
+    enough = plan.sample_size(0.5, 0.05)
+    assert plan.n_inside < 2753 < enough - 1
+    for n in (100, 2753, enough - 1):
+        [message] = cdf_plan(n).warnings
+        assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
+    assert cdf_plan(enough).warnings == ()
+    assert cdf_plan(1, domain=IntegerRange(0, 0)).warnings == ()
+
+
+@pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
+def test_too_few_records_are_told_how_many_are_needed(delta):
+    size = 2**20 if not delta else 2**4096
+    with pytest.raises(ValueError, match="n_samples must be at least") as refused:
+        block_plan(size, ApproxDP(1, delta), 10)
+    needed = int(re.search(r"at least (\d+)", str(refused.value))[1])
+    assert block_plan(size, ApproxDP(1, delta), needed).left == 1
+    with pytest.raises(ValueError, match=f"at least {needed}"):
+        block_plan(size, ApproxDP(1, delta), needed - 1)
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize(("size", "privacy"), [(2**32, ApproxDP(1)), (2**4096, ApproxDP(1, 1e-6))])
+def test_the_sample_size_is_the_first_with_blocks_so_accurate(size, privacy):
+    n = block_sample_size(size, privacy, 0.1, 0.05)
+    assert block_plan(size, privacy, n).error(n, 0.05) <= 0.1
+    assert block_plan(size, privacy, n - 1).error(n - 1, 0.05) > 0.1
+
+
+@pytest.mark.nightly
+def test_blocks_fail_with_a_probability_that_no_sample_size_lowers():
+    assert block_sample_size(100, ApproxDP(1), 0.5, 0.001) is None
+    assert block_sample_size(100, ApproxDP(1), 0.5, 0.0011) is not None
+    for alpha, beta in ((0, 0.1), (1, 0.1), (0.1, 0)):
+        with pytest.raises(ValueError, match=r"alpha must|beta must"):
+            block_sample_size(100, ApproxDP(1), alpha, beta)

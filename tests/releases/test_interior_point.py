@@ -1,7 +1,6 @@
 """Interior points are found with as many records as their sizes say."""
 
 import re
-import warnings
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import factorial, log
@@ -10,20 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplearn.audit.fits import ready
-from dplearn.chance import SeededDice
-from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
+from dplearn.domains import Grid, IntegerRange, LargeIntegerRange
 from dplearn.kernels.distributions import laplace_tail
 from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import next_domain_size
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.privacy import ApproxDP
 from dplearn.releases.interior_point import (
-    _InteriorPoint,
     _more_than_are_close,
     interior_point,
     interior_point_method,
-    interior_point_plan,
     interior_point_sample_size,
     iterated_logarithm,
     recursive_sizes,
@@ -35,12 +30,15 @@ PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"
 DELTA = Fraction(1, 10**6)
 
 
-def test_floats_need_no_bounds():
-    point = interior_point(np.linspace(-3.5, 1e9, 400), epsilon=1, random_state=1)
-    assert -3.5 <= point.value <= 1e9
-    assert (point.plan.method, point.plan.n_needed) == ("exponential", 187)
-    assert point.guarantee == ApproxDP(1, assumes=point.guarantee.assumes, reproducible=True)
-    assert "the number of records is public" in point.guarantee.assumes
+@pytest.mark.parametrize(
+    ("values", "domain", "expected"),
+    [([2.5] * 200, Grid(0, 10, size=5), 2.5), ([7] * 200, IntegerRange(5, 9), 7)],
+    ids=["grid", "integers"],
+)
+def test_values_are_those_of_the_domain_and_the_exponential_method_spends_no_delta(values, domain, expected):
+    found = interior_point(values, domain=domain, delta=1e-6, random_state=0)
+    assert (found.value, type(found.value)) == (expected, type(expected))
+    assert (found.plan.method, found.guarantee.delta) == ("exponential", 0)
 
 
 def test_auto_takes_the_recursive_method_where_the_domain_is_huge_and_delta_positive():
@@ -49,87 +47,20 @@ def test_auto_takes_the_recursive_method_where_the_domain_is_huge_and_delta_posi
     assert (point.plan.method, point.guarantee.delta) == ("recursive", Fraction(1, 10**6))
     assert values[0] <= point.value <= values[-1]
     assert point.plan.n_needed < 1000
-
-
-def test_the_exponential_method_spends_no_delta():
-    point = interior_point([3] * 60, domain=IntegerRange(0, 9), delta=1e-6, random_state=0)
-    assert (point.plan.method, point.guarantee.delta) == ("exponential", 0)
-
-
-def test_few_records_are_warned_of_by_public_numbers_alone():
-    texts = set()
-    for values in ([1, 2], [9, 9]):
-        with pytest.warns(UserWarning, match="2 records are fewer than the 18") as caught:
-            interior_point(values, domain=IntegerRange(0, 9), random_state=0)
-        texts.add(str(caught[0].message))
-    assert len(texts) == 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        interior_point([1] * 18, domain=IntegerRange(0, 9), random_state=0)
-
-
-def test_too_few_records_for_the_recursion_give_none():
     with pytest.warns(UserWarning, match="recursive method"):
-        point = interior_point([1] * 5, domain=HUGE, delta=1e-6, method="recursive", random_state=0)
-    assert point.value is None
-
-
-def test_values_are_those_of_the_domain():
-    grid = interior_point([2.5] * 200, domain=Grid(0, 10, size=5), random_state=0)
-    assert grid.value == 2.5
-    whole = interior_point([7] * 200, domain=IntegerRange(5, 9), random_state=0)
-    assert whole.value == 7
-    assert isinstance(whole.value, int)
-
-
-def test_the_ledger_is_charged_before_the_draw_and_not_for_refused_values():
-    ledger = PrivacyLedger(1)
-    with pytest.raises(DomainError):
-        interior_point([10], domain=IntegerRange(0, 9), ledger=ledger)
-    assert ledger.remaining().epsilon == 1
-    interior_point([5] * 30, domain=IntegerRange(0, 9), ledger=ledger)
-    with pytest.raises(BudgetExceededError):
-        interior_point([5] * 30, domain=IntegerRange(0, 9), ledger=ledger)
-
-
-def test_a_seed_repeats_the_release_and_other_parameters_have_other_noise():
-    values = list(range(100))
-    seen = [
-        interior_point(values, domain=IntegerRange(0, 10**6), epsilon=epsilon, random_state=5).value
-        for epsilon in (1, 1, 1.001)
-    ]
-    assert seen[0] == seen[1] != seen[2]
-
-
-def test_what_is_released_follows_the_plan():
-    release = _InteriorPoint(IntegerRange(0, 99), "exponential", 1, 0, 0.05, "tight")
-    found = ready(release, [40] * 50 + [60] * 50)
-    assert found.plan.sizes is None
-    assert found.plan == interior_point_plan(100, domain=IntegerRange(0, 99))
-    assert 40 <= found.run(SeededDice(0)).value <= 60
-
-
-@pytest.mark.parametrize(
-    ("changed", "error", "message"),
-    [
-        ({"method": "tree"}, ValueError, "method must be one of"),
-        ({"epsilon": 0}, ValueError, "epsilon must be"),
-        ({"beta": 0}, ValueError, "beta must be"),
-        (
-            {"method": "recursive"},
-            ValueError,
-            "delta with method='recursive' must be a finite number above 0",
-        ),
-        ({"constants": "loose"}, ValueError, "constants must be one of"),
-        ({"domain": 7}, TypeError, "domain must be"),
-        ({"ledger": 7}, TypeError, "ledger must be"),
-        ({"values": []}, ValueError, "values must have shape"),
-    ],
-)
-def test_a_wrong_parameter_is_named(changed, error, message):
-    given = {"values": [1.0] * 5} | changed
-    with pytest.raises(error, match=message):
-        interior_point(given.pop("values"), **given)
+        few = interior_point([1] * 5, domain=HUGE, delta=1e-6, method="recursive", random_state=0)
+    assert few.value is None
+    floats = interior_point(np.linspace(-3.5, 1e9, 400), epsilon=1, random_state=1)  # need no bounds
+    assert -3.5 <= floats.value <= 1e9
+    assert (floats.plan.method, floats.plan.n_needed) == ("exponential", 187)
+    assert interior_point_method(2**64, epsilon=1, delta=DELTA) == "exponential"  # takes fewer
+    assert interior_point_method(2**4096, epsilon=1) == "exponential"
+    small, large, strict = (
+        recursive_sizes(size, epsilon=epsilon, delta=DELTA).n_samples
+        for size, epsilon in ((2**8, 1), (2**65536, 1), (2**65536, 0.1))
+    )
+    assert small < large < 1.4 * small
+    assert 8 * large < strict < 12 * large
 
 
 def worst_failure(n, size, epsilon):
@@ -141,7 +72,7 @@ def worst_failure(n, size, epsilon):
     return worst
 
 
-@pytest.mark.parametrize("size", [2, 3, 5, 6])
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 6])
 @pytest.mark.parametrize("epsilon", [1, 2, 4])
 @pytest.mark.parametrize("beta", [Fraction(1, 4), Fraction(1, 20)])
 def test_the_exponential_size_is_the_least_of_all(size, epsilon, beta):
@@ -158,10 +89,6 @@ def test_the_exponential_size_is_the_least_of_all(size, epsilon, beta):
             for m in (n - 1, n)
         ]
         assert fails == [False, True]
-
-
-def test_a_domain_of_one_code_takes_one_record():
-    assert interior_point_sample_size("exponential", domain_size=1, epsilon=1) == 1
 
 
 @pytest.mark.parametrize("bits", [1, 3, 8, 64, 1000, 65536])
@@ -189,17 +116,9 @@ def test_the_published_size_is_that_of_the_theorem():
     assert found.privacy.delta == 2 * DELTA / 10
 
 
-@pytest.mark.parametrize(
-    ("size", "times"),
-    [(1, 0), (2, 1), (3, 2), (4, 2), (5, 3), (16, 3), (17, 4), (65536, 4), (65537, 5)],
-)
-def test_the_iterated_logarithm_is_exact(size, times):
-    assert iterated_logarithm(size) == times
-
-
-def test_the_iterated_logarithm_of_huge_numbers_is_exact():
-    assert iterated_logarithm(2**65536) == 5
-    assert iterated_logarithm(2**65536 + 1) == 6
+def test_the_iterated_logarithm_is_exact():
+    times = {1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 16: 3, 17: 4, 65536: 4, 65537: 5, 2**65536: 5, 2**65536 + 1: 6}
+    assert {size: iterated_logarithm(size) for size in times} == times
 
 
 @pytest.mark.parametrize(("size", "lengths"), [(1, 1), (2, 2), (5, 4), (8, 4), (9, 5)])
@@ -268,31 +187,6 @@ def test_failures_add_up_to_beta_and_shares_to_the_whole(bits, epsilon, delta, b
     )
 
 
-def test_auto_takes_the_method_of_fewer_records():
-    public = {"epsilon": 1, "delta": DELTA}
-    assert interior_point_method(2**64, **public) == "exponential"
-    assert interior_point_method(2**4096, **public) == "recursive"
-    assert interior_point_method(2**4096, epsilon=1) == "exponential"
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"epsilon": 0}, "epsilon must be a finite number at least"),
-        ({"delta": 0}, "delta must be a finite number above 0"),
-        ({"beta": 1}, "beta must be a finite number above 0 and below 1"),
-        ({"domain_size": 0}, "domain_size must be an integer at least 1"),
-        ({"constants": "best"}, "constants must be one of"),
-        ({"method": "auto"}, "method must be one of"),
-        ({"constants": "paper", "epsilon": 2}, "epsilon must be a finite number at most 1"),
-    ],
-)
-def test_a_wrong_parameter_of_sizes_is_named(changed, message):
-    public = {"method": "recursive", "domain_size": 16, "epsilon": 1, "delta": DELTA} | changed
-    with pytest.raises(ValueError, match=message):
-        interior_point_sample_size(public.pop("method"), **public)
-
-
 def test_the_pages_table_is_what_the_code_says():
     rows = re.findall(r"^\| \$2\^(\S+)\$ \|(.+)\|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert [name for name, _ in rows] == ["8", "{16}", "{32}", "{64}", "{256}", "{4096}", "{2^{16}}"]
@@ -309,12 +203,3 @@ def test_the_pages_table_is_what_the_code_says():
             ),
             interior_point_lower_bound(size, epsilon=1, delta=DELTA),
         ]
-
-
-def test_the_recursive_size_hardly_grows_and_falls_as_one_over_epsilon():
-    small, large, strict = (
-        recursive_sizes(size, epsilon=epsilon, delta=DELTA).n_samples
-        for size, epsilon in ((2**8, 1), (2**65536, 1), (2**65536, 0.1))
-    )
-    assert small < large < 1.4 * small
-    assert 8 * large < strict < 12 * large

@@ -12,12 +12,9 @@ import pandas as pd
 import pytest
 
 from dplearn import StatisticalQueryNaiveBayes
-from dplearn.audit.cases import CASES
-from dplearn.audit.fits import ready
-from dplearn.chance import SeededDice
-from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
+from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.fit.execute import Facts
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
@@ -53,7 +50,7 @@ def released(X, columns=None, **how):
         return learned_schema(X, columns, random_state=0, **how)
 
 
-def test_ranges_resolve_numbers_far_from_zero():
+def test_ranges_resolve_numbers_far_from_zero_and_frequent_categories_are_listed():
     found = released(FRAME).schema.columns
     assert isinstance(found["year"], IntegerRange)
     assert 1980 <= found["year"].low <= 1992
@@ -64,24 +61,29 @@ def test_ranges_resolve_numbers_far_from_zero():
     assert 10**9 + 4700 <= ids.high <= 10**9 + 8000
     assert 100 <= found["height"].low <= 160
     assert 180 <= found["height"].high <= 240
-
-
-def test_frequent_categories_are_listed_and_booleans_cost_nothing():
-    found = released(FRAME).schema.columns
     assert found["town"] == Categories(["north", "south", "west", None], other=True)
     assert found["member"] == Categories([False, True, None], other=True)
     plan = learned_schema_plan(10, {"member": "booleans"})
-    assert plan.is_free
-    assert plan.n_needed == 1
+    assert (plan.is_free, plan.n_needed) == (True, 1)
+    [ends] = released(np.repeat([[0.0], [1.0]], N // 2, axis=0)).schema.domains  # move outward
+    assert ends.low < 0
+    assert ends.high > 1
+    heights = FRAME["height"].where(RNG.random(N) < 0.5)
+    [half] = released(heights.to_frame()).schema.domains
+    assert 120 <= half.low <= 165
+    assert 175 <= half.high <= 220
+    [few] = released(FRAME[["height"]].where(RNG.random((N, 1)) < 0.001)).schema.domains
+    assert few == NUMBERS
 
 
-def test_names_make_a_schema_and_an_array_a_product():
-    assert isinstance(released(FRAME).schema, Schema)
+def test_without_names_there_is_a_product_and_without_delta_no_list():
     assert type(released(FRAME[["year", "id"]].to_numpy()).schema) is Product
     rows = FRAME[["year", "town"]].to_numpy(dtype=object)
-    found = released(rows, {"year": "integers", "town": "categories"}).schema
-    assert found.names == ("year", "town")
-    assert isinstance(found.domains[0], IntegerRange)
+    found = released(rows, {"year": "integers", "town": "categories"}, delta=0)
+    assert type(found.schema) is Schema
+    assert found.schema.columns["town"] == Hashed(32)
+    assert isinstance(found.schema.columns["year"], IntegerRange)
+    assert (found.plan.parts.epsilon, found.plan.warnings) == (Fraction(1, 2), ())
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0])
@@ -89,7 +91,7 @@ def test_no_cell_is_refused_by_a_learned_schema(delta):
     # **Assumes** nothing about cells.
     columns = {"a": "numbers", "b": "integers", "c": "booleans", "d": "categories"}
     cells = [*ODD_CELLS, Refusing()]
-    rows = np.empty((N, 4), dtype=object)
+    rows = np.empty((5000, 4), dtype=object)
     rows[:] = 1
     for place, cell in enumerate(cells):
         for column in range(4):
@@ -102,10 +104,10 @@ def test_no_cell_is_refused_by_a_learned_schema(delta):
     )
 
 
-@pytest.mark.parametrize("cells", [[None] * N, [1.5] * N, [float("inf")] * N, ["a"] * N, [Refusing()] * N])
+@pytest.mark.parametrize("cells", [[each] * 5000 for each in (None, 1.5, float("inf"), "a", Refusing())])
 @pytest.mark.parametrize("kind", ["numbers", "integers", "booleans", "categories"])
 def test_constant_missing_and_infinite_columns_have_domains(cells, kind):
-    rows = np.fromiter(cells, dtype=object, count=N).reshape(-1, 1)
+    rows = np.fromiter(cells, dtype=object, count=len(cells)).reshape(-1, 1)
     old = np.seterr(all="raise")
     try:
         [domain] = released(rows, [kind]).schema.domains
@@ -113,46 +115,6 @@ def test_constant_missing_and_infinite_columns_have_domains(cells, kind):
     finally:
         np.seterr(**old)
     assert domain.size >= 2
-
-
-def test_a_range_of_half_missing_numbers_is_that_of_the_others():
-    heights = FRAME["height"].where(RNG.random(N) < 0.5)
-    [domain] = released(heights.to_frame()).schema.domains
-    assert 120 <= domain.low <= 165
-    assert 175 <= domain.high <= 220
-    [domain] = released(FRAME[["height"]].where(RNG.random((N, 1)) < 0.001)).schema.domains
-    assert domain == NUMBERS
-
-
-@pytest.mark.nightly
-def test_few_records_and_many_columns_fall_back_with_a_warning_from_public_numbers():
-    text = r"n_samples is 1: with epsilon 1 for the schema, numbers have no learned range"
-    with pytest.warns(UserWarning, match=text):
-        [domain] = learned_schema([[3]], ["integers"]).schema.domains
-    assert domain == Floats(
-        significand_bits=20, smallest=2.0**-64, largest=2.0**64, missing=True, outside="accept"
-    )
-    with pytest.warns(UserWarning, match="categories are not listed, and are hashed"):
-        [domain] = learned_schema([["a"]], ["categories"]).schema.domains
-    assert domain == Hashed(32)
-    wide = np.zeros((50, 3000))
-    found = released(wide)
-    assert len(found.schema) == 3000
-    assert found.plan.tail is None
-    assert found.plan.warnings == learned_schema_plan(50, ["numbers"] * 3000).warnings
-    # With few columns of categories, ranges of many columns are given up first, and the reverse.
-    plan = learned_schema_plan(2000, ["numbers"] * 500 + ["categories"])
-    assert plan.tail is None
-    assert plan.threshold is not None
-
-
-def test_no_delta_hashes_categories_and_spends_all_on_ranges():
-    found = released(FRAME[["year", "town"]], delta=0)
-    assert found.schema.columns["town"] == Hashed(32)
-    assert isinstance(found.schema.columns["year"], IntegerRange)
-    assert found.guarantee.delta == 0
-    assert found.plan.parts.epsilon == Fraction(1, 2)
-    assert found.plan.warnings == ()
 
 
 @pytest.mark.parametrize("epsilon", ["1/10", 1, 8])
@@ -190,7 +152,7 @@ def test_few_records_lie_beyond_a_range():
     # **Accuracy**: with probability .95, at most tail n + error records on either side.
     values, n = RNG.exponential(size=3000), 3000
     plan = learned_schema_plan(n, ["numbers"], epsilon=1)
-    for seed in range(60):
+    for seed in range(20):
         [domain] = learned_schema(values[:, None], epsilon=1, random_state=seed).schema.domains
         assert max((values < domain.low).sum(), (values > domain.high).sum()) <= plan.tail * n + plan.error
         assert domain.high < 4 * values.max()
@@ -207,58 +169,14 @@ def test_a_listed_category_reaches_the_threshold():
         assert set(domain.values) == {"often", "enough", None}
 
 
-def test_ends_move_outward():
-    found = released(np.repeat([[0.0], [1.0]], N // 2, axis=0)).schema.domains[0]
-    assert found.low < 0
-    assert found.high > 1
-
-
-def test_a_column_of_text_declared_as_numbers_is_refused_before_the_charge():
-    ledger = PrivacyLedger(5, 1e-3)
-    with pytest.raises(TypeError, match="is declared as numbers and has a type of text"):
-        learned_schema(np.array([["1"]]), ["numbers"], ledger=ledger)
-    with pytest.raises(BudgetExceededError):
-        learned_schema(FRAME, epsilon=6, ledger=ledger)
-    assert ledger.history() == []
-    learned_schema(FRAME, ledger=ledger)
-    assert [record.estimator for record in ledger.history()] == ["learned_schema"]
-
-
-def test_parameters_are_checked():
-    for wrong, words in (({"epsilon": 0}, "epsilon must be"), ({"delta": 1}, "delta must be")):
-        with pytest.raises(ValueError, match=words):
-            learned_schema(FRAME, **wrong)
-    with pytest.raises(ValueError, match="columns must give the kind of each column"):
-        learned_schema_plan(100)
-    with pytest.raises(ValueError, match="X must have at least one row"):
-        learned_schema(np.empty((0, 2)))
-
-
-def test_an_array_of_objects_is_refused_and_a_list_has_a_warning_unless_kinds_are_declared():
-    rows, ledger = [[1, "a"], [2, "b"]] * 5000, PrivacyLedger(5, 1e-3)
-    with pytest.raises(TypeError, match="have no types"):
-        learned_schema(np.array(rows, dtype=object), ledger=ledger)
-    assert ledger.history() == []
-    with pytest.warns(UserWarning, match="X is a list: .* all 2 are read as categories"):
-        learned_schema(rows)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        learned_schema(rows, ["integers", "categories"])
-    found = released(rows)
-    assert all(isinstance(domain, Categories) for domain in found.schema.domains)
-    assert found.schema.domains[0].values == (1, 2, None) or set(found.schema.domains[0].values) == {
-        1,
-        2,
-        None,
-    }
-
-
 def test_the_public_schemas_bound_what_can_be_released():
     kinds = {"a": "numbers", "b": "categories", "c": "booleans"}
     plan = learned_schema_plan(N, kinds)
     assert [domain.size for domain in plan.narrowest.domains] == [1026, 3, 4]
     assert [domain.size for domain in plan.widest.domains] == [1026, plan.most + 2, 4]
-    values = [f"{i}" for i in range(5000)] * 200
+    kinds = [["numbers"] * a + ["categories"] * b for a, b in ((0, 1), (0, 3), (10, 3))]
+    assert [learned_schema_plan(10**6, each).most for each in kinds] == [2046, 680, 674]  # 2048 codes in all
+    values = [f"{i}" for i in range(2500)] * 20
     [domain] = released(np.array(values, dtype=object)[:, None], "categories", epsilon=50).schema.domains
     assert domain.size <= 2048
 
@@ -270,14 +188,6 @@ def test_the_same_cells_are_read_whatever_holds_them():
         FRAME.astype({"year": "Int64", "member": "boolean"}),
     ):
         assert released(cells).schema == released(FRAME).schema
-
-
-def test_the_release_is_the_one_that_audits_verify():
-    assert {"learned_range", "learned_schema"} <= {
-        name for name, case in CASES.items() if "LearnedSchema" in case.verifies
-    }
-    found = ready(SchemaRelease(["integers"], ApproxDP(21)), [[0], [1]] * 500)
-    assert found.run(SeededDice(0)).schema.domains[0].size > 2
 
 
 OBJECTS = {
@@ -292,9 +202,9 @@ OBJECTS = {
 }
 
 
-def table_of(cells):
-    column = np.fromiter((cells[place % len(cells)] for place in range(N)), dtype=object, count=N)
-    return pd.DataFrame({"odd": column, "town": FRAME["town"]})
+def table_of(cells, n=4000):
+    column = np.fromiter((cells[place % len(cells)] for place in range(n)), dtype=object, count=n)
+    return pd.DataFrame({"odd": column, "town": FRAME["town"][:n]})
 
 
 @pytest.mark.parametrize("name", OBJECTS)
@@ -303,8 +213,10 @@ def test_a_column_whose_values_are_not_told_apart_has_a_warning_after_every_rele
     told = "does not tell apart the values of 1 of 2 columns, 'odd': no category"
     with pytest.warns(UserWarning, match=told):
         learned_schema(table, kinds.columns, epsilon=5)
+    if name not in ("dates", "ids"):
+        return  # learners have their schema from the same release
     with pytest.warns(UserWarning, match=told):
-        StatisticalQueryNaiveBayes(epsilon=5, domain=kinds).fit(table, FRAME["member"])
+        StatisticalQueryNaiveBayes(epsilon=5, domain=kinds).fit(table, FRAME["member"][: len(table)])
     with pytest.warns(UserWarning, match=r"have one value or none in each of the columns \['odd'\]"):
         SyntheticTable(epsilon=5, domain=kinds).fit(table)
 

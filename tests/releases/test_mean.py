@@ -9,9 +9,7 @@ import pytest
 
 from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on, least_exp_epsilon
-from dplearn.domains import DomainError
 from dplearn.fit.execute import Facts
-from dplearn.privacy import PrivacyLedger
 from dplearn.releases import mean, mean_plan
 from dplearn.releases.mean import _Mean
 from dplearn.table.table import InMemory, Table
@@ -35,23 +33,6 @@ def test_the_mean_is_that_of_the_table_in_parts_and_within_the_bounds():
     assert mean(pd.Series(X), BOUNDS, random_state=0).value == whole
     few = [mean([0.0, 100.0], BOUNDS, epsilon=0.01, random_state=seed).value for seed in range(20)]
     assert (min(few), max(few)) == (0, 100)
-
-
-@pytest.mark.parametrize(
-    ("values", "bounds", "error", "text"),
-    [
-        (X, (5, 5), ValueError, "high end of bounds must be a finite number at most 1e\\+300 and above 5"),
-        (X, None, ValueError, r"bounds must be a pair \(low, high\), got None"),
-        (["a", "b"], BOUNDS, DomainError, "it is missing, infinite, or no number"),
-        (np.append(X, np.nan), BOUNDS, DomainError, "it is missing, infinite, or no number"),
-        (X[:0], BOUNDS, ValueError, "n at least 1"),
-    ],
-)
-def test_mistakes_spend_nothing(values, bounds, error, text):
-    ledger = PrivacyLedger(1)
-    with pytest.raises(error, match=text):
-        mean(values, bounds, ledger=ledger)
-    assert ledger.history() == []
 
 
 def test_noise_for_half_of_the_range_is_refuted(monkeypatch):

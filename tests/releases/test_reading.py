@@ -1,50 +1,20 @@
-"""A column of private numbers is read one by one, whatever holds it."""
+"""A column of numbers is read one by one, whatever holds it; refusals show no cell."""
 
+import datetime
 from collections import UserList, deque
-from fractions import Fraction
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
-from dplearn.audit import enumerate_privacy
-from dplearn.domains import IntegerRange, LargeIntegerRange
-from dplearn.kernels.ranks import UnsortedCodes
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.releases import median, stable_counts
-from dplearn.releases.quantiles import release_quantiles
+from dplearn import ExponentialMechanismClassifier
+from dplearn.domains import Floats, IntegerRange, LargeIntegerRange
+from dplearn.releases import quantiles
 from dplearn.releases.release import read_codes, read_column
-
-BIG = 2**53
-NEAR_BIG = IntegerRange(BIG, BIG + 1, outside="clip")
-
-
-class Rows:
-    """A sequence to numpy, but no `Sequence`."""
-
-    def __init__(self, rows):
-        self.rows = rows
-
-    def __len__(self):
-        return len(self.rows)
-
-    def __getitem__(self, place):
-        return self.rows[place]
-
+from tests.domains.test_cells import Rows
 
 holders = pytest.mark.parametrize("holder", [list, deque, UserList, Rows], ids=lambda kind: kind.__name__)
-
-
-@holders
-def test_a_median_keeps_its_claim_where_a_fraction_may_stand_among_large_integers(holder):
-    claim = ApproxDP(1)
-
-    def fit(rows, dice):
-        ranks = UnsortedCodes(read_codes(holder(rows), NEAR_BIG))
-        return release_quantiles(ranks, NEAR_BIG, [Fraction(1, 2)], privacy=claim, dice=dice).tolist()
-
-    report = enumerate_privacy(fit, [BIG + 1, 0.5], 6, ordered=False)
-    assert report.keeps(claim)
-    assert report.n_distributions > 3
 
 
 @holders
@@ -53,23 +23,43 @@ def test_a_negative_number_beside_one_beyond_64_bits_is_read_exactly(holder):
     assert (read_codes(holder([2**63 + 1, -1]), domain) - 2**70).tolist() == [2**63 + 1, -1]
 
 
-@pytest.mark.parametrize(
-    "release", [median, lambda values, **terms: stable_counts(values, delta=1e-6, **terms)]
-)
-def test_a_masked_column_is_refused_before_anything_is_spent(release):
-    ledger = PrivacyLedger(1, 1e-3)
-    with pytest.raises(TypeError, match=r"masked array is not supported"):
-        release(np.ma.array([99, 1], mask=[1, 0]), epsilon=1, ledger=ledger)
-    assert not ledger.history()
-
-
 @holders
 def test_rows_are_no_numbers(holder):
     with pytest.raises(ValueError, match=r"values must have shape \(n,\), got rows"):
         read_column(holder([holder([1]), holder([2])]))
 
 
-@pytest.mark.parametrize("values", [{1: 2}, {1, 2}, "12", (i for i in range(2)), None], ids=type)
-def test_what_is_no_sequence_of_values_is_refused(values):
-    with pytest.raises(ValueError, match="values must have shape"):
-        read_column(values)
+DAY = datetime.date(2020, 1, 1)
+
+
+def test_columns_of_times_and_text_are_refused_by_their_type():
+    days = [np.array(["2020-01-01"], "M8[ns]"), pl.Series([DAY])]
+    days += [pd.Series(pd.to_datetime(["2020-01-01"], utc=utc)) for utc in (False, True)]
+    seconds = [pd.Series(pd.to_timedelta([1], unit="D")), pl.Series([datetime.timedelta(1)])]
+    texts = [np.array(["secret"]), pd.Series(["secret"], dtype="string"), pl.Series(["secret"])]
+    for columns, words in ((days, "give days"), (seconds, "give seconds"), (texts, "text: give numbers")):
+        for values in columns:
+            with pytest.raises(TypeError, match=words) as refusal:
+                read_column(values)
+            assert not any(shown in str(refusal.value) for shown in ("secret", "2020"))
+
+
+def test_dates_as_days_come_back_as_dates():
+    d = pd.Series(pd.to_datetime(["2020-01-01", "2024-02-29"]))
+    domain = IntegerRange(0, 40_000)
+    codes = read_codes((d - pd.Timestamp("1970-01-01")).dt.days, domain)
+    assert pd.to_datetime(domain.decode(codes), unit="D").tolist() == d.tolist()
+
+
+def test_tables_are_refused_with_the_name_of_a_column():
+    with pytest.raises(
+        ValueError, match=r"data frame of shape \(2, 1\): give one column, such as df\['age'\]"
+    ):
+        read_column(pd.DataFrame({"age": [1, 2]}))
+
+
+def test_a_domain_with_missing_ones_takes_them():
+    gaps, gapped = [1.0, np.nan] * 3000, Floats(missing=True)
+    assert 1 <= quantiles(gaps, 0.9, domain=gapped, random_state=0).value < 1.1
+    learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)
+    assert learner.fit(np.reshape(gaps, (-1, 1)), [0, 1] * 3000).score([[1.0], [np.nan]], [0, 1]) == 1

@@ -4,19 +4,16 @@ import inspect
 import warnings
 from collections.abc import Sized
 from dataclasses import FrozenInstanceError, replace
-from itertools import chain
 
 import numpy as np
 import pytest
 
 from dplearn import releases
-from dplearn._documented import _entries, _sections
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange, Product
 from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases import release as base
-from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
@@ -89,48 +86,20 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         assert inspect.signature(planned).return_annotation.__name__ in releases.__all__
 
 
-#: Parameters that a plan describes in words of its own.
-OTHERWISE = {("grouped", "max_rows_per_group"), ("learned_schema", "columns")}
-
-
-@pytest.mark.parametrize("name", sorted({name for name, _ in RELEASES.values()}))
-def test_a_release_and_its_plan_describe_what_they_share_in_the_same_words(name):
-    described = [
-        _entries(_sections(getattr(releases, each))[1]["Parameters"]) for each in (name, f"{name}_plan")
-    ]
-    shared = described[0].keys() & described[1].keys()
-    assert "epsilon" in shared
-    differing = {(name, each) for each in shared if described[0][each] != described[1][each]}
-    assert differing <= OTHERWISE
-
-
-def test_the_result_keeps_the_plan_that_planning_returns(release, plan):
-    found = release(VALUES)
+def test_the_result_keeps_the_plan_that_planning_returns_but_for_its_seed(release, plan):
+    found, planned, seeded = release(VALUES), plan(N), release(VALUES, random_state=0)
     assert isinstance(found, Released)
-    assert found.plan == plan(N)
-    assert found.guarantee == plan(N).guarantee
-    assert not found.guarantee.reproducible
+    assert isinstance(planned, ReleasePlan)
+    assert found.plan == planned != plan(N + 1)
+    assert found.guarantee == planned.guarantee
+    assert seeded.guarantee == replace(planned.guarantee, reproducible=True)
+    assert replace(seeded.plan, guarantee=planned.guarantee) == planned
     with pytest.raises(FrozenInstanceError):
         found.plan = None
-
-
-def test_a_seeded_release_differs_in_its_plan_by_that_alone(release, plan):
-    found, planned = release(VALUES, random_state=0), plan(N)
-    assert found.guarantee == replace(planned.guarantee, reproducible=True)
-    assert replace(found.plan, guarantee=planned.guarantee) == planned
-
-
-def test_plans_have_one_vocabulary(plan):
-    planned = plan(N)
-    assert isinstance(planned, ReleasePlan)
     assert planned.guarantee.assumes[0] == "the number of records is public"
-    assert planned.n_samples == N
-    assert planned.beta == 0.05
-    assert isinstance(planned.n_needed, int)
-    assert planned.warnings == ()
+    assert (planned.n_samples, planned.beta, planned.warnings) == (N, 0.05, ())
     assert str(planned.n_needed) in str(planned)
-    assert plan(N) == planned != plan(N + 1)
-    for wrong in (0, -1, 2.5, None):
+    for wrong in (0, -1, 2.5):
         with pytest.raises((TypeError, ValueError), match="n_samples must be"):
             plan(wrong)
 
@@ -142,14 +111,6 @@ def test_no_more_records_are_needed_than_for_less_epsilon(named):
         for epsilon in (0.25, 1.0)
     ]
     assert needed[0] > needed[1]
-
-
-def test_a_ledger_is_charged_once_and_with_the_plans_guarantee(named, release, plan):
-    ledger = PrivacyLedger(1, 1e-5)
-    release(VALUES, ledger=ledger)
-    [record] = ledger.history()
-    assert record.estimator == named[0]
-    assert record.guarantee == plan(N).guarantee
 
 
 def one_row_each(named):
@@ -170,13 +131,9 @@ def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, re
         assumes=(*("the number of groups is public", *found.guarantee.assumes[1:]), GROUPS),
     )
 
-
-def test_a_release_of_groups_depends_on_one_value_of_each(named, release):
-    """All values of a group are equal, so that the chosen ones are known."""
+    # Of groups whose values are all equal, so that the chosen ones are known, one value of each counts.
     values, ids = VALUES * 2, [*range(N)] * 2
-    rng = np.random.default_rng(0)
-    order = rng.permutation(2 * N)
-    ledger = PrivacyLedger(1, 1e-5, protects="groups")
+    order = np.random.default_rng(0).permutation(2 * N)
     found = release(
         [values[each] for each in order],
         random_state=0,
@@ -186,24 +143,6 @@ def test_a_release_of_groups_depends_on_one_value_of_each(named, release):
     whole = release(VALUES, random_state=0)
     assert str(replace(found, plan=whole.plan)) == str(whole)
     assert found.plan.n_samples == N
-    release(values, ledger=ledger, groups=ids)
-    [record] = ledger.history()
-    assert record.guarantee.protects == "groups"
-
-
-def test_wrong_groups_are_refused_before_the_charge(named, release):
-    ledger = PrivacyLedger(5, 1e-5, protects="groups")
-    for wrong, match in (
-        (np.arange(N - 1), f"equal numbers of rows, got {N} and {N - 1}"),
-        ([None, *range(N - 1)], "one is missing"),
-        ("person", "the name of a column is for tables in parts"),
-    ):
-        with pytest.raises((TypeError, ValueError), match=match):
-            release(VALUES, ledger=ledger, groups=wrong)
-    if named[0] != "learned_schema":
-        with pytest.raises(TypeError, match="groups must be parts like those of the values"):
-            release(lambda: [np.array(VALUES)], ledger=ledger, groups=np.arange(N))
-    assert ledger.history() == []
 
 
 def test_nothing_is_read_that_the_ledger_cannot_afford(release):
@@ -295,33 +234,3 @@ def test_the_warnings_of_a_release_are_those_of_its_plan_and_come_before_the_cha
         with pytest.raises(UserWarning, match=r"\b3\b"):
             getattr(releases, name)(few, ledger=ledger, **parameters)
     assert ledger.history() == []
-
-
-def elements(rows):
-    """Return the records that were read, which may be held in sorted order."""
-    held = rows.window(0, len(rows)) if hasattr(rows, "window") else rows
-    held = zip(*rows.columns, strict=True) if hasattr(rows, "columns") else held
-    return sorted(map(repr, held))
-
-
-def test_the_rows_of_consecutive_parts_are_parts_of_the_rows(release, monkeypatch):
-    made = []
-    monkeypatch.setattr(Release, "run_on", lambda self, *_: made.append(self))
-    release(VALUES)
-    [each] = made
-
-    def rows(values):
-        return elements(each.read(table_of(each.name, values), None)[1])
-
-    parts = [rows(VALUES[start:stop]) for start, stop in ((0, 1), (1, 700), (700, N))]
-    assert [len(part) for part in parts] == [1, 699, N - 700]
-    assert sorted(chain(*parts)) == rows(VALUES)
-
-
-def test_rows_that_depend_on_all_records_are_no_union_of_those_of_parts(monkeypatch):
-    read = _Quantiles.read
-    monkeypatch.setattr(_Quantiles, "read", lambda self, X, y: read(self, np.array(X) - min(X), y))
-    each = _Quantiles("quantiles", [0.5], 1.0, AGES, None)
-    whole, parts = VALUES[:20], (VALUES[:10], VALUES[10:20])
-    of_parts = sorted(chain(*(elements(each.read(part, None)[1]) for part in parts)))
-    assert elements(each.read(whole, None)[1]) != of_parts

@@ -1,8 +1,6 @@
 """Which objects are tables in parts, and which are refused with advice."""
 
 import io
-import re
-import traceback
 from collections import deque
 from functools import partial
 from pathlib import Path
@@ -15,7 +13,6 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
-from dplearn.table.passes import PartsUnreadableError
 from dplearn.table.sources import column_in_parts, table_in_memory, table_in_parts, table_of
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
@@ -101,27 +98,17 @@ def test_the_types_of_arrow_are_kept_though_a_part_has_gaps():
     assert {str(rows["age"].dtype) for rows, _ in parts(batches, None)} == {"int64[pyarrow]"}
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
+def test_other_tables_are_in_memory():
+    frames = [
         FRAME,
         pl.from_pandas(FRAME),
         FRAME.to_numpy(),
         csr_matrix(np.eye(3)),
         csr_matrix(np.eye(3)).todok(),
-        [[1, 2], [3, 4]],
-        [(1, 2), (3, 4)],
-        [np.array([1, 2]), np.array([3, 4])],
-        [],
-        deque([[1, 2], [3, 4]]),
-        {31, 42},
-        7,
-        None,
-    ],
-    ids=lambda X: type(X).__name__,
-)
-def test_other_tables_are_in_memory(X):
-    assert table_in_parts(X, [0, 1]) is None
+    ]
+    lists = [[[1, 2], [3, 4]], [(1, 2)], [np.array([1, 2])], [], deque([[1, 2], [3, 4]]), {31, 42}, 7, None]
+    for X in (*frames, *lists):
+        assert table_in_parts(X, [0, 1]) is None
 
 
 def failure(X, y, error=TypeError):
@@ -149,51 +136,104 @@ def test_several_columns_of_labels_are_named_by_a_list():
     assert table_in_parts(arrow_table(), ["yes", "no", "no"]) is None  # the labels of a table in memory
 
 
-def test_labels_of_dask_beside_another_table_are_refused():
-    assert "both X and y of Dask" in failure(FRAME[["age"]], dask_frame()["ill"])
+class Relation:
+    columns = ("age", "ill")
+    to_arrow_reader = None
 
 
-def test_columns_that_pandas_calls_an_index_are_columns():
-    table = pytest.importorskip("pyarrow").Table.from_pandas(FRAME.set_index("age"))
-    assert set(table_of(table).columns) == set(FRAME.columns)
+class Dataset:
+    to_pandas = None
 
 
-def test_an_iterator_is_refused_since_it_is_read_once():
-    for once in (iter(CUT), (part for part in CUT)):
-        assert re.match("X must be parts that can be read again, got an iterator", failure(once, "ill"))
+def needing(path, *, sep=","):
+    return CUT
 
 
-def test_labels_that_are_not_in_the_same_parts_are_refused():
-    rows = [part[["age"]] for part in CUT]
-    assert "got ndarray" in failure(rows, np.array([0, 1, 0]))
-    assert "got 1 parts" in failure(rows, [FRAME["ill"]])
-    assert "got Series; cut it like X" in failure(rows, FRAME["ill"])
-    assert "got Series; for function give the name of a column" in failure(lambda: CUT, FRAME["ill"])
-    assert failure(CUT, "sick", ValueError) == (
-        "y must be the name of a column of X in every part, or a list of different names, got 'sick'; the"
-        " columns are 'age', 'town', 'ill'"
-    )
-    arrays = [part[["age"]].to_numpy() for part in CUT]
-    assert "give each part as a pair (rows, labels), and no y" in failure(arrays, "ill", ValueError)
-    unlabelled = [*CUT, FRAME[["age", "town"]]]
-    assert "or a list of different names, got 'ill'" in failure(unlabelled, "ill", ValueError)
-    assert "renamed by part.rename(columns=str)" in failure([FRAME.T], 2)
-    pairs = [(part[["age"]], part["ill"]) for part in CUT]
-    assert "y must be None where each part is a pair" in failure(pairs, "ill")
-    dask = dask_frame()
-    assert "got Series" in failure(dask[["age"]], FRAME["ill"])
-    assert "got 1 partitions for the 2 of X" in failure(dask[["age"]], dask["ill"].repartition(npartitions=1))
+def dask_of(kind):
+    dask, bag = pytest.importorskip("dask"), pytest.importorskip("dask.bag")
+    return dask.delayed(FRAME) if kind == "delayed" else bag.from_sequence([{"age": 31}], npartitions=1)
 
 
-def test_an_iterator_that_a_function_returns_again_is_refused_before_the_charge():
+ROWS = [part[["age"]] for part in CUT]
+ARRAYS = [part.to_numpy() for part in ROWS]
+PAIRS = [(part[["age"]], part["ill"]) for part in CUT]
+LAZY = pl.from_pandas(FRAME).lazy()
+#: Tables, their labels, and what their refusal says.
+REFUSED = [
+    (iter(CUT), "ill", "X must be parts that can be read again, got an iterator"),
+    (ROWS, np.array([0, 1, 0]), "got ndarray"),
+    (ROWS, [FRAME["ill"]], "got 1 parts"),
+    (ROWS, FRAME["ill"], "got Series; cut it like X"),
+    (lambda: CUT, FRAME["ill"], "got Series; for function give the name of a column"),
+    (CUT, "sick", "or a list of different names, got 'sick'; the columns are 'age', 'town', 'ill'"),
+    (ARRAYS, "ill", "give each part as a pair (rows, labels), and no y"),
+    ([*CUT, FRAME[["age", "town"]]], "ill", "or a list of different names, got 'ill'"),
+    ([FRAME.T], 2, "renamed by part.rename(columns=str)"),
+    (PAIRS, "ill", "y must be None where each part is a pair"),
+    (Path("table.csv"), "ill", "pyarrow.dataset.dataset(path), or lambda: pandas.read_csv(path, "),
+    (lambda: FRAME, None, "a single part is given in a list: lambda: [part]"),
+    (needing, "ill", "a function without arguments, got one that needs path; give"),
+    (Relation(), "ill", "got Relation; lambda: relation.to_arrow_reader(100_000) reads"),
+    (Dataset(), "ill", "got Dataset; its method to_pandas() makes a table"),
+    *(
+        (table, "ill", "got the text 'ill'; the name of a column is for tables in parts")
+        for table in (FRAME, pl.from_pandas(FRAME), FRAME.to_numpy())
+    ),
+    *(
+        (given, None, advice)
+        for each, advice in (
+            (Path("table"), "dataset(paths) reads"),
+            (LAZY, "lambda: frame.collect_batches(maintain_order=True)"),
+        )
+        for given in ([each], lambda each=each: [each])
+    ),
+    (LAZY, "ill", "a LazyFrame is not supported"),
+    # Of Dask, made when the test runs.
+    (lambda: (dask_frame()[["age"]], FRAME["ill"]), ..., "got Series"),
+    (lambda: (FRAME[["age"]], dask_frame()["ill"]), ..., "both X and y of Dask"),
+    (
+        lambda: (dask_frame()[["age"]], dask_frame()["ill"].repartition(npartitions=1)),
+        ...,
+        "got 1 partitions for the 2 of X",
+    ),
+    (lambda: (dask_of("bag"), "ill"), ..., "an array of Dask, got Bag; bag.to_dat"),
+    (lambda: (dask_of("delayed"), "ill"), ..., "; dask.dataframe.from_delayed([...]) makes a frame"),
+    (lambda: ([dask_of("delayed")] * 2, "ill"), ..., "got a list of Delayed"),
+    (lambda: ([dask_frame()], "ill"), ..., "dask.dataframe.concat([...]) makes one frame"),
+    (
+        lambda: (dask_frame(), dask_of("bag")),
+        ...,
+        "y must be a data frame, a series or an array of Dask, got Bag",
+    ),
+    (lambda: ([data_set(arrow_table())], None), ..., "dataset([first, second]) joins"),
+]
+
+
+@pytest.mark.parametrize(("X", "y", "words"), REFUSED, ids=[words[:40] for _, _, words in REFUSED])
+def test_what_cannot_be_read_part_by_part_is_refused_with_advice(X, y, words):
+    assert words in failure(*(X() if y is ... else (X, y)), error=(TypeError, ValueError))
+
+
+def test_what_is_no_column_in_parts_is_refused_with_advice():
+    for values, words in (
+        (dask_of("bag"), r"values must be .* got Bag; bag\.to_dataframe"),
+        (lambda: FRAME["age"], r"values must .* returns Series; .* lambda: \[part\]"),
+        ([FRAME["age"]] * 2, r"values must be one column, got a list of series; .* lambda: "),
+        ([pl.from_pandas(FRAME)["age"]] * 2, r"values must be one column, got a list of series; .* lambda: "),
+    ):
+        with pytest.raises(TypeError, match=words):
+            list(column_in_parts(values).blocks.values(lambda given: given.X))
+    assert column_in_parts([np.arange(3), np.arange(3)]) is None  # rows
+    assert table_in_parts(["a text", "another"], [0, 1]) is None  # documents, in memory
+    assert table_in_parts(partial(needing, "table.csv"), "ill") is not None
+
+
+def test_a_function_that_returns_an_iterator_again_is_refused_and_is_else_called_once_for_each_pass():
     once, ledger = iter(CUT), PrivacyLedger(1, 1e-5)
     model = StatisticalQueryNaiveBayes(classes=["no", "yes"], domain=Hashed(64), ledger=ledger)
     with pytest.raises(TypeError, match="got one that returned the same iterator twice"):
         model.fit(lambda: once, "ill")
     assert ledger.history() == []
-
-
-def test_a_function_is_called_once_for_each_pass():
     calls = []
 
     def function():
@@ -223,95 +263,10 @@ def test_chunks_of_x_and_y_that_one_task_makes_are_made_once():
     assert sorted(made) == [0, 1, 2]
 
 
-def test_other_collections_of_dask_are_refused():
-    dask, bag = pytest.importorskip("dask"), pytest.importorskip("dask.bag")
-    rows, frame = bag.from_sequence([{"age": 31}], npartitions=1), dask.delayed(FRAME)
-    assert "must be a data frame, a series or an array of Dask, got Bag; bag.to_dat" in failure(rows, "ill")
-    assert "; dask.dataframe.from_delayed([...]) makes a frame" in failure(frame, "ill")
-    assert "got a list of Delayed" in failure([frame, frame], "ill")
-    assert "dask.dataframe.concat([...]) makes one frame" in failure([dask_frame()], "ill")
-    assert "y must be a data frame, a series or an array of Dask, got Bag" in failure(dask_frame(), rows)
-    with pytest.raises(TypeError, match=r"values must be .* got Bag; bag\.to_dataframe"):
-        column_in_parts(rows)
-
-
-@pytest.mark.parametrize("path", ["table.parquet", Path("table.csv")], ids=["text", "path"])
-def test_a_path_is_refused_with_advice(path):
-    advice = r"got a path; .* pyarrow\.dataset\.dataset\(path\), or lambda: pandas\.read_csv\(path, "
-    with pytest.raises(TypeError, match=advice):
-        table_in_parts(path, "ill")
-
-
-def test_a_function_that_returns_no_parts_is_refused():
-    assert "got one that returns DataFrame" in failure(lambda: FRAME, "ill")
-    assert "got one that returns int" in failure(lambda: 7, "ill")
-    assert "got one that returns str" in failure(lambda: "table.csv", "ill")
-    assert "got one that returns function; call the function" in failure(lambda: lambda: CUT, "ill")
-    assert "got one that returns NoneType; the function must return the parts" in failure(lambda: None, "ill")
-
-
-def test_a_function_with_arguments_is_refused():
-    def read(path, *, sep=","):
-        return CUT
-
-    assert "a function without arguments, got one that needs path; give" in failure(read, "ill")
-    assert table_in_parts(partial(read, "table.csv"), "ill") is not None
-
-
-def test_what_has_to_be_read_first_is_refused_with_advice():
-    class Relation:
-        columns = ("age", "ill")
-
-        def to_arrow_reader(self, size):
-            raise AssertionError
-
-    class Dataset:
-        def to_pandas(self):
-            raise AssertionError
-
-    assert "got Relation; lambda: relation.to_arrow_reader(100_000) reads" in failure(Relation(), "ill")
-    assert "got Dataset; its method to_pandas() makes a table" in failure(Dataset(), "ill")
-    assert "got int" in failure(lambda: [7], "ill")
-
-
-def test_a_single_part_that_a_function_returns_is_refused_with_advice():
-    for part in (FRAME, FRAME.to_numpy()):
-        assert "a single part is given in a list: lambda: [part]" in failure(lambda part=part: part, None)
-    with pytest.raises(TypeError, match=r"values must .* returns Series; .* lambda: \[part\]"):
-        list(column_in_parts(lambda: FRAME["age"]).blocks.values(lambda given: given.X))
-
-
-def test_the_name_of_a_column_is_refused_for_a_table_in_memory():
-    for table in (FRAME, pl.from_pandas(FRAME), FRAME.to_numpy()):
-        assert "got the text 'ill'; the name of a column is for tables in parts" in failure(table, "ill")
-
-
-def test_lists_of_what_has_to_be_read_are_refused_with_advice(tmp_path):
-    data = pytest.importorskip("pyarrow.dataset").dataset(arrow_table())
-    for element, advice in (
-        (tmp_path, "dataset(paths) reads"),
-        (data, "dataset([first, second]) joins"),
-        (pl.from_pandas(FRAME).lazy(), "lambda: frame.collect_batches(maintain_order=True)"),
-    ):
-        assert advice in failure([element], None)
-        assert advice in failure(lambda element=element: [element], None)
-    assert "got a list of str; pyarrow.dataset.dataset(paths) reads" in failure(["table.parquet"], "ill")
-    assert "got an empty list; give at least one table" in failure([], "ill")
-    assert "got a list of dict; pandas.DataFrame(...) makes a table" in failure([{"age": 31}], "ill")
-    assert "got dict; pandas.DataFrame(...) makes a table" in failure({"age": [31, 42]}, [0, 1])
-    assert "a LazyFrame is not supported" in failure(pl.from_pandas(FRAME).lazy(), "ill")
-    assert table_in_parts(["a text", "another"], [0, 1]) is None  # documents, in memory
-
-
-def test_a_list_of_series_is_no_column():
-    for series in (FRAME["age"], pl.from_pandas(FRAME)["age"]):
-        with pytest.raises(TypeError, match=r"values must be one column, got a list of series; .* lambda: "):
-            column_in_parts([series, series])
-    assert column_in_parts([np.arange(3), np.arange(3)]) is None  # rows
-
-
 def test_a_table_of_arrow_with_labels_in_memory_is_in_memory():
     assert table_in_parts(arrow_table(), FRAME["ill"]) is None
+    table = pytest.importorskip("pyarrow").Table.from_pandas(FRAME.set_index("age"))
+    assert set(table_of(table).columns) == set(FRAME.columns)  # of which pandas calls one an index
     found = table_in_memory(arrow_table())
     assert found["age"].tolist() == FRAME["age"].tolist()
     assert str(found.dtypes["age"]) == "int64[pyarrow]"
@@ -327,41 +282,3 @@ def test_a_table_in_parts_is_not_in_memory(X):
         table_in_memory(X())
     for table in (FRAME, FRAME.to_numpy(), [[1, 2], [3, 4]], csr_matrix(np.eye(2))):
         assert table_in_memory(table) is table
-
-
-SECRET = 987654321
-
-
-def broken_batches():
-    yield FRAME
-    raise OverflowError(f"{SECRET} does not fit")
-
-
-def test_an_error_of_a_reader_is_raised_without_its_text_and_before_the_charge(tmp_path):
-    pa, data = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.dataset")
-    for name, kind in (("1", pa.int16()), ("2", pa.int64())):
-        number = 7 if name == "1" else SECRET
-        table = pa.table({"age": pa.array([number], kind), "ill": ["no"]})
-        pytest.importorskip("pyarrow.parquet").write_table(table, tmp_path / f"{name}.parquet")
-
-    def broken():
-        raise OverflowError(f"{SECRET} does not fit")
-
-    ledger = PrivacyLedger(1, 1e-5)
-    model = StatisticalQueryNaiveBayes(classes=["no", "yes"], domain=Hashed(64), ledger=ledger)
-    for X in (data.dataset(tmp_path), broken_batches, broken):
-        with pytest.raises(PartsUnreadableError) as caught:
-            model.fit(X, "ill")
-        shown = "".join(traceback.format_exception(caught.value))
-        assert str(SECRET) not in shown
-    assert ledger.history() == []
-
-
-def test_errors_of_a_reader_about_names_and_paths_keep_their_type():
-    def misspelt():
-        return pandas.read_csv("table.csv", chunksize=2)  # noqa: F821
-
-    for X, error in ((misspelt, NameError), (lambda: [pd.read_csv("table.csv")], FileNotFoundError)):
-        with pytest.raises(error, match="X must have parts that can be read") as caught:
-            parts(X, None)
-        assert "table.csv" not in str(caught.value)

@@ -1,18 +1,32 @@
 """Tables in memory, in parts and of groups: sums, selected rows, and what is checked when a part is read."""
 
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import coo_matrix, csr_matrix
 
-from dplearn.domains import DomainError
-from dplearn.table.groups import grouping_of
+from dplearn.queries import Records
+from dplearn.table.groups import SHIFTS, grouping_of, selected
 from dplearn.table.passes import InTurn, PartsChangedError
+from dplearn.table.rows import check_values, own_cells, plain, rows_of
 from dplearn.table.sources import in_parts
-from dplearn.table.table import Columns, Grouping, InMemory, LabelledRows, Table, as_table
+from dplearn.table.table import (
+    Columns,
+    Grouping,
+    InMemory,
+    LabelledRows,
+    Table,
+    as_records,
+    as_table,
+    count_of,
+    taken,
+)
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)
@@ -39,16 +53,6 @@ def divisions(draw):
 
 
 @repeatable
-@given(divisions())
-def test_sums_are_those_of_the_table_for_any_division(lengths):
-    def sums(records):
-        return [records.X.T @ records.X, records.y.sum()]
-
-    for mine, whole in zip(parted(lengths).sums(sums), sums(LabelledRows(TABLE, LABELS)), strict=True):
-        assert np.array_equal(mine, whole)
-
-
-@repeatable
 @given(divisions(), st.lists(st.integers(0, 11), min_size=1, max_size=9))
 def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths, places):
     records = parted(lengths)
@@ -56,28 +60,10 @@ def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths,
     assert (len(records), len(found)) == (12, len(places))
     assert np.array_equal(found.X, TABLE[places])
     assert np.array_equal(found.y, LABELS[places])
-
-
-def test_a_function_of_records_is_applied_to_each_part_in_each_pass():
-    sizes = []
-    records = parted([5, 0, 7]).map(lambda part: sizes.append(len(part)) or LabelledRows(part.X + 1, part.y))
-    for _ in range(2):
-        assert records.sums(lambda part: [part.X.sum()]) == [TABLE.sum() + 24]
-    assert sizes == [5, 7, 5, 7]
-
-
-def test_they_are_records_for_every_oracle():
-    records = parted([5, 7])
-    assert as_table(records) is records
-
-
-@pytest.mark.parametrize("lengths", [[5, 6], [5, 7, 1], [4, 8], [12]])
-def test_parts_of_other_lengths_than_at_first_are_refused(lengths):
-    records = parted([5, 7], later=lengths)
-    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
-        records.sums(lambda part: [part.y.sum()])
-    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
-        records.take(np.array([0]))
+    assert as_table(records) is records  # for every oracle
+    more = records.map(lambda part: LabelledRows(part.X + 1, part.y))
+    for _ in range(2):  # in each pass
+        assert more.sums(lambda part: [part.X.sum()]) == [TABLE.sum() + 24]
 
 
 def test_a_part_that_had_no_rows_is_not_encoded_and_must_have_none():
@@ -89,22 +75,6 @@ def test_a_part_that_had_no_rows_is_not_encoded_and_must_have_none():
     assert records.sums(lambda part: [len(part)]) == [12]
     with pytest.raises(PartsChangedError):
         parted([5, 0, 7], encode, later=[5, 1, 6]).sums(lambda part: [len(part)])
-
-
-def test_what_encoding_refuses_is_refused_in_each_pass():
-    passes = []
-
-    def encode(X, y):
-        if len(passes) > 1:
-            raise DomainError("X is outside its domain")
-        return LabelledRows(X, y)
-
-    records = parted([5, 7], encode)
-    for _ in range(2):
-        records.sums(lambda part: [len(part)])
-        passes.append(None)
-    with pytest.raises(DomainError, match="outside its domain"):
-        records.sums(lambda part: [len(part)])
 
 
 IDS = np.array(["c", "a", "b", "a", "a", "d", "b", "c", "a", "d", "d", "a"])
@@ -131,17 +101,14 @@ def huge_sums(rows):
 
 
 @repeatable
-@given(divisions())
-def test_sums_of_integers_are_those_in_memory_to_the_last_bit(lengths):
-    held = Table(InMemory(LabelledRows(TABLE, LABELS)))
-    same_to_the_last_bit(parted(lengths).sums(huge_sums), held.sums(huge_sums))
-
-
-@repeatable
 @given(divisions(), st.integers(1, 7))
-def test_sums_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_they_take_part(lengths, most):
-    found = groups(most)
-    held = Table(InMemory(LabelledRows(TABLE, LABELS))).grouped(found).sums(huge_sums)
+def test_sums_of_rows_and_of_groups_in_parts_are_those_in_memory_and_of_rows_as_often_as_they_take_part(
+    lengths, most
+):
+    found, whole = groups(most), Table(InMemory(LabelledRows(TABLE, LABELS)))
+    same_to_the_last_bit(parted(lengths).sums(huge_sums), whole.sums(huge_sums))
+    same_to_the_last_bit(whole.sums(huge_sums), huge_sums(LabelledRows(TABLE, LABELS)))
+    held = whole.grouped(found).sums(huge_sums)
     same_to_the_last_bit(parted(lengths).grouped(found).sums(huge_sums), held)
     rows = found.slots.ravel()
     same_to_the_last_bit(held, huge_sums(LabelledRows(TABLE[rows], LABELS[rows])))
@@ -159,21 +126,6 @@ def test_groups_count_as_records_wherever_their_rows_are(lengths, most):
         assert table.at_once(len) == (None if table.in_parts else 12)
 
 
-def test_a_group_of_one_row_that_takes_part_is_that_row_chosen_before():
-    """Sums, and rows by the numbers of their groups, with the row of each group chosen after or before."""
-    found = groups(1)
-    chosen = found.slots[:, 0]
-    before = Table(InMemory(LabelledRows(TABLE[chosen], LABELS[chosen])))
-    for table in (parted([5, 0, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
-        after = table.grouped(found)
-        assert len(after) == len(before)
-        same_to_the_last_bit(after.sums(huge_sums), before.sums(huge_sums))
-        numbered = table.ungrouped().take(chosen[np.array([2, 0, 3])])
-        wanted = before.take(np.array([2, 0, 3]))
-        assert np.array_equal(numbered.X, wanted.X)
-        assert np.array_equal(numbered.y, wanted.y)
-
-
 #: Rows of the parts of 3, 2, 0 and 7 rows: only those of the first and the last part are chosen.
 FEW = Grouping(np.array([[0], [2], [11]]), np.zeros(12, dtype=np.int64))
 
@@ -184,32 +136,27 @@ def test_empty_parts_and_parts_from_which_no_row_takes_part_do_not_count():
     [total] = records.sums(lambda rows: seen.append(len(rows)) or [rows.X.sum()])
     assert total == TABLE[[0, 2, 11]].sum()
     assert seen == [2, 1]
+    nobody = Grouping(np.empty((0, 1), np.int64), np.empty(0, np.int64))  # as in parts without weight
+    for table in (parted([5, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
+        assert table.grouped(nobody).sums(lambda rows: [rows.X.sum()]) == []
 
 
-@pytest.mark.parametrize("later", [[3, 2, 0], [3, 2], [3, 2, 0, 7, 1], [3, 9], [3, 0, 2, 7], [3, 2, 0, 7, 0]])
-@pytest.mark.parametrize("grouped", [False, True], ids=["rows", "groups"])
-def test_another_number_of_parts_is_noticed_though_parts_are_empty_or_without_weight(later, grouped):
+@pytest.mark.parametrize(
+    "later",
+    [[3, 2, 0], [3, 2], [3], [3, 2, 0, 7, 1], [3, 9], [3, 0, 2, 7], [3, 2, 0, 7, 0], [4, 1, 0, 7], [12]],
+)
+@pytest.mark.parametrize(
+    "weighed",
+    [None, FEW, Grouping(np.array([[0], [2]]), np.zeros(12, np.int64))],
+    ids=["all", "few", "first"],
+)
+def test_parts_of_other_numbers_or_lengths_are_noticed_whichever_rows_take_part(later, weighed):
     table = parted([3, 2, 0, 7], later=later)
-    table = table.grouped(FEW) if grouped else table
-    with pytest.raises(PartsChangedError):
+    table = table if weighed is None else table.grouped(weighed)
+    with pytest.raises(PartsChangedError, match="number or their lengths have changed"):
         table.sums(lambda rows: [rows.X.sum()])
     with pytest.raises(PartsChangedError):
         table.ungrouped().take(np.array([0]))
-
-
-@pytest.mark.parametrize("later", [[3, 2], [3, 2, 0], [3]])
-def test_a_missing_last_part_is_noticed_though_none_of_its_rows_would_be_summed(later):
-    """Of the parts of 3, 2, 0 and 7 rows the last two, or three, are missing."""
-    table = parted([3, 2, 0, 7], later=later).grouped(Grouping(np.array([[0], [2]]), np.zeros(12, np.int64)))
-    with pytest.raises(PartsChangedError):
-        table.sums(lambda rows: [rows.X.sum()])
-
-
-def test_sums_of_no_rows_that_take_part_are_none():
-    """As in parts of which all are without weight."""
-    nobody = Grouping(np.empty((0, 1), np.int64), np.empty(0, np.int64))
-    for table in (parted([5, 7]), Table(InMemory(LabelledRows(TABLE, LABELS)))):
-        assert table.grouped(nobody).sums(lambda rows: [rows.X.sum()]) == []
 
 
 @pytest.mark.parametrize(
@@ -238,13 +185,157 @@ def test_rows_of_a_chosen_order_are_numbered_by_their_records():
         assert table.take(np.array([2, 1])).X.tolist() == TABLE[[11, 0]].tolist()
 
 
-def test_a_table_shows_no_row():
-    secret = np.array([123456789])
-    table = Table(InMemory(secret), facts=3)
-    for shown in (
-        repr(table),
-        repr(table.blocks),
-        repr(table.map(lambda rows: rows + 1)),
-        repr(table.grouped(FEW)),
-    ):
-        assert "123456789" not in shown
+PLACES = np.array([2, 0])
+
+
+class Halves(Records):
+    """Returns half of the requested records."""
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, places):
+        return np.zeros(len(places) // 2)
+
+
+class Frame(pd.DataFrame):
+    """Of a library that builds on pandas."""
+
+
+@pytest.mark.parametrize("table", [np.array, csr_matrix, coo_matrix, pd.DataFrame, Frame, pl.DataFrame])
+def test_examples_are_parts_of_rows_and_labels_together(table):
+    for y in (np.array([7, 8, 9]), pd.Series([7, 8, 9], index=[2, 2, 0]), pl.Series([7, 8, 9])):
+        part = LabelledRows(table(np.arange(6).reshape(3, 2)), y)[PLACES]
+        assert len(part) == 2
+        assert list(part.y) == [9, 7]
+        rows = part.X.toarray() if hasattr(part.X, "toarray") else np.asarray(part.X)
+        assert rows.tolist() == [[4, 5], [0, 1]]
+
+
+OTHERS = [[1, 2], (1, 2), "text", {0: 1}, np.array(3), pl.LazyFrame({"a": [1]}), range(3), None]
+
+
+@pytest.mark.parametrize(
+    "records",
+    [*OTHERS, np.ma.masked_array([1, 2], mask=[True, False]), np.zeros((2, 1)).view(np.matrix)],
+    ids=lambda records: type(records).__name__,
+)
+def test_records_of_other_types_are_refused(records):
+    message = f"numpy array, .* LabelledRows or other Records; got {type(records).__name__}"
+    with pytest.raises(TypeError, match=f"records must be a {message}"):
+        as_records("records", records)
+    with pytest.raises(TypeError, match=f"y must be a {message}"):
+        LabelledRows(np.zeros((2, 2)), records)
+
+
+def test_arrays_and_sparse_matrices_are_counted_by_rows():
+    assert [count_of(each) for each in (np.zeros((3, 2)), csr_matrix((4, 2)), Halves())] == [3, 4, 4]
+    assert taken(csr_matrix(np.arange(6).reshape(3, 2)), PLACES).toarray().tolist() == [[4, 5], [0, 1]]
+    with pytest.raises(TypeError, match="one record for each requested row"):
+        taken(as_records("records", Halves()), PLACES)
+    with pytest.raises(ValueError, match="X and y must have equal numbers of records"):
+        LabelledRows(np.zeros((2, 1)), np.zeros(3))
+
+
+def test_categories_are_a_copys_own_and_must_be_values():
+    frame = pd.DataFrame({"text": pd.Categorical(["u", "v", "u"]), "number": pd.Categorical([10, 20, 10])})
+    frame["time"] = pd.Categorical(pd.to_datetime(["2020-01-01", "2021-01-01", "2020-01-01"]))
+    copy = own_cells(rows_of(frame, np.array([0, 1])))
+    assert copy.dtypes.tolist() == frame.dtypes.tolist()
+    assert copy.astype(str).to_numpy().tolist() == frame.iloc[:2].astype(str).to_numpy().tolist()
+    for name in frame:
+        copy[name].cat.categories.name = "marked"
+        assert frame[name].cat.categories.name is None
+    check_values(frame)
+    frame["odd"] = pd.Categorical([object(), None, None])
+    with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
+        check_values(frame)
+    frame.attrs["n"] = 3  # is said of the whole table, and left out
+    assert (rows_of(frame, np.array([0])).attrs, frame.attrs) == ({}, {"n": 3})
+    mixed = np.array([[1.5, "a"], [np.nan, "b"]], dtype=object)
+    assert plain(mixed).tolist()[0] == [1.5, "a"]  # cells of two types are not converted
+    assert (plain(mixed[:, :1]).dtype, plain(mixed[:, 1:]).dtype.kind) == (np.float64, "U")
+
+
+def shifts(n):
+    return np.random.default_rng(n).integers(0, SHIFTS, n)
+
+
+def grouping(groups, most=3):
+    return grouping_of(groups, len(groups), most=most, shifts=shifts)
+
+
+def test_each_row_of_a_small_group_takes_part_equally_often():
+    groups = ["b", "a", "b", "c", "b", "a"]
+    for most in range(1, 12):
+        found = grouping(groups, most)
+        assert found.slots.shape == (3, most)
+        assert (found.n_groups, found.each) == (3, most)
+        for number, own in enumerate(({1, 5}, {0, 2, 4}, {3})):
+            counts = Counter(found.slots[number].tolist())
+            assert set(counts) <= own
+            if most >= len(own):
+                assert set(counts) == own
+                assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_distinct_rows_of_a_large_group_take_part():
+    found = grouping([7] * 1000 + [8], 10)
+    assert len(set(found.slots[0].tolist())) == 10
+    assert set(found.slots[1].tolist()) == {1000}
+    starts = {
+        grouping_of([7] * 1000, 1000, most=1, shifts=lambda n, s=s: [s]).slots[0, 0] for s in (0, SHIFTS - 1)
+    }
+    assert starts == {0, 999}
+
+
+def test_the_rows_of_a_group_depend_on_no_other_group():
+    groups = np.array(["a", "b", "b", "c", "c", "c"])
+    more = np.array(["a", "a", "b", "a", "b", "c", "a", "c", "c"])
+    places = np.flatnonzero(more != "a")
+    for most in (1, 2, 5):
+        before, after = grouping(groups, most).slots[1:], grouping(more, most).slots[1:]
+        assert (places[before - 1] == after).all()
+
+
+def test_ids_of_many_kinds_name_the_same_groups():
+    numbers, texts = [3, 1, 3], ["x", "a", "x"]
+    arrays = [
+        numbers,
+        np.array(numbers),
+        np.array(numbers, dtype=object),
+        np.array(numbers, dtype=float),
+        texts,
+    ]
+    series = [pd.Series(texts, index=[5, 5, 5]), pd.Series(texts, dtype="category"), pl.Series(texts)]
+    for groups in (*arrays, np.array(texts), *series, pd.DataFrame({"id": numbers})):
+        found = grouping_of(groups, 3, most=1, shifts=lambda n: [0] * n)
+        assert found.members.tolist() == [1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "match"),
+    [
+        ([1, None, 2], ValueError, "one is missing"),
+        (np.array([1.0, np.nan, 2.0]), ValueError, "one is missing"),
+        (["a", 1, "b"], TypeError, "all texts or all integers"),
+        ([1.5, 2, 3], TypeError, "all texts or all integers"),
+        (pd.date_range("2026-01-01", periods=3), (TypeError, ValueError), "dates|texts|times"),
+        ([1, 2], ValueError, "equal numbers of rows, got 3 and 2"),
+        (np.ones((3, 2)), ValueError, r"1d array.* got shape \(3, 2\)"),
+        (pd.DataFrame({"a": [1, 2, 3], "b": 1}), ValueError, "must have one column"),
+    ],
+)
+def test_ids_that_are_none_are_refused(groups, error, match):
+    with pytest.raises(error, match=match):
+        grouping_of(groups, 3, most=1, shifts=lambda n: [0] * n)
+
+
+def test_one_row_of_each_group_is_taken_from_any_table():
+    found = grouping_of(["b", "a", "b"], 3, most=1, shifts=lambda n: [0] * n)
+    X, places = np.array([[1, 2], [3, 4], [5, 6]]), found.slots[:, 0]
+    for table in (X, X.tolist(), pd.DataFrame(X), pl.DataFrame(X), csr_matrix(X)):
+        rows, labels = selected(table, places), selected(["u", "v", "w"], places)
+        dense = rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)
+        assert dense.tolist() == [[3, 4], [1, 2]]
+        assert labels == ["v", "u"]

@@ -1,6 +1,5 @@
 """Targets are read one by one, encoded on a public grid, and refused without being shown."""
 
-import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -8,7 +7,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.exceptions import DataConversionWarning
 
 from dplearn.domains import DomainError
 from dplearn.table.targets import (
@@ -28,95 +26,71 @@ SCORES = TargetRange.of((0, 100))
 SECRET = 41.937
 
 
-@pytest.mark.parametrize(
-    "targets",
-    [
-        [0, 50, 100],
-        (0.0, 50.0, 100.0),
-        np.array([0, 50, 100], dtype=np.int8),
-        np.array([0, 50, 100], dtype=np.float32),
-        np.array([0, 50, 100], dtype=">f8"),
-        np.array([0, Fraction(50), Decimal(100)], dtype=object),
-        pd.Series([0, 50, 100], index=[7, 7, 0]),
-        pd.Series([0, 50, 100], dtype="Int64"),
-        pl.Series([0.0, 50.0, 100.0]),
-        pd.DataFrame({"score": [0, 50, 100]}),
-    ],
-    ids=lambda targets: type(targets).__name__,
-)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.DataConversionWarning")
-def test_numbers_of_any_type_have_the_same_codes(targets):
-    codes = read_target(targets, 3, SCORES)
-    assert (codes.tolist(), codes.dtype) == ([-STEPS, 0, STEPS], np.int64)
-
-
-def test_booleans_are_numbers():
+def test_numbers_of_any_type_have_the_same_codes():
+    numbers = [0, 50, 100]
+    arrays = [np.array(numbers, dtype=kind) for kind in ("i1", "f4", ">f8")]
+    objects = [np.array([0, Fraction(50), Decimal(100)], dtype=object), np.reshape(numbers, (3, 1))]
+    series = [
+        pd.Series(numbers, index=[7, 7, 0]),
+        pd.Series(numbers, dtype="Int64"),
+        pl.Series([0.0, 50.0, 100.0]),
+    ]
+    for targets in (
+        numbers,
+        (0.0, 50.0, 100.0),
+        *arrays,
+        *objects,
+        *series,
+        pd.DataFrame({"score": numbers}),
+    ):
+        codes = read_target(targets, 3, SCORES)
+        assert (codes.tolist(), codes.dtype) == ([-STEPS, 0, STEPS], np.int64)
     assert read_target([True, False], 2, TargetRange.of((0, 1))).tolist() == [STEPS, -STEPS]
+    narrow = np.array([0.7, 0.1], dtype=np.float32)  # of which the first is below .7, a rounded bound
+    assert read_target(narrow, 2, TargetRange.of((0.1, 0.7))).tolist() == [STEPS, -STEPS]
 
 
-def test_a_column_is_read_with_scikit_learns_warning():
-    with pytest.warns(DataConversionWarning, match="column-vector"):
-        assert read_target(np.array([[0], [50]]), 2, SCORES).tolist() == [-STEPS, 0]
+NO_NUMBERS = "y contains NaN|y must hold|Complex"
+TEXT = r"got a type of text, .* a classifier labels; .*astype"
+DAYS = np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]")
+
+
+def beside_a_secret(cell):
+    listed = np.empty(2, dtype=object)
+    listed[:] = [SECRET, cell]
+    return listed
 
 
 @pytest.mark.parametrize(
-    "bad",
+    ("targets", "words"),
     [
-        np.nan,
-        np.inf,
-        -np.inf,
-        None,
-        "41.937",
-        b"41.937",
-        pd.NA,
-        41.937 + 0.5j,
-        np.timedelta64(3, "s"),
-        datetime.date(2020, 1, 1),
-        Decimal("sNaN"),
-        [41.937, 2.0],
+        *(
+            (beside_a_secret(cell), NO_NUMBERS)
+            for cell in (np.nan, np.inf, -np.inf, None, "41.937", b"41.937")
+        ),
+        *((beside_a_secret(cell), NO_NUMBERS) for cell in (pd.NA, 41.937 + 0.5j, np.timedelta64(3, "s"))),
+        *((beside_a_secret(cell), NO_NUMBERS) for cell in (DAYS[0].item(), Decimal("sNaN"), [41.937, 2.0])),
+        (["a", "b"], "not a number, and a regressor predicts numbers"),
+        (np.array(["1", "2"]), TEXT),
+        (np.array([b"1", b"2"]), TEXT),
+        (pd.Series(["1", "2"], dtype="string"), TEXT),
+        (pd.Series(["1", "2"], dtype="category"), TEXT),
+        (pl.Series(["1", "2"]), TEXT),
+        (pd.DataFrame({"y": pd.Series(["1", "2"], dtype="string")}), TEXT),
+        (DAYS, r"y must hold numbers, got datetime64.*: give days"),
+        (pd.Series(DAYS), r"y must hold numbers, got datetime64.*: give days"),
+        *((shaped, r"y|samples") for shaped in (np.zeros(3), np.zeros((3, 2)), np.zeros((2, 2)), None, 5)),
     ],
-    ids=repr,
 )
-def test_other_values_are_refused_by_a_message_without_them(bad):
-    listed = np.empty(2, dtype=object)
-    listed[:] = [SECRET, bad]
-    with pytest.raises(ValueError, match=r"y contains NaN|y must hold|Complex") as refused:
-        read_target(listed, 2, SCORES)
+def test_what_is_no_target_is_refused_by_a_message_without_it(targets, words):
+    with pytest.raises(ValueError, match=words) as refused:
+        read_target(targets, 2, SCORES)
     shown = "".join(map(str, (refused.value, refused.value.__cause__, refused.value.__context__)))
     assert "41" not in shown
-
-
-def test_texts_without_a_type_of_text_are_refused():
-    with pytest.raises(DomainError, match="not a number, and a regressor predicts numbers"):
-        read_target(["a", "b"], 2, SCORES)
-
-
-@pytest.mark.parametrize(
-    "targets",
-    [
-        np.array(["1", "2"]),
-        np.array([b"1", b"2"]),
-        pd.Series(["1", "2"], dtype="string"),
-        pd.Series(["1", "2"], dtype="category"),
-        pl.Series(["1", "2"]),
-        pd.DataFrame({"y": pd.Series(["1", "2"], dtype="string")}),
-    ],
-    ids=lambda targets: f"{type(targets).__module__} {type(targets).__name__}",
-)
-def test_a_type_of_text_is_refused_with_advice(targets):
-    with pytest.raises(DomainError, match=r"got a type of text, .* a classifier labels; .*astype"):
-        read_target(targets, 2, SCORES)
-
-
-@pytest.mark.parametrize(
-    "days",
-    [np.array(["2020-01-01", "2020-01-02"], dtype="M8[D]"), pd.Series(pd.to_datetime(["2020-01-01"] * 2))],
-)
-def test_times_are_refused_with_advice(days):
-    with pytest.raises(DomainError, match=r"y must hold numbers, got datetime64.*: give days"):
-        read_target(days, 2, SCORES)
-    with pytest.raises(ValueError, match=r"texts or numbers, got times; y\.astype"):
-        read_labels(days, 2, None)
+    if targets is DAYS:
+        with pytest.raises(ValueError, match=r"texts or numbers, got times; y\.astype"):
+            read_labels(targets, 2, None)
 
 
 def test_targets_outside_the_range_are_refused_or_clipped():
@@ -128,52 +102,11 @@ def test_targets_outside_the_range_are_refused_or_clipped():
     assert clipped.tolist() == [STEPS, -STEPS, 0]
 
 
-def test_a_rounded_bound_is_inside():
-    narrow = np.array([0.7, 0.1], dtype=np.float32)  # of which the first is below .7
-    assert read_target(narrow, 2, TargetRange.of((0.1, 0.7))).tolist() == [STEPS, -STEPS]
-
-
 def test_the_code_of_a_target_depends_on_no_other():
     targets = np.random.default_rng(0).uniform(0, 100, 50)
     alone = [read_target([each], 1, SCORES)[0] for each in targets]
     assert read_target(targets, 50, SCORES).tolist() == alone
     assert np.abs(SCORES.decode(np.array(alone) / STEPS) - targets).max() <= 50 / STEPS / 2 * 1.0001
-
-
-@pytest.mark.parametrize("targets", [np.zeros(3), np.zeros((3, 2)), np.zeros((2, 2)), None, 5])
-def test_other_shapes_are_refused(targets):
-    with pytest.raises(ValueError, match=r"y|samples"):
-        read_target(targets, 2, SCORES)
-
-
-@pytest.mark.parametrize(
-    "bounds", [None, 3, "ab", b"ab", (1,), (1, 1), (0, np.inf), (np.nan, 1), (0, 1, 2), "learn"]
-)
-def test_other_ranges_are_refused_by_name(bounds):
-    with pytest.raises(ValueError, match="target_range must be"):
-        TargetRange.of(bounds)
-
-
-@pytest.mark.parametrize(
-    ("bounds", "words"),
-    [
-        ((2, 1), r"with low < high, got \(2, 1\)"),
-        ((0, 5e-324), r"at least 1e-100 apart, got \(0, 5e-324\)"),
-        ([-1.7e308, 1.7e308], r"magnitudes up to 1e\+100 that are .*, got \(-1.7e\+308, 1.7e\+308\)"),
-        ((0, 10**400), r"magnitudes up to 1e\+100 .* got \(0, 1000"),
-        ((np.zeros(9), 5), r"got ndarray of shape \(9,\)"),
-    ],
-)
-def test_a_refused_pair_is_shown(bounds, words):
-    with pytest.raises((ValueError, TypeError), match=words):
-        TargetRange.of(bounds)
-
-
-def test_bounds_of_other_types_are_refused_by_name():
-    with pytest.raises(TypeError, match="target_range must be"):
-        TargetRange.of((None, 1))
-    with pytest.raises(TypeError, match="clip_target must be"):
-        TargetRange.of((0, 1), clip="yes")
 
 
 @pytest.mark.parametrize("bounds", [(-1e100, 1e100), (0, 1e-100), [1e17, 1e17 + 64], np.array([-1, 1])])
@@ -184,22 +117,13 @@ def test_ranges_of_any_width_are_encoded(bounds):
     assert codes[:2].tolist() == [-STEPS, STEPS]
     assert np.abs(codes).max() == STEPS
     assert target.decode([-1, 1]).tolist() == [float(each) for each in bounds]
-
-
-def test_the_assumption_says_what_happens_outside():
-    assert SCORES.assumption == "targets are numbers from 0.0 to 100.0"
-    assert "clipped" in TargetRange.of((0, 1), clip=True).assumption
+    for wrong in ((2, 1), (0, 5e-324), (-1.7e308, 1.7e308), (0, 10**400), (np.zeros(9), 5)):
+        with pytest.raises((TypeError, ValueError), match="target_range must be"):
+            TargetRange.of(wrong)
 
 
 CLASSES = [np.array(["no", "yes"]), np.array([3, 4])]
 COLUMNS = label_columns(CLASSES, np.array([[0, 1], [1, 0]]))
-
-
-def test_labels_of_several_kinds_are_objects():
-    assert joined_outputs(COLUMNS).tolist() == [["no", 4], ["yes", 3]]
-    assert joined_outputs(COLUMNS[1:] * 2).dtype.kind == "i"
-    longer = np.array(["longer", "-"])
-    assert joined_outputs([COLUMNS[0], longer]).tolist() == [["no", "longer"], ["yes", "-"]]
 
 
 @pytest.mark.parametrize("holder", [list, pd.DataFrame, lambda rows: np.array(rows, dtype=object)])
@@ -207,23 +131,21 @@ def test_a_row_is_correct_if_all_its_labels_are(holder):
     y = holder([["no", 4], ["yes", 4]])
     assert share_all_right(COLUMNS, y) == 0.5
     assert share_all_right(COLUMNS, y, weights=[3, 1]) == 0.75
+    assert joined_outputs(COLUMNS).tolist() == [["no", 4], ["yes", 3]]  # labels of several kinds are objects
+    assert joined_outputs(COLUMNS[1:] * 2).dtype.kind == "i"
+    longer = np.array(["longer", "-"])
+    assert joined_outputs([COLUMNS[0], longer]).tolist() == [["no", "longer"], ["yes", "-"]]
 
 
-@pytest.mark.parametrize("y", [["no", "yes"], [["no"], ["yes"]], [["no", 3, 1], ["yes", 4, 1]]])
-def test_labels_of_another_number_of_outputs_are_refused(y):
-    with pytest.raises(ValueError, match="y must have 2 outputs, got"):
-        share_all_right(COLUMNS, y)
-
-
-def test_an_error_names_the_output_and_holds_no_cell():
+def test_labels_of_another_number_of_outputs_are_refused_and_errors_name_the_output():
+    for y in (["no", "yes"], [["no"], ["yes"]], [["no", 3, 1], ["yes", 4, 1]]):
+        with pytest.raises(ValueError, match="y must have 2 outputs, got"):
+            share_all_right(COLUMNS, y)
     y = np.array([["no", 3], ["secret", 4]], dtype=object)
     with pytest.raises(DomainError, match="in output 0, y holds a label") as refused:
         read_outputs(y, 2, [["no", "yes"], [3, 4]])
     assert "secret" not in str(refused.value)
     assert refused.value.__cause__ is refused.value.__context__ is None
-
-
-def test_sets_of_labels_by_name_and_of_another_number_are_refused():
     with pytest.raises(TypeError, match="in the order of the columns of y, got a mapping"):
         declared_sets({"a": [0, 1], "b": [3, 4]})
     with pytest.raises(ValueError, match="for each of 1 outputs, got 2; n_outputs is the number"):

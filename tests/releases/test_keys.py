@@ -1,12 +1,109 @@
-"""Counts, sums and means of categories: declared or learned, in memory or in parts."""
+"""Counts, sums and means of keys: declared or found, in memory or in parts."""
+
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from dplearn.domains import DomainError
-from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels.exact import decay_ratio
+from dplearn.privacy import PrivacyLedger
 from dplearn.releases import grouped, grouped_plan
+from dplearn.releases.stable_counts import stable_counts, stable_counts_plan
+
+CODES = ["J45"] * 60 + ["E11"] * 80 + ["E84"]
+SURE = {"epsilon": 50.0, "delta": 1e-6, "random_state": 0}
+
+
+def counted(keys, **parameters):
+    return stable_counts(keys, **SURE | parameters).counts
+
+
+def test_any_holder_of_keys_gives_the_same_counts():
+    arrays = [CODES, tuple(CODES), np.array(CODES), np.array(CODES, dtype=object)]
+    series = [pd.Series(CODES, dtype=kind) for kind in (object, "string", "category")]
+    for keys in (*arrays, *series, pl.Series(CODES), pl.Series(CODES, dtype=pl.Categorical)):
+        assert list(counted(keys).items()) == [("E11", 80), ("J45", 60)]
+
+
+def test_whole_numbers_with_gaps_are_integers_and_none():
+    cells = [3] * 50 + [None] * 40
+    series = [pd.Series(cells, dtype=kind) for kind in ("Int64", "float64", object)]
+    for keys in (cells, *series, np.array(cells, dtype=float), pl.Series(cells)):
+        found = counted(keys)
+        assert found == {3: 50, None: 40}
+        assert {type(key) for key in found} == {int, type(None)}
+    assert counted([("a", 1)] * 40 + [("a", 2.0)] * 50) == {("a", 2): 50, ("a", 1): 40}  # pairs
+
+
+@pytest.mark.parametrize(
+    ("keys", "error", "words"),
+    [
+        (pd.DataFrame({"secret": [1]}), TypeError, r"list\(zip\(df.sex, df.race\)\) counts pairs"),
+        *(
+            (keys, TypeError, r"keys must be text, bytes or whole numbers, got dtype .*: turn them into text")
+            for keys in (
+                np.array(["20200-01-01"], dtype="M8[D]"),
+                pd.Series(pd.to_datetime(["2020-01-01", None])),
+                pl.Series([2**62]).cast(pl.Datetime("us")),
+                pl.Series([2**62]).cast(pl.Duration("ms")),
+                pl.Series([1]).cast(pl.Time),
+            )
+        ),
+        (["secret", {}], DomainError, "another type"),
+        ([0.125], DomainError, "not whole"),
+        ([("a", 0.125)], DomainError, "not whole"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_unseen_and_unpaid(keys, error, words):
+    ledger = PrivacyLedger(1, 1e-6)
+    with pytest.raises(error, match=words) as refused:
+        stable_counts(keys, epsilon=1.0, delta=1e-6, ledger=ledger)
+    assert not any(secret in str(refused.value) for secret in ("secret", "0.125", "2020"))
+    assert ledger.history() == []
+
+
+def test_the_most_common_come_first_and_equal_counts_are_sorted_by_key():
+    found = stable_counts([b for a in "cab" for b in [a] * 50] + ["d"] * 70, **SURE)
+    assert found.most_common() == [("d", 70), ("a", 50), ("b", 50), ("c", 50)]
+    assert found.most_common(1) == [("d", 70)]
+    assert found.most_common(0) == []
+    with pytest.raises(ValueError, match="k must be"):
+        found.most_common(-1)
+
+
+@pytest.mark.parametrize("beta", [0.5, 0.05, 1e-6])
+@pytest.mark.parametrize("n_keys", [1, 7])
+def test_the_error_is_the_least_bound_on_all_noise(beta, n_keys):
+    found = stable_counts(CODES, epsilon=0.5, delta=1e-6, random_state=0)
+    t, ratio = found.error(beta, n_keys=n_keys), decay_ratio(Fraction(1, 4))
+    assert 2 * n_keys * laplace_tail(ratio, t + 1) <= Fraction(str(beta))
+    assert t == 0 or 2 * n_keys * laplace_tail(ratio, t) > Fraction(str(beta))
+    # The records that a key needs are the fewest that name it as likely as planned.
+    plan = stable_counts_plan(1000, epsilon=0.5, delta=1e-6, beta=beta, n_keys=n_keys)
+    short = plan.n_needed - plan.threshold
+    assert n_keys * laplace_tail(ratio, short + 1) <= Fraction(str(beta))
+    assert short == 0 or n_keys * laplace_tail(ratio, short) > Fraction(str(beta))
+    assert (plan.error, plan.threshold) == (t, found.plan.threshold)
+    # So few records that none can be named are warned of.
+    assert stable_counts_plan(plan.threshold, epsilon=0.5, delta=1e-6).warnings == ()
+    few = ["a"] * (plan.threshold - 1)
+    assert len(stable_counts_plan(len(few), epsilon=0.5, delta=1e-6).warnings) == 1
+    assert stable_counts(few, epsilon=0.5, delta=1e-6).counts == {}
+
+
+def test_it_counts_a_long_column_that_only_a_few_keys_fill():
+    keys = np.random.default_rng(0).zipf(1.5, 200_000)
+    found, exact = stable_counts(keys, epsilon=1.0, delta=1e-9, random_state=0), Counter(keys.tolist())
+    assert len(found.counts) > 100
+    assert max(abs(exact[key] - count) for key, count in found.counts.items()) <= found.error(
+        1e-6, n_keys=len(exact)
+    )
+
 
 RNG = np.random.default_rng(0)
 KEYS = np.array(["north", "south", "east"])[RNG.choice(3, 6000, p=[0.6, 0.39, 0.01])]
@@ -39,14 +136,6 @@ def test_intervals_hold_the_means():
     assert np.mean(held) >= 0.9
 
 
-def test_values_are_clipped_and_records_of_other_categories_are_left_out():
-    found = grouped(
-        ["a"] * 500 + ["b"] * 500, [9.0] * 1000, bounds=(0, 1), categories=["a"], epsilon=100, random_state=0
-    )
-    assert found.counts == {"a": 500}
-    assert found.means["a"] == pytest.approx(1, abs=1e-2)
-
-
 def test_parts_give_what_the_columns_give():
     whole = grouped(KEYS, VALUES, bounds=(0, 100), delta=1e-6, random_state=3)
     parted = grouped(
@@ -59,15 +148,11 @@ def test_parts_give_what_the_columns_give():
     assert (whole.counts, whole.sums) == (parted.counts, parted.sums)
     with pytest.raises(TypeError, match="must both be functions"):
         grouped(lambda: iter([KEYS]), VALUES, bounds=(0, 100), delta=1e-6)
-
-
-def test_a_dask_frame_gives_what_the_columns_give():
     frame = pytest.importorskip("dask.dataframe").from_pandas(
         pd.DataFrame({"town": KEYS, "wage": VALUES}), npartitions=2
     )
-    parted = grouped(frame["town"], frame["wage"], bounds=(0, 100), categories=["north"], random_state=3)
-    whole = grouped(KEYS, VALUES, bounds=(0, 100), categories=["north"], random_state=3)
-    assert parted.sums == whole.sums
+    dask = grouped(frame["town"], frame["wage"], bounds=(0, 100), delta=1e-6, random_state=3)
+    assert dask.sums == whole.sums
 
 
 def test_without_values_there_are_counts_of_the_whole_budget():
@@ -80,44 +165,21 @@ def test_without_values_there_are_counts_of_the_whole_budget():
         found.mean_intervals()
 
 
-def test_no_category_of_few_records_is_released():
+def test_values_are_clipped_others_left_out_and_no_category_of_few_records_is_released():
+    keys, values = ["a"] * 500 + ["b"] * 500, [9.0] * 1000
+    found = grouped(keys, values, bounds=(0, 1), categories=["a"], epsilon=100, random_state=0)
+    assert found.counts == {"a": 500}
+    assert found.means["a"] == pytest.approx(1, abs=1e-2)
     found = grouped(["a"] * 5, [1.0] * 5, bounds=(0, 2), delta=1e-9, epsilon=5, random_state=0)
     assert found.counts == found.means == {}
 
 
 def test_keys_of_different_types_are_different_categories():
     keys = ["a"] * 300 + [b"a"] * 200 + [1] * 100 + [None] * 50 + [("a", 1)] * 25
-    categories = ["a", b"a", 1, None, ("a", 1)]
-    assert list(grouped(keys, categories=categories, epsilon=200, random_state=0).counts.values()) == [
-        300,
-        200,
-        100,
-        50,
-        25,
-    ]
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"values": VALUES}, "bounds must be given with values"),
-        ({"values": VALUES, "bounds": (1, 1)}, "end of bounds must be"),
-        ({"values": VALUES, "bounds": 3}, "bounds must be a pair"),
-        ({"bounds": (0, 1)}, "bounds must be None without values"),
-        ({"delta": 0}, "delta must be above 0, such as 1e-6"),
-        ({"categories": []}, "categories must be at least one key"),
-        ({"categories": ["a", "a"]}, "categories must be distinct, got some key twice; .* go to groups="),
-        ({"categories": "north"}, "categories must be a sequence"),
-        ({"values": VALUES[:5], "bounds": (0, 1)}, "equal lengths, got 6000 and 5"),
-        ({"values": VALUES[:5], "bounds": (0, 1), "groups": KEYS}, "equal lengths, got 6000 and 5"),
-        ({"epsilon": 0}, "epsilon must"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(given, message):
-    ledger = PrivacyLedger(9, 0.5)
-    with pytest.raises((TypeError, ValueError), match=message):
-        grouped(KEYS, **{"delta": 1e-6, "ledger": ledger, **given})
-    assert not ledger.history()
+    found = grouped(keys, categories=["a", b"a", 1, None, ("a", 1), "1"], epsilon=200, random_state=0)
+    assert list(found.counts.values()) == [300, 200, 100, 50, 25, 0]
+    with pytest.raises(DomainError, match="a key is a number that is not whole"):
+        grouped([1.5, 1], categories=["1"])
 
 
 @pytest.mark.parametrize("cell", [np.nan, -np.inf, None, "7531"])
@@ -131,18 +193,6 @@ def test_missing_values_are_refused_without_being_shown(cell):
         assert "7531" not in str(caught.value)
         assert caught.value.__context__ is None
     assert ledger.history() == []
-
-
-def test_a_key_that_is_not_whole_is_refused_and_one_of_another_type_is_another_category():
-    with pytest.raises(DomainError, match="a key is a number that is not whole"):
-        grouped([1.5, 1], categories=["1"])
-    assert grouped([1] * 500, categories=["1", 1], epsilon=200, random_state=0).counts == {"1": 0, 1: 500}
-
-
-def test_the_ledger_is_charged_before_any_draw():
-    ledger = PrivacyLedger(0.5)
-    with pytest.raises(BudgetExceededError):
-        grouped(["not", "read"], categories=["a"], ledger=ledger)
 
 
 def panel(kind, seed=0, n=3000):
@@ -221,6 +271,3 @@ def test_the_plan_of_groups_has_their_noise():
     found = grouped(["a"] * 500, values, **given, groups=ids)
     assert found.plan.count_error == ten.count_error
     assert grouped(["a"] * 500, values, **given).plan.count_error == one.count_error
-    for wrong in (0, 1001, 2.5, "all"):
-        with pytest.raises((TypeError, ValueError), match="max_rows_per_group must be"):
-            grouped(["a"], categories=["a"], groups=[0], max_rows_per_group=wrong)
