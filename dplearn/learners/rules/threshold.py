@@ -13,7 +13,7 @@ from scipy.stats import binom
 from sklearn.utils import Tags
 
 from dplearn._documented import documented_by
-from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
@@ -27,7 +27,7 @@ from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonunif
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import first
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
-from dplearn.learners.rules.generic import selected
+from dplearn.learners.rules.generic import representation_sample_size, selected
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -144,7 +144,8 @@ class ThresholdClassifier(RuleClassifier):
         Parameters
         ----------
         n_features : int, optional
-            Number of columns. None: the number in the last fit, or 1. Ignored if `domain` determines it.
+            Number of columns. None: the number in the last fit. Ignored if `domain` determines it; required
+            for no other plan than one of a rule on any column, `feature=None`.
 
         Returns
         -------
@@ -157,16 +158,20 @@ class ThresholdClassifier(RuleClassifier):
               most this; with "interior_point" only if the least is 0;
             - `n_needed`, the least number of records from which on, for a distribution that some threshold
               labels without error, the true error is at most alpha with probability at least 1 - beta;
+            - `n_needed_agnostic`, with "exponential": the same for any labels, where the true error exceeds
+              the least of any threshold by at most alpha;
             - `n_least`: no pure private learner of this class with this epsilon, for examples, has an error
               of at most alpha with probability at least 1 - beta on every such distribution with fewer
               records. None: no such number is known.
         """
         n_samples = check_count("n_samples", n_samples, low=1)
-        seen = getattr(self, "n_features_in_", 1)
-        n_features = check_count("n_features", seen if n_features is None else n_features, low=1)
         fit = self._recipe(self.random_state is not None)
         if isinstance(fit.declared, Product):
             n_features = len(fit.declared)
+        elif n_features is None and self.feature is not None:
+            n_features = 1 if isinstance(self.feature, str) else self.feature + 1
+        seen = getattr(self, "n_features_in_", None)
+        n_features = check_given("n_features", seen if n_features is None else n_features, source="domain")
         plan: StatedPlan = fit.planned(FitFacts(n_samples, n_features, 2))
         return plan
 
@@ -236,6 +241,7 @@ class ThresholdFit(FitRecipe):
         n = facts.n_samples
         excess = threshold_excess_errors(method, **sizes)
         asked = n if method == "exponential" else interior_point_examples(n, alpha=self.alpha, **sizes)
+        needed = partial(threshold_sample_size, method, alpha=self.alpha, **sizes)
         goal: dict[str, Any] = {"alpha": float(self.alpha), "beta": float(self.beta)}
         dimension, most = levels_of_cuts([each.size for each in columns]), max(each.size for each in columns)
         return StatedPlan(
@@ -246,7 +252,8 @@ class ThresholdFit(FitRecipe):
                 "n_samples": n,
                 "n_examples": asked,
                 "excess_error": min(excess, n) / n,
-                "n_needed": threshold_sample_size(method, alpha=self.alpha, realizable=True, **sizes),
+                "n_needed": needed(realizable=True),
+                **({"n_needed_agnostic": needed()} if method == "exponential" else {}),
                 **goal,
             },
             least={"n_least": partial(least_of, dimension=dimension, **goal)},
@@ -254,6 +261,7 @@ class ThresholdFit(FitRecipe):
             notes={
                 "excess_error": "on these records",
                 "n_needed": "for a true error of alpha",
+                "n_needed_agnostic": "for a true error of alpha above the least",
                 "n_least": LEAST_NOTE,
             },
             warns=self._warnings(n, domain, columns, excess, named=feature is not None),
@@ -509,6 +517,7 @@ THRESHOLD_METHODS = ("exponential", "interior_point")
 COLUMN_SHARE = Fraction(1, 4)
 
 _MOST_RECORDS = 1 << 62
+_LEAST = Fraction(1, 10**9)  # of the terms of a union bound
 _MOST_COUNTED = 10**12  # the most trials for which binomial tails are computed
 
 
@@ -634,7 +643,7 @@ def threshold_sample_size(
     alpha : float
         Excess error over the best threshold on the distribution, in (0, 1).
     beta : float
-        Allowed probability of failure, in (0, 1); one half is for the sample, the other for the learner.
+        Allowed probability of failure, in (0, 1), of the sample and of the learner.
     realizable : bool, default=False
         Whether some threshold has error 0; required by "interior_point".
 
@@ -645,13 +654,16 @@ def threshold_sample_size(
 
     Notes
     -----
-    **Accuracy.** Realizable and one column: the error regions of thresholds form four chains (either
-    direction, either side of the right cut). The least region of a chain with probability above alpha
-    contains at most k records with probability at most P[Binomial(n, alpha) <= k], and all greater regions
-    contain at least as many records. Otherwise: the empirical distributions of the records labelled 1 above a
-    cut, and of those labelled 0 at or below it, differ from the true ones by at most s for all cuts at once,
-    with probability at least 1 - 4 n_columns exp(-2 n s**2). The error of each of the two compared thresholds
-    then differs from its empirical error by at most 2 s, so that k / n + 4 s <= alpha suffices.
+    **Accuracy.** The least of three bounds. (1) Realizable and one column: the error regions of thresholds
+    form four chains (either direction, either side of the right cut). The least region of a chain with
+    probability above alpha contains at most k records with probability at most P[Binomial(n, alpha) <= k],
+    and all greater regions contain at least as many records. (2) Any labels: the share of the records that
+    are labelled 1 and above a cut falls short of its probability by more than s, for some cut, with
+    probability at most exp(-2 n s**2); so does that of the records labelled 0 at or below it, and both again
+    for the other direction. The error of the best threshold is a mean of n records, which exceeds its
+    expectation by more than s with probability at most exp(-2 n s**2). So with probability at least 1 -
+    (4 n_columns + 1) exp(-2 n s**2), k / n + 3 s <= alpha suffices. (3) "exponential": the union bound over
+    all cuts of all columns, `representation_sample_size`.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
     Chernoff bound; Massart (1990) for the constant of the second bound.
@@ -660,19 +672,31 @@ def threshold_sample_size(
     --------
     >>> from dplearn.theory import threshold_sample_size
     >>> threshold_sample_size("exponential", 2**64, epsilon=1, alpha=0.1, beta=0.05, realizable=True)
-    1231
+    1198
     """
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
     alpha = check_number("alpha", alpha, above=0, below=1)
-    half = check_number("beta", beta, above=0, below=1) / 2
+    beta = check_number("beta", beta, above=0, below=1)
     if check_choice("method", method, THRESHOLD_METHODS) == "interior_point" and not realizable:
         raise ValueError("realizable must be True with method 'interior_point', got False")
-    wrong = threshold_excess_errors(method, n_cuts, n_columns=n_columns, epsilon=epsilon, beta=half)
-    least = wrong + 1  # also more than the records of one label that "interior_point" uses
-    if realizable and n_columns == 1 and wrong / alpha < _MOST_COUNTED:
-        return _first_from(least, lambda n: 4 * binom.cdf(wrong, n, float(alpha)) <= half)
-    spread = 4 * math.sqrt((math.log(4 * n_columns) + _minus_log(half)) / 2)
-    return _first_from(least, lambda n: wrong / n + spread / math.sqrt(n) <= alpha)
+
+    def wrong(failure: Fraction) -> int:
+        return threshold_excess_errors(method, n_cuts, n_columns=n_columns, epsilon=epsilon, beta=failure)
+
+    half, share = beta / 2, beta / 8 if method == "exponential" else beta / 2
+    k, rest = wrong(share), beta - share
+    all_cuts, best = (
+        math.sqrt((math.log(events) + _minus_log(failure)) / 2)
+        for events, failure in ((4 * n_columns, rest * 5 / 8), (1, rest * 3 / 8))
+    )
+    sizes = [_first_from(k + 1, lambda n: k / n + (2 * all_cuts + best) / math.sqrt(n) <= alpha)]
+    if realizable and n_columns == 1 and (few := wrong(half)) / alpha < _MOST_COUNTED:
+        # Also more than the records of one label that "interior_point" uses.
+        sizes.append(_first_from(few + 1, lambda n: 4 * binom.cdf(few, n, float(alpha)) <= half))
+    if method == "exponential" and min(alpha, beta, epsilon) >= _LEAST:
+        terms = {"epsilon": epsilon, "alpha": alpha, "beta": beta, "agnostic": not realizable}
+        sizes.append(representation_sample_size(2 * n_cuts * n_columns, **terms))
+    return min(sizes)
 
 
 def _checked(n_cuts: Any, n_columns: Any, epsilon: Any) -> tuple[int, int, Fraction]:
