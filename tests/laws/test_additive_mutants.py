@@ -26,16 +26,15 @@ from dplearn.domains import Categories, IntegerRange
 from dplearn.learners.additive import losses, queries, start, steps
 from dplearn.learners.additive.losses import LogisticLoss, OutputsLoss
 from dplearn.learners.additive.model import JointFeatures
-from dplearn.learners.additive.plan import AdditivePlan, Bits
+from dplearn.learners.additive.plan import AdditivePlan
 from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.queries import Rows, mass_query, moment_query, outputs_query, residual_query
-from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.queries import CentralOracle, LabelledRows, VectorQuery
+from dplearn.privacy import BudgetExceededError
+from dplearn.queries import LabelledRows
 from dplearn.queries.oracle import COUNT_SHARE
 from dplearn.table.targets import STEPS
 from tests.changed import with_recipe
 from tests.laws.conftest import OnePair
-from tests.laws.oracle_mistakes import parts_that_the_data_scale
 
 BY_NAME = {case.name: case for case in CASES}
 REPLAYS = {case.name: case for case in ADDITIVE_REPLAYS}
@@ -72,39 +71,6 @@ def violations(case, seeds=2):
 @pytest.mark.parametrize("name", REPLAYS)
 def test_larger_fits_draw_as_the_proof_says(name):
     assert violations(REPLAYS[name], seeds=1) == []
-
-
-@pytest.mark.nightly  # their witnesses run with every change
-@pytest.mark.parametrize("name", [name for name in REPLAYS if "local" not in name])
-def test_larger_fits_draw_as_the_proof_says_in_all_places(name):
-    assert REPLAYS[name].replay(seeds=2) == []
-
-
-def test_residuals_with_noise_for_an_added_record_break_the_claim(monkeypatch):
-    """The accounting of explainable boosting, whose neighbours have one record more."""
-    case = OnePair.of(BY_NAME["additive_gradient"], ((SIGNS[1],), (SIGNS[2],)))
-    assert 0.99 < excess(case) <= 1
-    right = VectorQuery.__init__
-
-    def half(self, *given, l1=None, **known):
-        right(self, *given, l1=l1 and l1 // 2, **known)
-
-    monkeypatch.setattr(VectorQuery, "__init__", half)
-    assert excess(case.with_fit(case.fit)) > 1.9
-
-
-def test_whole_fits_of_numbers_with_noise_for_an_added_record_break_the_claim(monkeypatch):
-    case = OnePair.of(BY_NAME["additive_numbers_masses"], ((("a", -1.0),), (("b", -1.0),)))
-    assert 0.8 < excess(case) <= 1
-    right = queries.mass_query
-
-    def half(rows):
-        query = right(rows)
-        query.l1 //= 2
-        return query
-
-    monkeypatch.setattr(start, "mass_query", half)
-    assert excess(case.with_fit(case.fit)) > 1.5
 
 
 def at_the_whole_price(reach):
@@ -173,44 +139,22 @@ def test_residuals_of_many_labels_that_are_rounded_to_longer_ones_move_sums_too_
 
 
 def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
-    shares = AdditiveRegressor(delta=0, domain=[Categories(["a", "b"])], target_range=(-1, 1)).plan(1).shares
-    claimed = {
-        name: case.claim.epsilon / 8 for name, case in BY_NAME.items() if name.startswith("additive_numbers")
-    }
-    names = ("target", "masses", "shapes", "step")
-    asked = (shares.target, shares.masses, shares.shapes, shares.steps)
-    assert claimed == {f"additive_numbers_{name}": share for name, share in zip(names, asked, strict=True)}
-    assert sum(asked) + 2 * shares.spread == 1
-    rest = 1 - COUNT_SHARE
-    added = {
-        name: case.claim.epsilon / 8
-        for name, case in BY_NAME.items()
-        if name.startswith("added_additive_num")
-    }
-    assert added == {
-        "added_additive_numbers_shapes": rest * shares.shapes,
-        "added_additive_numbers_step": rest * shares.steps,
-    }
-    shares = AdditiveClassifier(delta=0, domain=[Categories(["a", "b"])], classes=[0, 1]).plan(1).shares
-    added = {
-        name: case.claim.epsilon / 8
-        for name, case in BY_NAME.items()
-        if name.startswith("added_additive_fit")
-    }
-    assert added == {
-        "added_additive_fit_count": COUNT_SHARE,
-        "added_additive_fit_labels": rest * shares.target,
-        "added_additive_fit_masses": rest * shares.masses,
-        "added_additive_fit_step": rest * shares.steps,
-    }
-    shares = (
-        AdditiveClassifier(delta=0, domain=[Categories(["a"])], classes=[0, 1]).plan(1, n_outputs=2).shares
-    )
-    claimed = {case.name: case.claim.epsilon / 8 for case in CASES if "_outputs_" in case.name}
-    asked = (shares.target, shares.masses, shares.shapes, shares.steps)
-    names = ("labels", *names[1:])
-    assert claimed == {f"additive_outputs_{name}": share for name, share in zip(names, asked, strict=True)}
-    assert sum(asked) == 1
+    how, rest = {"delta": 0, "domain": [Categories(["a", "b"])]}, 1 - COUNT_SHARE
+    numbers = AdditiveRegressor(target_range=(-1, 1), **how).plan(1).shares
+    labels = AdditiveClassifier(classes=[0, 1], **how).plan(1).shares
+    outputs = AdditiveClassifier(classes=[0, 1], **how).plan(1, n_outputs=2).shares
+    for prefix, shares, factor, first, others in [
+        ("additive_numbers", numbers, 1, {"target": numbers.target}, ("masses", "shapes", "step")),
+        ("added_additive_numbers", numbers, rest, {}, ("shapes", "step")),
+        ("added_additive_fit", labels, rest, {"count": COUNT_SHARE / rest}, ("labels", "masses", "step")),
+        ("additive_outputs", outputs, 1, {"labels": outputs.target}, ("masses", "shapes", "step")),
+    ]:
+        known = {"labels": shares.target, "step": shares.steps} | shares._asdict()
+        asked = first | {name: known[name] for name in others}
+        claimed = {case.name: case.claim.epsilon / 8 for case in CASES if case.name.startswith(f"{prefix}_")}
+        assert claimed == {f"{prefix}_{name}": factor * share for name, share in asked.items()}
+    assert sum((numbers.target, numbers.masses, numbers.shapes, numbers.steps, 2 * numbers.spread)) == 1
+    assert sum((outputs.target, outputs.masses, outputs.shapes, outputs.steps)) == 1
 
 
 def test_the_reach_of_even_labels_is_too_short_for_targets_beyond_the_share_of_a_rare_one():
@@ -229,16 +173,6 @@ def test_the_reach_of_even_labels_is_too_short_for_targets_beyond_the_share_of_a
     assert share_moved(query(loss.target_reach), *ends) == 1
     assert excess(additive_query_case("centred", lambda: query(loss.target_reach), SIGNS)) <= 1
     assert share_moved(query(HALF.target_reach), *ends) > 1.4
-
-
-def test_gaussian_noise_for_an_added_record_is_too_small_for_a_replaced_one():
-    query = residual_query(
-        signed_tables(1, -1), lambda records: HALF.targets(records.y), n_outputs=1, reach=2048, bits=1
-    )
-    ends = ([0], 1), ([0], 0)
-    assert share_moved(query, *ends) == 1
-    query.squared_l2 //= 4
-    assert share_moved(query, *ends) == 2
 
 
 #: A row of many numbers just above half a step, which rounding makes longer than it was.
@@ -337,45 +271,6 @@ def test_other_weights_of_moments_with_the_factor_of_5_move_them_too_far(monkeyp
     assert max(share_moved(asked(table), *pair) for table, *pair in pairs) > 1.01
 
 
-def test_moments_without_the_factor_of_5_move_too_far(monkeypatch):
-    diagonal = Rows([np.array([[127], [0]]), np.array([[0], [127]])], 0, 127, 1.0)
-    ends = ([0, 0], 0), ([1, 1], 0)
-    assert 0.99 < share_moved(moment_query(diagonal), *ends) <= 1
-    query = moment_query(diagonal)
-    query.squared_l2 = 2 * 127**4
-    assert share_moved(query, *ends) > 4.9
-
-
-def test_rows_that_are_shortened_to_the_longest_of_the_table_break_the_claim(monkeypatch):
-    """A far record shortens the rows of all others."""
-
-    def of_data(records):
-        longest = max(int(np.abs(records.X).max()), 1)
-        rows = np.where(longest <= records.X, 1, 0) * np.where(records.y == 1, 1, -1)[:, None]
-        return np.pad(rows, ((0, 0), (0, 1)))
-
-    def query():
-        asked = label_query()
-        asked.total = lambda records: of_data(records).sum(axis=0)
-        return asked
-
-    universe = [(1, 1), (2, 0)]
-    right = additive_query_case("right", label_query, [(0, 0), (0, 1)], n=2)
-    assert excess(right) <= 1
-    assert excess(additive_query_case("range", query, universe, n=2)) > 1.4
-
-
-def label_query():
-    """The sum of labels, each times 1."""
-    return residual_query(
-        signed_tables(1, 1, 1, order=1),
-        lambda records: HALF.targets(records.y),
-        n_outputs=1,
-        reach=2048,
-        bits=1,
-    )
-
-
 def fitted(made, y=(0, 1) * 8, **parameters):
     X = np.array([["a", 1.0], ["b", 5.0], ["a", 3.0], ["b", 9.0]] * 4, dtype=object)
     domain = [Categories(["a", "b", "c"]), IntegerRange(0, 9)]
@@ -421,11 +316,7 @@ def coded(table, place):
 
 MISTAKES = {
     "categories_read_off_the_table": lambda table, plan: replace(
-        plan,
-        columns=(
-            replace(plan.columns[0], size=int(coded(table, 0).max()) + 1),
-            plan.columns[1],
-        ),
+        plan, columns=(replace(plan.columns[0], size=int(coded(table, 0).max()) + 1), plan.columns[1])
     ),
     "a_range_from_the_data": lambda table, plan: replace(
         plan,
@@ -473,25 +364,6 @@ def test_masses_that_are_counted_in_the_data_break_replay(monkeypatch):
     assert replayed(AdditiveClassifier, ["c", 7.0]) == ()
     monkeypatch.setattr(start, "mass_query", spied)
     assert replayed(AdditiveClassifier, ["c", 7.0])
-
-
-def test_masses_without_noise_are_published_of_answers_that_do_not_depend_on_records(monkeypatch):
-    right = start.ask_masses
-
-    def exact(oracle, plan):
-        _, variance = right(oracle, plan)
-        with oracle._account.use() as account:
-            cells = account.tables[0].blocks.rows.X
-        found = [
-            np.bincount(column, minlength=each.size) + 0.01
-            for each, column in zip(plan.columns, cells.T, strict=True)
-        ]
-        return [mass / mass.sum() for mass in found], variance
-
-    assert not outcomes_differ()
-    monkeypatch.setattr("dplearn.learners.additive.steps.ask_masses", exact)
-    # The tables of the later queries differ, and their bounds with them.
-    assert outcomes_differ()
 
 
 def twins(**parameters):
@@ -573,40 +445,6 @@ def test_norms_without_joint_features_move_sums_too_far(monkeypatch):
     assert share_moved(query(), *ends) > 1.4
 
 
-def test_noise_that_is_used_twice_breaks_the_claim():
-    """The second stage has the noise of the first: the difference of both answers is exact."""
-
-    class Same:
-        def __init__(self, dice):
-            self._dice, self._first = dice, None
-
-        def discrete_laplace(self, ratio, low, high, size):
-            if self._first is None:
-                self._first = np.asarray(self._dice.discrete_laplace(ratio, -2, 2, size))
-            return self._first
-
-    half = Fraction(1, 2)
-
-    def fit(rows, dice, changed=lambda dice: dice):
-        table = np.array(rows)
-        records = LabelledRows(table[:, :-1].astype(np.int16), table[:, -1])
-        oracle = CentralOracle(records, privacy=ApproxDP(1), dice=changed(dice))
-        first = oracle.ask(label_query(), half)[0].means
-        margins = np.array([[1 << 14], [0], [-1 << 14]])
-        second = residual_query(
-            signed_tables(1, 1, 1, order=1),
-            lambda records: HALF.residuals(margins[records.X[:, 0]], records.y),
-            n_outputs=1,
-            reach=2048,
-            bits=1,
-        )
-        return str([first.tolist(), oracle.ask(second, half)[0].means.tolist()]), None
-
-    case = OnePair.of(BY_NAME["additive_gradient"], ((SIGNS[1],), (SIGNS[2],)))
-    assert excess(case.with_fit(fit)) <= 1
-    assert excess(case.with_fit(lambda rows, dice: fit(rows, dice, Same))) == math.inf
-
-
 def test_shares_above_1_are_refused_and_the_shares_of_all_plans_are_1(monkeypatch):
     X, y, learner = fitted(AdditiveClassifier)
     right = AdditivePlan.shares
@@ -615,36 +453,6 @@ def test_shares_above_1_are_refused_and_the_shares_of_all_plans_are_1(monkeypatc
     )
     with pytest.raises(BudgetExceededError, match="remaining budget"):
         learner.fit(X, y)
-
-
-def test_shares_above_1_break_the_claim_of_an_oracle_that_does_not_count(monkeypatch):
-    """With all of the budget in each of two rounds."""
-    case = OnePair.of(BY_NAME["additive_gradient"], ((SIGNS[1],), (SIGNS[2],)))
-
-    def twice(rows, dice, share):
-        table = np.array(rows)
-        records = LabelledRows(table[:, :-1].astype(np.int16), table[:, -1])
-        answers = [
-            CentralOracle(records, privacy=ApproxDP(1), dice=dice).ask(label_query(), share)[0].means.tolist()
-            for _ in range(2)
-        ]
-        return str(answers), None
-
-    assert excess(case.with_fit(lambda rows, dice: twice(rows, dice, Fraction(1, 2)))) <= 1
-    assert excess(case.with_fit(lambda rows, dice: twice(rows, dice, Fraction(2, 3)))) > 1.3
-
-
-@pytest.mark.nightly
-def test_noise_that_the_data_scale_breaks_replay(monkeypatch):
-    case = REPLAYS["additive_gaussian_2"]
-    parts_that_the_data_scale(monkeypatch)
-    assert case.with_fit(case.fit).replay(seeds=1)
-
-
-def test_the_bits_of_an_audit_are_those_of_its_fit():
-    _, _, learner = fitted(AdditiveClassifier)
-    learner._bits = Bits(1, 1, 1, 1, 1, 1)
-    assert learner.plan(10).bits is learner._bits
 
 
 def test_class_weights_from_the_labels_break_the_claim(monkeypatch):

@@ -34,16 +34,7 @@ from dplearn.queries.randomizers import CategoryRandomizer
 from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
 from dplearn.table.table import InMemory, Table, count_of
 from tests.laws.conftest import OnePair, rows_asked
-from tests.laws.mutants import (
-    CERTAIN,
-    LAW,
-    Mistake,
-    around,
-    assert_caught,
-    in_places,
-    instead,
-    mistakes,
-)
+from tests.laws.mutants import CERTAIN, LAW, Mistake, around, assert_caught, in_places, instead, mistakes
 
 # The packages have functions of these names.
 grouped, stable_histogram, stable_counts = (

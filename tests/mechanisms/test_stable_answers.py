@@ -102,11 +102,7 @@ def test_asking_one_by_one_in_parts_and_all_at_once_have_the_same_law(
     together, apart = (
         exact_distribution(
             partial(
-                released_to,
-                distances=distances,
-                batches=how,
-                max_abstentions=max_abstentions,
-                privacy=LOOSE,
+                released_to, distances=distances, batches=how, max_abstentions=max_abstentions, privacy=LOOSE
             ),
             tail_bits=10,
         )

@@ -420,10 +420,7 @@ def test_nothing_is_drawn_or_published_where_no_count_can_reach_the_threshold():
 def test_parameters_are_checked():
     with pytest.raises(ValueError, match="neighbors must be"):
         frequent_keys(
-            [["a"]],
-            privacy=ZeroConcentratedDP(1, neighbors="add_remove"),
-            delta=DELTA,
-            dice=SystemDice(),
+            [["a"]], privacy=ZeroConcentratedDP(1, neighbors="add_remove"), delta=DELTA, dice=SystemDice()
         )
     for delta in (0, 1):
         with pytest.raises(ValueError, match="delta must be"):
