@@ -1,9 +1,9 @@
 """Generic mistakes of what answers queries, in every case that asks an oracle: half of the noise, the whole
 budget for each answer, noise used again, exact answers; counts, ends, labels, errors of data; raw attributes.
 
-`ask_witnesses.json` has, for each case that asks and each mistake that shows on it, neighbours as places of the
-universe, how it is caught there, and in how many seconds. `python -m tests.laws.test_ask_mutants` finds those of
-cases that it lacks, and anew those that are named.
+`ask_witnesses.json` has, for each case that asks and each mistake that shows on it, neighbours as places of
+the universe, how it is caught there, and in how many seconds. `python -m tests.laws.test_ask_mutants` finds
+those of cases that it lacks, and anew those that are named.
 """
 
 import json
@@ -11,7 +11,7 @@ import sys
 import time
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -27,11 +27,22 @@ from dplearn.queries import noise, oracle, randomizers
 from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.table import targets
 from tests.laws.conftest import OnePair
-from tests.laws.mutants import CERTAIN, EXCEEDS, LAW, OnceForAll, is_caught, original
+from tests.laws.mutants import (
+    CERTAIN,
+    EXCEEDS,
+    LAW,
+    Mistake,
+    OnceForAll,
+    assert_caught,
+    in_places,
+    is_caught,
+    mistakes,
+    original,
+)
 
 FOUND = Path(__file__).with_name("ask_witnesses.json")
 #: Seconds from which on a mistake is for the night, unless it is the cheapest of its case.
-LONG = 0.06
+LONG = 0.03
 
 
 def changed(monkeypatch, place, name, wrap):
@@ -250,20 +261,52 @@ def witness(case, patch, seconds=3):
     return best
 
 
+@cache
 def found():
     return json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
 
 
 def find(names):
     """Write the witnesses of cases that have none, and of some; a case that asks nothing has null."""
-    known = found()
+    known = dict(found())
     for name, case in CASES.items():
         if name not in known or name in names:
             shown = {patch.__name__: witness(case, patch) for patch in GENERIC} if asks(case) else None
             known[name] = shown and {mistake: each for mistake, each in shown.items() if each}
-            print(name, known[name], flush=True)
+            sys.stdout.write(f"{name} {known[name]}\n")
     lines = [f"{json.dumps(name)}: {json.dumps(known[name])}" for name in CASES]
     FOUND.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def rows():
+    for name, shown in found().items():
+        cheapest = min((cost for *_, cost in (shown or {}).values()), default=0)
+        for patch in GENERIC if shown else ():
+            if patch.__name__ in shown:
+                pair, way, cost = shown[patch.__name__]
+                late = cost > max(LONG, min(cheapest, 10 * LONG))
+                yield Mistake(patch, name, in_places(name, *map(tuple, pair)), way, late=late)
+
+
+@mistakes(rows())
+def test_a_mistake_is_caught(mistake, monkeypatch):
+    assert_caught(mistake, monkeypatch)
+
+
+def test_every_case_is_known_and_each_that_asks_shows_most_mistakes():
+    assert found().keys() == CASES.keys()
+    shown = [each for each in found().values() if each]
+    assert len(shown) > 60
+    assert all({"exact_answers", "half_of_the_noise"} & each.keys() for each in shown)
+    assert {mistake for each in shown for mistake in each} == {patch.__name__ for patch in GENERIC}
+
+
+@pytest.mark.nightly
+def test_the_cases_that_ask_are_those_that_have_witnesses():
+    long = {name for name, each in found().items() if each == {}}  # like others, and too long for a search
+    assert {name for name in CASES if asks(CASES[name])} - long == {
+        name for name, each in found().items() if each
+    }
 
 
 if __name__ == "__main__":
