@@ -1,14 +1,15 @@
 """The runner of deliberate mistakes takes none for caught that does not run, or that changes nothing."""
 
-from fractions import Fraction
+from dataclasses import replace
 
 import pytest
 
+from dplearn.audit.cases import CASES
 from dplearn.learners.counts import naive_bayes
 from dplearn.learners.votes.aggregators import AGGREGATIONS
 from dplearn.queries import noise
 from dplearn.queries.noise import CentralNoise
-from tests.laws.mutants import LAW, REPLAY, Mistake, around, assert_caught, given, instead
+from tests.laws.mutants import LAW, REPLAY, Mistake, around, assert_caught, given, instead, original
 
 PAIR = ((2, 0),), ((2, 1),)
 
@@ -30,7 +31,7 @@ def with_another_signature(right, oracle):
 @pytest.mark.parametrize("way", [LAW, REPLAY, "exceeds", "certain"])
 @pytest.mark.parametrize("wrong", [of_a_vanished_name, of_a_vanished_module, with_another_signature])
 def test_a_mistake_that_does_not_run_is_refused(wrong, way, monkeypatch):
-    mistake = Mistake(around(naive_bayes, "learn_naive_bayes", wrong), "naive_bayes", PAIR, way)
+    mistake = Mistake(around(naive_bayes, "learn_naive_bayes", wrong), "naive_bayes", PAIR, way, late=True)
     with pytest.raises(AssertionError, match="the mistake does not run"):
         assert_caught(mistake, monkeypatch)
 
@@ -42,20 +43,27 @@ def test_a_name_that_is_gone_is_not_patched(monkeypatch):
         given("gone", noise, "a_name_that_is_gone", sensitivity=1),
     ):
         with pytest.raises(AttributeError, match="a_name_that_is_gone"):
-            assert_caught(Mistake(patch, "naive_bayes", PAIR), monkeypatch)
+            assert_caught(Mistake(patch, "naive_bayes", PAIR, late=True), monkeypatch)
     gone = instead(AGGREGATIONS, "a_name_that_is_gone", None, "gone")
     with pytest.raises(AssertionError, match="does not run"):
-        assert_caught(Mistake(gone, "naive_bayes", PAIR), monkeypatch)
+        assert_caught(Mistake(gone, "naive_bayes", PAIR, late=True), monkeypatch)
 
 
 @pytest.mark.parametrize("way", [LAW, REPLAY, "exceeds", "certain"])
 def test_a_change_that_is_no_mistake_is_not_caught(way, monkeypatch):
     same = given("same", noise, "laplace_counts", sensitivity=lambda old: old)
     with pytest.raises(AssertionError):
-        assert_caught(Mistake(same, "naive_bayes", PAIR, way), monkeypatch)
+        assert_caught(Mistake(same, "naive_bayes", PAIR, way, late=True), monkeypatch)
 
 
-def test_neighbours_on_which_the_original_exceeds_its_claim_are_refused(monkeypatch):
-    doubled = given("doubled", noise, "laplace_counts", sensitivity=lambda old: Fraction(old))
-    with pytest.raises(AssertionError):
-        assert_caught(Mistake(doubled, "naive_bayes", (((2, 0),), ((2, 0),))), monkeypatch)
+def test_an_original_that_exceeds_its_claim_or_has_another_law_than_the_frozen_one_is_refused(monkeypatch):
+    half = given("half", noise, "laplace_counts", sensitivity=lambda old: old // 2)
+    with pytest.MonkeyPatch.context() as patch:
+        half(patch)
+        with pytest.raises(AssertionError, match="itself is not kept"):
+            original(replace(CASES["naive_bayes"]), PAIR)
+    twice = given("twice", noise, "laplace_counts", sensitivity=lambda old: 2 * old)
+    with pytest.MonkeyPatch.context() as patch:
+        twice(patch)
+        with pytest.raises(AssertionError, match="another original law"):
+            assert_caught(Mistake(half, replace(CASES["naive_bayes"]), PAIR), monkeypatch)

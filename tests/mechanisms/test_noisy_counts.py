@@ -275,10 +275,6 @@ def test_without_noise_every_node_that_reaches_the_bar_is_cut_and_no_other():
     assert singles[200] == 4
 
 
-def test_a_root_with_fewer_records_than_the_bar_is_left_whole():
-    assert len(tree_of([1, 2], 100)) == 1
-
-
 @pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**1000])
 def test_domains_of_any_size_cost_what_the_records_cost(size):
     codes = [size // 3] * 300 + [size - 1] * 300

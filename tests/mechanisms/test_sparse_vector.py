@@ -11,15 +11,14 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution
-from dplearn.chance import ReplayDice, SeededDice, SystemDice
+from dplearn.chance import SystemDice
 from dplearn.kernels.exact import at_most_exp, decay_ratio
-from dplearn.mechanisms import AboveThreshold, SparseVector, sparse_vector
+from dplearn.mechanisms import SparseVector, sparse_vector
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP, Composition, PureDP
 from dplearn.privacy.shares import equal_epsilon
 
 ONE = ApproxDP(1)
-MESSAGE = "values must be a one-dimensional array of integers"
 
 
 def patterns(m, positives):
@@ -242,12 +241,6 @@ def test_without_delta_an_epoch_gets_an_equal_share():
         assert (held.of_threshold, held.of_test) == split(Fraction(1, 4), 1, 1)
 
 
-def test_delta_changes_nothing_unless_the_threshold_is_renewed():
-    vector = SparseVector(0, max_positives=4, privacy=ApproxDP(1, "0.1"), dice=SystemDice())
-    with vector._one_time_state.use() as held:
-        assert (held.of_threshold, held.of_test) == split(Fraction(1), 4, 1)
-
-
 @pytest.mark.nightly
 def test_a_renewed_threshold_keeps_epsilon_exactly():
     values, pairs = tables(3, 1, 1)
@@ -294,33 +287,6 @@ def test_the_accuracy_line_holds(beta, renewed, positives):
 
 
 # What goes in and what comes out
-
-
-@pytest.mark.parametrize("bad", [[0.5], [[1, 2]], ["a"], [None], [True], 3, None, "ab"], ids=repr)
-def test_values_that_are_no_integers_are_refused_and_cost_nothing(bad):
-    vector = AboveThreshold(0, privacy=ONE, dice=SystemDice())
-    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        vector.ask_all(bad)
-    assert vector.positives_left == 1
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_positives": 0}, "max_positives must be an integer from 1 to 1000000000, got 0$"),
-        ({"max_positives": 1.5}, "max_positives must be an integer from 1 to 1000000000, got 1.5$"),
-        ({"sensitivity": 0}, "sensitivity must be an integer at least 1, got 0$"),
-        ({"privacy": ApproxDP(0)}, "epsilon must be a finite number above 0, got "),
-        ({"threshold": 0.5}, "threshold must be an integer from .*, got 0.5$"),
-        ({"threshold": 2**62}, "threshold must be an integer from .*, got 4611686018427387904$"),
-    ],
-    ids=str,
-)
-def test_bad_public_parameters_are_named_before_anything_is_drawn(parameters, message):
-    dice = ReplayDice(SeededDice(0))
-    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
-        SparseVector(**{"threshold": 0, "max_positives": 1, "privacy": ONE, "dice": dice} | parameters)
-    assert not dice.trace
 
 
 def test_the_two_ratios_together_spend_epsilon_and_no_more():

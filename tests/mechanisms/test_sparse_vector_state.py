@@ -44,14 +44,6 @@ def test_after_the_stop_nothing_is_drawn_and_the_error_is_always_the_same(renew)
     assert dice.drawn == before
 
 
-def test_no_threshold_is_renewed_behind_the_last_positive_answer():
-    dice = Counting(0)
-    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(90), dice=dice, renew_threshold=True)
-    for _ in range(3):
-        assert vector.ask(1000)
-    assert dice.drawn == 3 + 3
-
-
 # One state
 
 
