@@ -284,7 +284,7 @@ def rows():
         for patch in GENERIC if shown else ():
             if patch.__name__ in shown:
                 pair, way, cost = shown[patch.__name__]
-                late = cost > max(LONG, min(cheapest, 10 * LONG))
+                late = cost > max(LONG, min(cheapest, 3 * LONG))
                 yield Mistake(patch, name, in_places(name, *map(tuple, pair)), way, late=late)
 
 

@@ -102,36 +102,6 @@ def test_every_mechanism_case_has_mutants_here_or_in_the_file_of_its_kind():
     assert {row.case.name for row in [*COUNTS, *VECTORS]} == SMALL.keys()
 
 
-class FloatDice:
-    """Noise from numpy's generator, which no tape walks."""
-
-    def __init__(self):
-        self.rng = np.random.RandomState(0)  # so that this test, at least, always sees the same
-
-    def geometric(self, ratio, low=0, high=None, size=None):
-        return self.rng.geometric(1 - float(ratio), size=size) - 1
-
-    def discrete_laplace(self, ratio, low=None, high=None, size=None):
-        noise = np.rint(self.rng.laplace(scale=-1 / np.log(float(ratio)), size=size)).astype(np.int64)
-        return np.clip(noise, low, high)
-
-    def discrete_gaussian(self, sigma2, size=None):
-        return np.rint(self.rng.normal(scale=float(sigma2) ** 0.5, size=size)).astype(np.int64)
-
-    def bernoulli(self, p, size=None):
-        return (self.rng.random_sample(size) < float(p)) * 1
-
-    def below(self, n, size=None):
-        return self.rng.randint(n, size=size)
-
-    def power_weighted(self, ratio, exponents, multiplicities):
-        weights = np.array(multiplicities) * float(ratio) ** (np.array(exponents) - min(exponents))
-        return int(self.rng.choice(len(weights), p=weights / weights.sum()))
-
-    def permute_and_flip(self, ratio, exponents, multiplicities):
-        return self.power_weighted(ratio, exponents, multiplicities)
-
-
 # Selection
 
 
@@ -346,13 +316,6 @@ def spent(name, factor):
     return with_epsilon(getattr(mechanisms, name), factor)
 
 
-FLOATS = FloatDice()
-
-
-def floats(*data, dice, name, **parameters):
-    return getattr(mechanisms, name)(*data, dice=FLOATS, **parameters)
-
-
 HALF, FIVE = "half the sensitivity", "noise 5% too small"
 NEAR = (0, 0), (0, 1)
 GAP = ((0, 0),) * 4 + ((0, 1),) * 6
@@ -506,17 +469,6 @@ COUNTS = [
         ("squares of costs", bound_of_epsilon(lambda costs: [cost**2 for cost in costs])),
         ("the least bound that withstands", bound_of_epsilon(lambda costs: [9 * cost for cost in costs])),
         (FIVE, spent("sanitized_noisy_max_epsilon", FIVE_PERCENT), LAW),
-    ),
-    *(
-        row
-        for name, pair in {
-            "laplace_counts": NEAR,
-            "gaussian_counts": NEAR,
-            "exponential_mechanism": (((0, 0, 1), (1, 1, 0), (1, 1, 0)), ((1, 1, 0),) * 3),
-            "stable_histogram": FEW_KEYS,
-            "randomized_response": ((0, 0), (1, 0)),
-        }.items()
-        for row in wrong(name, pair, ("numpy's generator", partial(floats, name=name), NO_DICE))
     ),
 ]
 

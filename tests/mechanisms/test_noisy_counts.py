@@ -273,6 +273,8 @@ def test_without_noise_every_node_that_reaches_the_bar_is_cut_and_no_other():
     }
     assert singles[5] == 3
     assert singles[200] == 4
+    assert len(tree_of([1, 2], 100)) == 1  # fewer records than the bar
+    assert len(tree_of([0, 0, 0], 1)) == 1  # one code
 
 
 @pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**1000])
