@@ -63,7 +63,13 @@ def violations(case, seeds=2):
     return found
 
 
-@pytest.mark.parametrize("name", REPLAYS)
+#: Of each kind of fits one, as large as it can soon be replayed; the others at night.
+BY_DAY = ("additive_gaussian_2_joint", "additive_laplace_numbers", "added_additive_gaussian")
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in BY_DAY else pytest.mark.nightly) for name in REPLAYS]
+)
 def test_larger_fits_draw_as_the_proof_says(name):
     assert violations(REPLAYS[name], seeds=1) == []
 

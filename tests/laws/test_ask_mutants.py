@@ -41,8 +41,8 @@ from tests.laws.mutants import (
 )
 
 FOUND = Path(__file__).with_name("ask_witnesses.json")
-#: Seconds from which on a mistake is for the night, unless it is the cheapest of its case.
-LONG = 0.03
+#: Seconds from which on a mistake is for the night, and from which on all of a case are.
+LONG, LONG_CASE = 0.03, 0.12
 
 
 def changed(monkeypatch, place, name, wrap):
@@ -280,11 +280,11 @@ def find(names):
 
 def rows():
     for name, shown in found().items():
-        cheapest = min((cost for *_, cost in (shown or {}).values()), default=0)
+        whole = shown["exact_answers"][2] if shown and "exact_answers" in shown else 0
         for patch in GENERIC if shown else ():
             if patch.__name__ in shown:
                 pair, way, cost = shown[patch.__name__]
-                late = cost > max(LONG, min(cheapest, 3 * LONG))
+                late = cost > LONG or whole > LONG_CASE
                 yield Mistake(patch, name, in_places(name, *map(tuple, pair)), way, late=late)
 
 

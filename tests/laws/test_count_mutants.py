@@ -381,6 +381,7 @@ def test_a_mistake_is_caught(mistake, monkeypatch):
     assert_caught(mistake, monkeypatch)
 
 
+@pytest.mark.first_by_day
 @pytest.mark.parametrize("case", ADDED_REPLAYS, ids=lambda case: case.name)
 def test_larger_fits_draw_as_the_proofs_say(case):
     assert not case.replay(seeds=1)

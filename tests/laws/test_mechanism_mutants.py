@@ -734,7 +734,11 @@ VECTORS = [
 
 @pytest.mark.parametrize(
     ("name", "pair"),
-    [("above_threshold", CROSSED), ("sparse_vector", ALL_OF_THREE), ("sparse_vector_renewed", ONE_OF_THREE)],
+    [
+        ("above_threshold", CROSSED),
+        ("sparse_vector", ALL_OF_THREE),
+        pytest.param("sparse_vector_renewed", ONE_OF_THREE, marks=pytest.mark.nightly),
+    ],
 )
 def test_the_plain_version_has_the_same_law_and_a_bar_that_is_not_renewed_costs_nothing(name, pair):
     case = SMALL[name]
@@ -815,7 +819,10 @@ UP_AND_DOWN = queries(7, 7, 7, 7), queries(6, 6, 8, 8)
 ANSWERS = [
     Mistake(questions_of("T_+_1_unanswered", epoch=(2, None)), *answered(1, UP_AND_DOWN)),
     Mistake(
-        questions_of("once_for_all", NoiseOnceForAll), *answered(1, (queries(7, 6), queries(6, 7))), CERTAIN
+        questions_of("once_for_all", NoiseOnceForAll),
+        *answered(1, (queries(7, 6), queries(6, 7))),
+        CERTAIN,
+        late=True,
     ),
     Mistake(
         questions_of("no_threshold_noise", NoNoiseOnTheThreshold),

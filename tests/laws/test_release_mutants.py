@@ -497,8 +497,10 @@ SYNTHETIC = [
     Mistake(
         instead(table_network, "_moved", lambda size: 1, "half_of_the_noise"), "synthetic_table", ALL_MOVE
     ),
-    Mistake(used_twice, "synthetic_table", ONE_MOVES, CERTAIN),
-    Mistake(around(TableNoise, "noisy", tables_without_noise), "synthetic_table", ALL_MOVE, CERTAIN),
+    Mistake(used_twice, "synthetic_table", ONE_MOVES, CERTAIN, late=True),
+    Mistake(
+        around(TableNoise, "noisy", tables_without_noise), "synthetic_table", ALL_MOVE, CERTAIN, late=True
+    ),
 ]
 
 

@@ -181,7 +181,7 @@ MISTAKES = [
         (no_noise, "search_by_permute_and_flip", LAST, False),
         (instead(search, "permute_and_flip", best_by_true_errors), "search_by_permute_and_flip", LAST, False),
         (records_that_test_train_too, "search_by_permute_and_flip", LAST, False),
-        (no_noise, "search_by_random_stopping", LAST, False),
+        (no_noise, "search_by_random_stopping", LAST, True),
         (whole_budget, "search_and_refit", FIRST, True),
         (
             around(search_cases, "best_of_runs", as_many_runs_as_there_may_be),
@@ -190,7 +190,7 @@ MISTAKES = [
             False,
         ),
         (around(search_cases, "best_of_runs", number_of_runs_shown), "best_of_runs", ((0,), (1,)), True),
-        (sensitivity_of_half_the_range, "search_by_absolute_error_and_permute_and_flip", NUMBERS, False),
+        (sensitivity_of_half_the_range, "search_by_absolute_error_and_permute_and_flip", NUMBERS, True),
         (sensitivity_of_half_the_range, "search_by_absolute_error_and_noisy_scores", NUMBERS, True),
         (sensitivity_of_half_the_range, "selection_by_r2", NUMBERS, True),
         (errors_not_clipped, "selection_by_r2", NUMBERS, False),
