@@ -50,8 +50,7 @@ def test_there_are_pure_learners_of_many_kinds():
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in PURE],
+    "name", [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in PURE]
 )
 def test_no_outcome_is_more_probable_on_other_data_than_its_records_cost(name):
     case = CASES[name]

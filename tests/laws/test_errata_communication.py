@@ -9,12 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, laplace
 
-from dplearn.theory import (
-    deterministic_representation,
-    littlestone_dimension,
-    mistake_tree,
-    one_way_error,
-)
+from dplearn.theory import deterministic_representation, littlestone_dimension, mistake_tree, one_way_error
 from tests.theory.test_littlestone import boxes, halfplanes, parities, thresholds
 
 ERRATA = Path(__file__).parents[2] / "docs" / "errata.md"

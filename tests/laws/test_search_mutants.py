@@ -1,4 +1,4 @@
-"""Deliberate mistakes in private search: each breaks a claim that the original keeps."""
+"""Deliberate mistakes in private search and in scores: each breaks a claim that the original keeps."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -6,190 +6,41 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dplearn.audit.cases import CASES
 from dplearn.audit.cases import search as search_cases
-from dplearn.audit.cases.scores import CASES as SCORE_CASES
-from dplearn.audit.cases.search import CASES as SEARCH_CASES
+from dplearn.fit import execute
 from dplearn.mechanisms import selection as random_stopping
 from dplearn.model_selection import candidates, search, tables
 from dplearn.privacy import random_stopping as costs
 from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
-from tests.laws.conftest import OnePair
+from tests.laws.mutants import LAW, Mistake, around, assert_caught, given, in_places, instead, mistakes
 
-CASES = {case.name: case for case in SEARCH_CASES}
-SCORES = {case.name: case for case in SCORE_CASES}
-
-
-def always_as_many_runs_as_there_may_be(monkeypatch):
-    class Stubborn:
-        def __init__(self, dice):
-            self.dice = dice
-
-        def power_weighted(self, ratio, exponents, multiplicities):
-            return len(multiplicities) - 1
-
-    honest = random_stopping.best_of_runs
-
-    def best(run, *, stopping, dice):
-        return honest(lambda _: run(dice), stopping=stopping, dice=Stubborn(dice))
-
-    return best
+# Scores
 
 
-def number_of_runs_shown(monkeypatch):
-    honest = random_stopping.best_of_runs
-
-    def best(run, *, stopping, dice):
-        runs = []
-
-        def counted(dice):
-            runs.append(0)
-            return run(dice)
-
-        score, outcome = honest(counted, stopping=stopping, dice=dice)
-        return score, (outcome, len(runs))
-
-    return best
+def added_records(monkeypatch):
+    for kind in (tables.ConfusionCounts, tables.BinnedScores):
+        monkeypatch.setattr(kind, "l1", 1)
+        monkeypatch.setattr(kind, "squared_l2", 1)
 
 
-def growth_of_the_slope_forgotten(monkeypatch):
-    monkeypatch.setattr(costs, "_growth", lambda stopping, mu: 1.0)
+def noise_drawn_once(right, self, counts, *, low, high, dice):
+    noise = right(self, np.zeros(1, dtype=np.int64), low=low, high=high, dice=dice)
+    return np.clip(counts + noise[0], low, high)
 
 
-def number_of_runs_forgotten(monkeypatch):
-    monkeypatch.setattr(random_stopping.RandomStopping, "mean", 1)
+def gaussian_noise_for_half_the_distance(right, counts, **how):
+    return np.asarray(counts) + right(0 * counts, **how) // 4
 
 
-@pytest.mark.parametrize("mistake", [growth_of_the_slope_forgotten, number_of_runs_forgotten])
-def test_a_mistake_in_the_cost_of_gaussian_runs_claims_less_than_enumeration_finds(monkeypatch, mistake):
-    case = CASES["best_of_gaussian_runs"]
-    found, half = Fraction(case.frozen()["epsilon"]), Fraction(1, 4)
-    claimed = lambda: gaussian_runs_delta(RandomStopping(7), half, found)  # noqa: E731
-    assert claimed() > case.claim.delta
-    mistake(monkeypatch)
-    assert claimed() < case.claim.delta
+def all_rows_of_a_person(right, groups, n, **how):
+    return right(np.arange(n), n, **how)
 
 
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("mistake", [always_as_many_runs_as_there_may_be, number_of_runs_shown])
-@pytest.mark.parametrize(
-    "name",
-    ["best_of_runs", pytest.param("best_of_logarithmically_many_runs", marks=pytest.mark.nightly)],
-)
-def test_a_mistake_in_when_to_stop_exceeds_the_claim(monkeypatch, name, mistake):
-    monkeypatch.setattr(search_cases, "best_of_runs", mistake(monkeypatch))
-    assert not CASES[name].with_fit(CASES[name].fit).run().keeps(CASES[name].claim)
-
-
-def each_fit_has_the_whole_budget(monkeypatch):
-    honest = search._part
-    monkeypatch.setattr(
-        search, "_part", lambda budget, part: budget if part == 1 / 2 else honest(budget, part)
-    )
-
-
-def errors_without_noise(monkeypatch):
-    monkeypatch.setattr(tables.TableNoise, "added", lambda self, counts, **_: counts)
-
-
-def candidate_chosen_by_true_errors(monkeypatch):
-    monkeypatch.setattr(
-        search, "permute_and_flip", lambda qualities, *, privacy, dice, sensitivity: int(np.argmax(qualities))
-    )
-
-
-def records_that_test_train_too(monkeypatch):
-    honest = candidates.splits_by_position
-
-    def splits(cv, n):
-        return [(np.concatenate([test, train]), test) for train, test in honest(cv, n)]
-
-    monkeypatch.setattr(candidates, "splits_by_position", splits)
-    honest_exposure = candidates.Exposure.of
-    monkeypatch.setattr(
-        candidates.Exposure,
-        "of",
-        classmethod(lambda cls, splits, n: replace(honest_exposure(splits, n), apart=True)),
-    )
-
-
-def number_of_runs_published(monkeypatch):
-    honest = candidates.Trial.counted
-    fitted = []
-
-    def counted(self, index, *given, **how):
-        fitted.append(index)
-        return honest(self, index, *given, **how)
-
-    publish = search.PrivateSearchCV._publish
-
-    def published(self, *found):
-        self.n_fits_ = len(fitted)
-        fitted.clear()
-        publish(self, *found)
-
-    monkeypatch.setattr(candidates.Trial, "counted", counted)
-    monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
-
-
-def each_gaussian_fit_has_the_budget_of_one_run(monkeypatch):
-    monkeypatch.setattr(
-        search,
-        "gaussian_run_budget",
-        lambda stopping, total, fits: gaussian_budget(
-            replace(total, epsilon=stopping.factor * total.epsilon)
-        ),
-    )
-
-
-FIRST, LAST = ((1, 0), (0, 0)), ((0, 1), (0, 0))
-#: What each mistake is made in, and neighbours that it shows on.
-BREACHES = [
-    ("search_by_permute_and_flip", each_fit_has_the_whole_budget, FIRST),
-    ("search_by_permute_and_flip", errors_without_noise, LAST),
-    ("search_by_permute_and_flip", candidate_chosen_by_true_errors, LAST),
-    ("search_by_permute_and_flip", records_that_test_train_too, LAST),
-    ("search_by_random_stopping", errors_without_noise, LAST),
-    ("search_and_refit", each_fit_has_the_whole_budget, FIRST),
-]
-#: Universes so small hold not the worst data for these: their laws are others than the frozen ones.
-CHANGES = [
-    ("search_by_random_stopping", number_of_runs_published, FIRST),
-    ("search_and_refit", records_that_test_train_too, LAST),
-    ("search_over_gaussian_fits", each_gaussian_fit_has_the_budget_of_one_run, FIRST),
-]
-
-
-def each_of(mistakes):
-    names = lambda each: each if isinstance(each, str) else getattr(each, "__name__", "")  # noqa: E731
-    return pytest.mark.parametrize(("name", "mistake", "pair"), mistakes, ids=names)
-
-
-def anew(name, pair, whole):
-    """The case anew, on neighbours that are its witness, or on its whole universe."""
-    case = CASES[name].with_fit(CASES[name].fit)
-    return case if whole else OnePair.of(case, pair)
-
-
-#: On all tables at night.
-witness_or_all = pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.nightly)])
-
-
-@witness_or_all
-@each_of(BREACHES)
-def test_a_mistake_in_a_search_exceeds_the_claim(monkeypatch, name, mistake, pair, whole):
-    case = anew(name, pair, whole)
-    mistake(monkeypatch)
-    assert not case.run().keeps(case.claim)
-
-
-@pytest.mark.nightly
-@witness_or_all
-@each_of(CHANGES)
-def test_a_mistake_that_few_records_do_not_show_changes_the_law(monkeypatch, name, mistake, pair, whole):
-    case = anew(name, pair, whole)
-    mistake(monkeypatch)
-    assert case.run().epsilon > float(CASES[name].frozen()["epsilon"]) + 1e-5
+def sensitivity_of_half_the_range(monkeypatch):
+    for name in ("l1", "first"):
+        monkeypatch.setattr(tables.TargetSums, name, property(lambda each: each.steps // 2))
 
 
 def errors_not_clipped(monkeypatch):
@@ -201,59 +52,186 @@ def errors_not_clipped(monkeypatch):
     monkeypatch.setattr(tables, "_steps", lambda shares, steps: (shares * steps).astype(np.int64))
 
 
-def sensitivity_of_half_the_range(monkeypatch):
-    for name in ("l1", "first"):
-        monkeypatch.setattr(tables.TargetSums, name, property(lambda each: each.steps // 2))
+# Search
 
 
-@pytest.mark.parametrize(
-    ("name", "mistake"),
-    [
-        pytest.param(
-            "search_by_absolute_error_and_permute_and_flip", errors_not_clipped, marks=pytest.mark.nightly
+def each_fit_has_the_whole_budget(right, budget, part):
+    return budget if part == 1 / 2 else right(budget, part)
+
+
+def each_table_has_the_whole_budget(right, counts, plan, privacy, dice, *, tables=1):
+    return right(counts, plan, privacy, dice)
+
+
+def best_by_true_errors(qualities, *, privacy, dice, sensitivity):
+    return int(np.argmax(qualities))
+
+
+def records_that_test_train_too(monkeypatch):
+    splits, exposure = candidates.splits_by_position, candidates.Exposure.of
+
+    def overlapping(cv, n):
+        return [(np.concatenate([test, train]), test) for train, test in splits(cv, n)]
+
+    def apart(cls, splits, n):
+        return replace(exposure(splits, n), trains=1, tests=1, apart=True)
+
+    monkeypatch.setattr(candidates, "splits_by_position", overlapping)
+    monkeypatch.setattr(candidates.Exposure, "of", classmethod(apart))
+
+
+def number_of_runs_published(monkeypatch):
+    counted_of, publish, fitted = candidates.Trial.counted, search.PrivateSearchCV._publish, []
+
+    def counted(self, index, *known, **how):
+        fitted.append(index)
+        return counted_of(self, index, *known, **how)
+
+    def published(self, *found):
+        self.n_fits_ = len(fitted)
+        fitted.clear()
+        publish(self, *found)
+
+    monkeypatch.setattr(candidates.Trial, "counted", counted)
+    monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
+
+
+def budget_of_one_run(stopping, total, fits):
+    return gaussian_budget(replace(total, epsilon=stopping.factor * total.epsilon))
+
+
+def the_winners_counts_again_without_noise(right, trial, plan, dice):
+    choice = right(trial, plan, dice)
+    exact = search._counted(trial, plan, choice.index, dice)[0]
+    table = choice.tables[choice.index]
+    return replace(choice, tables={**choice.tables, choice.index: replace(table, counts=exact)})
+
+
+class Stubborn:
+    """Dice with which there are always as many runs as there may be."""
+
+    def __init__(self, dice):
+        self.dice = dice
+
+    def power_weighted(self, ratio, exponents, multiplicities):
+        return len(multiplicities) - 1
+
+
+def as_many_runs_as_there_may_be(right, run, *, stopping, dice):
+    return right(lambda _: run(dice), stopping=stopping, dice=Stubborn(dice))
+
+
+def number_of_runs_shown(right, run, *, stopping, dice):
+    runs = []
+    score, outcome = right(lambda dice: runs.append(0) or run(dice), stopping=stopping, dice=dice)
+    return score, (outcome, len(runs))
+
+
+no_noise = instead(tables.TableNoise, "added", lambda self, counts, **_: counts, "no_noise")
+half_of_a_loss = instead(tables.LossSum, "l1", 1, "losses_that_move_by_one_step")
+whole_budget = around(search, "_part", each_fit_has_the_whole_budget)
+FIRST, LAST, NUMBERS = ((1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 7), (0, 0))
+LABELS, SHARES = (((0, 0),), ((1, 1),)), (((0.2, 0),), ((0.8, 1),))
+LOSSES = ((0.0, 1), (1.0, 1)), ((1.0, 1), (1.0, 1))
+PERSONS = in_places("score_of_groups", (2, 0, 0), (1, 0, 0))
+MISTAKES = [
+    Mistake(patch, name, pair, late=late)
+    for patch, name, pair, late in [
+        (added_records, "score_confusion_matrix", LABELS, False),
+        (around(tables.TableNoise, "added", noise_drawn_once), "score_confusion_matrix", LABELS, False),
+        (added_records, "score_binned", SHARES, False),
+        (
+            instead(tables.BinnedScores, "l1", 2, "all_labels_for_the_price_of_one"),
+            "score_binned_for_each_label",
+            SHARES,
+            False,
         ),
-        ("search_by_absolute_error_and_permute_and_flip", sensitivity_of_half_the_range),
-        ("search_by_absolute_error_and_noisy_scores", sensitivity_of_half_the_range),
-        ("selection_by_r2", errors_not_clipped),
-        ("selection_by_r2", sensitivity_of_half_the_range),
-    ],
-)
-def test_a_mistake_in_a_search_of_regressors_exceeds_the_claim(monkeypatch, name, mistake):
-    case = OnePair.of(SCORES[name].with_fit(SCORES[name].fit), ((0, 7), (0, 0)))
-    mistake(monkeypatch)
-    assert not case.run().keeps(case.claim)
+        (half_of_a_loss, "score_log_loss", LOSSES, False),
+        (no_noise, "score_log_loss", LOSSES, False),
+        (
+            sensitivity_of_half_the_range,
+            "score_absolute_error",
+            (((0.0, 0.0), (0.0, 0.0)), ((0.0, 7.0), (0.0, 0.0))),
+            False,
+        ),
+        (
+            instead(tables.TargetSums, "l1", property(lambda each: each.steps), "targets_for_free"),
+            "score_r2",
+            (((0.0, 0.0),), ((0.0, 1.0),)),
+            True,
+        ),
+        (
+            around(tables, "gaussian_sums", gaussian_noise_for_half_the_distance),
+            "score_with_gaussian_noise",
+            SHARES,
+            False,
+        ),
+        (around(execute, "grouping_of", all_rows_of_a_person), "score_of_groups", PERSONS, False),
+        (no_noise, "search_by_noisy_scores", LAST, False),
+        (around(search, "_noisy", each_table_has_the_whole_budget), "search_by_noisy_scores", LAST, False),
+        (
+            around(search, "_by_noisy_scores", the_winners_counts_again_without_noise),
+            "search_by_noisy_scores",
+            LAST,
+            True,
+        ),
+        (half_of_a_loss, "search_by_log_loss_and_permute_and_flip", LAST, False),
+        (half_of_a_loss, "search_by_log_loss_and_noisy_scores", LAST, True),
+        (whole_budget, "search_by_permute_and_flip", FIRST, False),
+        (no_noise, "search_by_permute_and_flip", LAST, False),
+        (instead(search, "permute_and_flip", best_by_true_errors), "search_by_permute_and_flip", LAST, False),
+        (records_that_test_train_too, "search_by_permute_and_flip", LAST, False),
+        (no_noise, "search_by_random_stopping", LAST, True),
+        (whole_budget, "search_and_refit", FIRST, True),
+        (
+            around(search_cases, "best_of_runs", as_many_runs_as_there_may_be),
+            "best_of_runs",
+            ((0,), (1,)),
+            False,
+        ),
+        (around(search_cases, "best_of_runs", number_of_runs_shown), "best_of_runs", ((0,), (1,)), True),
+        (sensitivity_of_half_the_range, "search_by_absolute_error_and_permute_and_flip", NUMBERS, True),
+        (sensitivity_of_half_the_range, "search_by_absolute_error_and_noisy_scores", NUMBERS, True),
+        (sensitivity_of_half_the_range, "selection_by_r2", NUMBERS, True),
+        (errors_not_clipped, "selection_by_r2", NUMBERS, False),
+        (errors_not_clipped, "search_by_absolute_error_and_permute_and_flip", NUMBERS, True),
+        (
+            given("counts_for_an_added_record", tables, "laplace_counts", sensitivity=1),
+            "tuned_threshold",
+            LAST,
+            True,
+        ),
+        (records_that_test_train_too, "tuned_threshold", LAST, True),
+    ]
+] + [
+    # Universes so small hold not the worst data for these.
+    Mistake(number_of_runs_published, "search_by_random_stopping", FIRST, LAW, late=True),
+    Mistake(records_that_test_train_too, "search_and_refit", LAST, LAW, late=True),
+    Mistake(
+        instead(search, "gaussian_run_budget", budget_of_one_run),
+        "search_over_gaussian_fits",
+        FIRST,
+        LAW,
+        late=True,
+    ),
+]
 
 
-def test_a_score_without_its_noise_is_caught(monkeypatch):
-    case = CASES["private_score"]
-    errors_without_noise(monkeypatch)
-    assert not case.with_fit(case.fit).run().keeps(case.claim)
-
-
-def counts_for_an_added_record(monkeypatch):
-    right = tables.laplace_counts
-    monkeypatch.setattr(
-        tables, "laplace_counts", lambda counts, **how: right(counts, **how | {"sensitivity": 1})
-    )
-
-
-def held_out_records_that_train_too(monkeypatch):
-    honest = candidates.splits_by_position
-    monkeypatch.setattr(
-        candidates,
-        "splits_by_position",
-        lambda cv, n: [(np.concatenate([test, train]), test) for train, test in honest(cv, n)],
-    )
-    monkeypatch.setattr(
-        candidates.Exposure, "of", classmethod(lambda cls, splits, n: cls(trains=1, tests=1, apart=True))
-    )
+@mistakes(MISTAKES)
+def test_a_mistake_is_caught(mistake, monkeypatch):
+    assert_caught(mistake, monkeypatch)
 
 
 @pytest.mark.parametrize(
     "mistake",
-    [counts_for_an_added_record, pytest.param(held_out_records_that_train_too, marks=pytest.mark.nightly)],
+    [
+        instead(costs, "_growth", lambda stopping, mu: 1.0, "growth_of_the_slope_forgotten"),
+        instead(random_stopping.RandomStopping, "mean", 1, "number_of_runs_forgotten"),
+    ],
 )
-def test_a_mistake_in_a_tuned_threshold_exceeds_the_claim(monkeypatch, mistake):
+def test_a_mistake_in_the_cost_of_gaussian_runs_claims_less_than_enumeration_finds(monkeypatch, mistake):
+    case = CASES["best_of_gaussian_runs"]
+    found, half = Fraction(case.frozen()["epsilon"]), Fraction(1, 4)
+    assert gaussian_runs_delta(RandomStopping(7), half, found) > case.claim.delta
     mistake(monkeypatch)
-    case = OnePair.of(CASES["tuned_threshold"].with_fit(CASES["tuned_threshold"].fit), LAST)
-    assert not case.run().keeps(case.claim)
+    assert gaussian_runs_delta(RandomStopping(7), half, found) < case.claim.delta

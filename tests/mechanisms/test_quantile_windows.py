@@ -16,12 +16,7 @@ from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.kernels.ranks import SortedCodes
 from dplearn.mechanisms import codes_in_windows
-from dplearn.mechanisms.quantile_windows import (
-    WindowTerms,
-    _composition,
-    _noisy_gaps,
-    _tabulated,
-)
+from dplearn.mechanisms.quantile_windows import WindowTerms, _composition, _noisy_gaps, _tabulated
 from dplearn.privacy import ApproxDP
 
 PROOF = {"decay": Fraction(2, 5), "zone": 2}

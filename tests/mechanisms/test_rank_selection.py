@@ -89,14 +89,6 @@ def test_what_is_left_out_of_sight_weighs_little_beside_the_best(monkeypatch):
     assert costs[:-1] == list(range(0, costs[-1], 2))
 
 
-def test_a_fraction_of_any_denominator_will_do():
-    fraction = Fraction(2**69 + 1, 2**70)
-    code = code_near_rank(
-        everything(np.arange(1000), 2000), fraction, privacy=ApproxDP(2**70), dice=SeededDice(0)
-    )
-    assert code == 500
-
-
 def test_only_data_near_the_rank_are_asked_for():
     class Watched(SortedCodes):
         asked = ()

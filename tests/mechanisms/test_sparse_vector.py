@@ -9,20 +9,16 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
-from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice
+from dplearn.chance import SystemDice
 from dplearn.kernels.exact import at_most_exp, decay_ratio
-from dplearn.mechanisms import AboveThreshold, SparseVector, sparse_vector
+from dplearn.mechanisms import SparseVector, sparse_vector
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.privacy import ApproxDP, Composition, PureDP
 from dplearn.privacy.shares import equal_epsilon
 
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 ONE = ApproxDP(1)
-MESSAGE = "values must be a one-dimensional array of integers"
 
 
 def patterns(m, positives):
@@ -148,14 +144,6 @@ def test_asking_one_by_one_and_all_at_once_have_the_same_law(renew, chunk, posit
     assert walked(values, tail_bits=6, **settings_) == walked(values, True, tail_bits=6, **settings_)
 
 
-def test_above_threshold_is_a_sparse_vector_with_one_positive_answer():
-    for seed in range(20):
-        first = AboveThreshold(3, privacy=ONE, dice=SeededDice(seed), sensitivity=2)
-        second = SparseVector(3, max_positives=1, privacy=ONE, dice=SeededDice(seed), sensitivity=2)
-        assert first.ask_all(range(9)).tolist() == second.ask_all(range(9)).tolist()
-        assert first.positives_left == second.positives_left
-
-
 # Privacy
 
 
@@ -253,12 +241,6 @@ def test_without_delta_an_epoch_gets_an_equal_share():
         assert (held.of_threshold, held.of_test) == split(Fraction(1, 4), 1, 1)
 
 
-def test_delta_changes_nothing_unless_the_threshold_is_renewed():
-    vector = SparseVector(0, max_positives=4, privacy=ApproxDP(1, "0.1"), dice=SystemDice())
-    with vector._one_time_state.use() as held:
-        assert (held.of_threshold, held.of_test) == split(Fraction(1), 4, 1)
-
-
 @pytest.mark.nightly
 def test_a_renewed_threshold_keeps_epsilon_exactly():
     values, pairs = tables(3, 1, 1)
@@ -307,104 +289,6 @@ def test_the_accuracy_line_holds(beta, renewed, positives):
 # What goes in and what comes out
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">u8", ">i2"])
-def test_every_integer_dtype_gives_the_same_answers(dtype):
-    values = np.array([3, 0, 60, 59])
-    for seed in range(20):
-        first, second = (
-            SparseVector(20, max_positives=2, privacy=ONE, dice=SeededDice(seed)).ask_all(given_as)
-            for given_as in (values, values.astype(dtype))
-        )
-        assert first.tolist() == second.tolist()
-        assert first.dtype == second.dtype == np.bool_
-
-
-@pytest.mark.parametrize("dtype", ["u8", ">u8"])
-def test_unsigned_values_beyond_63_bits_do_not_wrap(dtype):
-    values = np.array([2**63 - 1, 2**63, 2**64 - 1], dtype=dtype)
-    vector = SparseVector(0, max_positives=3, privacy=ONE, dice=SystemDice())
-    assert vector.ask_all(values).tolist() == [True] * 3
-
-
-@pytest.mark.parametrize("value", [10**6, np.int32(10**6), np.uint64(10**6), 2**64 - 1], ids=repr)
-def test_an_answer_is_a_plain_bool(value):
-    assert AboveThreshold(0, privacy=ONE, dice=SystemDice()).ask(value) is True
-
-
-def test_no_questions_get_no_answers():
-    vector = AboveThreshold(0, privacy=ONE, dice=SystemDice())
-    for empty in ([], (), np.array([]), np.array([], dtype=np.int8)):
-        answers = vector.ask_all(empty)
-        assert (answers.dtype, answers.shape) == (np.bool_, (0,))
-
-
-@pytest.mark.parametrize("epsilon", ["1e-30", "1e-12", 10**9])
-@pytest.mark.parametrize("threshold", [-(2**61), 0, 2**61])
-@pytest.mark.parametrize("renew", [False, True])
-@pytest.mark.parametrize("positives", [1, 10**9])
-def test_no_noise_value_or_threshold_overflows(epsilon, threshold, renew, positives):
-    for seed in range(3):
-        vector = SparseVector(
-            threshold,
-            max_positives=positives,
-            privacy=ApproxDP(epsilon),
-            dice=SeededDice(seed),
-            renew_threshold=renew,
-        )
-        answers = vector.ask_all(np.array([2**62, -(2**62), 2**63 - 1, -(2**63), 0]))
-        assert answers.dtype == np.bool_
-        assert answers.size == 5 or vector.stopped
-
-
-def test_a_million_questions_are_answered_with_one_positive_among_them():
-    values = np.full(10**6, -1000)
-    values[777_777] = 10**6
-    answers = AboveThreshold(0, privacy=ApproxDP(1), dice=SystemDice()).ask_all(values)
-    assert answers.nonzero()[0].tolist() == [777_777]  # noise of 1000 at scale 3: exp(-333)
-    assert answers.size == 777_778
-
-
-@pytest.mark.parametrize("bad", [[0.5], [[1, 2]], ["a"], [None], [True], 3, None, "ab"], ids=repr)
-def test_values_that_are_no_integers_are_refused_and_cost_nothing(bad):
-    vector = AboveThreshold(0, privacy=ONE, dice=SystemDice())
-    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        vector.ask_all(bad)
-    assert vector.positives_left == 1
-
-
-@pytest.mark.parametrize("far", [2**61, 2**63, 2**64, 10**50])
-def test_values_beyond_64_bits_count_as_far_out(far):
-    vector = SparseVector(0, max_positives=2, privacy=ApproxDP(10), dice=SystemDice())
-    assert vector.ask_all([-far, far, -1000, far]).tolist() == [False, True, False, True]
-
-
-@repeatable
-@given(st.floats() | st.text(max_size=5) | st.booleans() | st.none())
-def test_no_message_depends_on_the_value(value):
-    with pytest.raises(TypeError) as refusal:
-        AboveThreshold(0, privacy=ONE, dice=EnumeratingDice()).ask(value)
-    assert str(refusal.value) == MESSAGE
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"max_positives": 0}, "max_positives must be an integer from 1 to 1000000000, got 0$"),
-        ({"max_positives": 1.5}, "max_positives must be an integer from 1 to 1000000000, got 1.5$"),
-        ({"sensitivity": 0}, "sensitivity must be an integer at least 1, got 0$"),
-        ({"privacy": ApproxDP(0)}, "epsilon must be a finite number above 0, got "),
-        ({"threshold": 0.5}, "threshold must be an integer from .*, got 0.5$"),
-        ({"threshold": 2**62}, "threshold must be an integer from .*, got 4611686018427387904$"),
-    ],
-    ids=str,
-)
-def test_bad_public_parameters_are_named_before_anything_is_drawn(parameters, message):
-    dice = ReplayDice(SeededDice(0))
-    with pytest.raises((TypeError, ValueError), match=f"^{message}"):
-        SparseVector(**{"threshold": 0, "max_positives": 1, "privacy": ONE, "dice": dice} | parameters)
-    assert not dice.trace
-
-
 def test_the_two_ratios_together_spend_epsilon_and_no_more():
     for epsilon in (Fraction(1, 100), Fraction(1), Fraction(5)):
         of_threshold, of_count = reaching_ratios(epsilon)
@@ -423,19 +307,3 @@ def test_the_probability_of_the_first_is_that_of_two_noises():
         float(Fraction(m, distribution.total)) for seen, m in distribution.masses.items() if "0" in str(seen)
     ]
     assert mass == pytest.approx(float(expected), rel=1e-9)
-
-
-def test_counts_far_from_the_threshold_decide():
-    dice = SeededDice(0)
-    for _ in range(20):
-        assert first_reaching([-(2**70), 0, 2**70, 2**71], 10**6, privacy=ApproxDP(1), dice=dice) == 2
-    assert first_reaching(np.zeros(9000, dtype=int), 10**6, privacy=ApproxDP(1), dice=dice) == 8999
-
-
-def test_counts_and_thresholds_are_checked():
-    with pytest.raises(TypeError, match="counts must"):
-        first_reaching([0.5], 1, privacy=ApproxDP(1), dice=SeededDice(0))
-    with pytest.raises(ValueError, match="counts must"):
-        first_reaching([], 1, privacy=ApproxDP(1), dice=SeededDice(0))
-    with pytest.raises(TypeError, match="threshold must"):
-        first_reaching([1], 0.5, privacy=ApproxDP(1), dice=SeededDice(0))

@@ -1,18 +1,15 @@
 """A sparse vector stops in public, is one state in one process, and shows nothing that it holds."""
 
 import copy
-import os
-import pickle
 import threading
 
 import pytest
 from sklearn.base import BaseEstimator, clone
 
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
-from dplearn.mechanisms import AboveThreshold, SparseVector
+from dplearn.mechanisms import SparseVector
 from dplearn.privacy import ApproxDP
 
-posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 ONE = ApproxDP(1)
 STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
 
@@ -45,25 +42,6 @@ def test_after_the_stop_nothing_is_drawn_and_the_error_is_always_the_same(renew)
     with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
         vector.ask_all([])
     assert dice.drawn == before
-
-
-def test_no_threshold_is_renewed_behind_the_last_positive_answer():
-    dice = Counting(0)
-    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(90), dice=dice, renew_threshold=True)
-    for _ in range(3):
-        assert vector.ask(1000)
-    assert dice.drawn == 3 + 3
-
-
-@pytest.mark.parametrize("renew", [False, True])
-def test_how_many_positives_are_left_is_public(renew):
-    vector = SparseVector(0, max_positives=3, privacy=ApproxDP(500), dice=SystemDice(), renew_threshold=renew)
-    seen = []
-    for value in (-99, 1000, -99, 1000, 1000):
-        seen.append((vector.positives_left, vector.stopped))
-        vector.ask(value)
-    assert seen == [(3, False), (3, False), (2, False), (2, False), (1, False)]
-    assert (vector.positives_left, vector.stopped) == (0, True)
 
 
 # One state
@@ -112,16 +90,6 @@ def test_copies_share_the_thresholds_noise():
     assert len(dice.trace) == 1 + 5
 
 
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_it_is_not_pickled(protocol):
-    for held in (
-        AboveThreshold(0, privacy=ONE, dice=SystemDice()),
-        Asking(AboveThreshold(0, privacy=ONE, dice=SystemDice())),
-    ):
-        with pytest.raises(TypeError, match="private state is not pickled"):
-            pickle.dumps(held, protocol)
-
-
 def test_nothing_private_is_shown():
     threshold, dice = 123_456_789, ReplayDice(SystemDice())
     vector = SparseVector(threshold, max_positives=3, privacy=ApproxDP("1e-9"), dice=dice)
@@ -132,31 +100,6 @@ def test_nothing_private_is_shown():
     shown = " ".join(map(repr, (vector, vars(vector), str(vector), dir(vector), holder, dir(holder))))
     assert list(vars(vector)) == ["_one_time_state"]
     assert not [secret for secret in secrets if secret in shown]
-
-
-FORK = """
-import os
-from dplearn.chance import SystemDice
-from dplearn.mechanisms import SparseVector
-from dplearn.privacy import ApproxDP
-vector = SparseVector(0, max_positives=2, privacy=ApproxDP(50), dice=SystemDice())
-child = os.fork()
-if not child:
-    try:
-        print(vector.ask(1000), flush=True)
-    except RuntimeError:
-        print("refused", vector.stopped, flush=True)
-    os._exit(0)
-os.waitpid(child, 0)
-print(vector.ask(1000), vector.positives_left)
-"""
-
-
-@posix
-def test_a_forked_child_cannot_answer(program):
-    done = program(FORK)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["refused True", "True 1"]
 
 
 def test_many_threads_get_no_more_than_the_positives_that_were_paid_for():
@@ -178,14 +121,3 @@ def test_many_threads_get_no_more_than_the_positives_that_were_paid_for():
         thread.join()
     assert answers == [True] * 25
     assert vector.stopped
-
-
-def test_a_thread_that_comes_between_the_last_answer_and_the_end_is_told_that_it_has_stopped(monkeypatch):
-    vector = AboveThreshold(0, privacy=ApproxDP(50), dice=SystemDice())
-    monkeypatch.setattr(
-        type(vector._one_time_state), "close", lambda holder: None
-    )  # which comes a moment later
-    assert vector.ask(1000)
-    monkeypatch.setattr(AboveThreshold, "stopped", False)  # as seen before the last answer
-    with pytest.raises(RuntimeError, match="the sparse vector has stopped"):
-        vector.ask(1000)

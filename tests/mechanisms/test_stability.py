@@ -6,19 +6,15 @@ from math import log
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution
 from dplearn.audit.enumeration import least_exp_epsilon
-from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.kernels.distributions import laplace_quantile, laplace_tail
 from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
 from dplearn.privacy import ApproxDP
 from dplearn.theory import release_probabilities
 
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 SETTINGS = [
     ApproxDP(1, "0.01"),
     ApproxDP("0.1", "1e-6"),
@@ -152,120 +148,3 @@ def test_the_distance_of_a_plurality_that_leads_by_g_is_at_least_half_of_g_less_
         second, top = sorted(votes)[1:]
         at_least = max(0, -(-(top - second - 2) // 2))
         assert distribution.probability(votes.index(top)) >= table[at_least]
-
-
-# The table
-
-
-def test_a_table_of_too_many_entries_is_refused_and_not_begun():
-    with pytest.raises(ValueError, match=r"^epsilon must be a finite number at least "):
-        release_probabilities(ApproxDP("1e-12", "1e-6"))
-
-
-def test_the_longest_tables_are_as_short_as_promised():
-    table = release_probabilities(ApproxDP("0.0003", "1e-6"))
-    assert len(table) <= 2 * log(2e6) / 0.0003
-
-
-@pytest.mark.parametrize(
-    ("privacy", "name"), [(ApproxDP(1), "delta"), (ApproxDP(0, "0.1"), "epsilon")], ids=["delta", "epsilon"]
-)
-def test_without_epsilon_or_delta_it_is_refused_by_name(privacy, name):
-    for call in (
-        lambda: release_probabilities(privacy),
-        lambda: release_if_stable("yes", 3, privacy=privacy, dice=EnumeratingDice()),
-        lambda: most_frequent_if_stable([1, 1], 2, privacy=privacy, dice=EnumeratingDice()),
-    ):
-        with pytest.raises(ValueError, match=f"^{name} must be a finite number "):
-            call()
-
-
-# What goes in and what comes out
-
-
-@pytest.mark.parametrize("answer", ["yes", "", 0, False, (1, 2), np.array([3])], ids=repr)
-def test_any_answer_is_returned_as_it_is(answer):
-    assert release_if_stable(answer, 10**30, privacy=SETTINGS[0], dice=SystemDice()) is answer
-
-
-@pytest.mark.parametrize("distance", [5, np.int8(5), np.uint64(5), np.int64(5)], ids=repr)
-def test_distances_of_every_integer_type_give_the_same_law(distance):
-    distribution = exact_distribution(
-        lambda dice: release_if_stable(1, distance, privacy=SETTINGS[0], dice=dice)
-    )
-    assert distribution.probability(1) == release_probabilities(SETTINGS[0])[5]
-
-
-@repeatable
-@given(st.integers(max_value=-1) | st.floats() | st.booleans() | st.text() | st.none())
-def test_no_message_depends_on_the_distance(distance):
-    with pytest.raises(ValueError, match=r"^distance must be a nonnegative integer$"):
-        release_if_stable("secret", distance, privacy=SETTINGS[0], dice=EnumeratingDice())
-
-
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i8", "u1", "u4", "u8", ">u8", ">i4"])
-def test_votes_of_every_integer_dtype_give_the_same_law(dtype):
-    votes = np.array([2, 2, 2, 2, 2, 0, 1])
-    distributions = [
-        exact_distribution(
-            lambda dice, cast=cast: most_frequent_if_stable(cast, 3, privacy=SETTINGS[0], dice=dice)
-        )
-        for cast in (votes, votes.astype(dtype), votes.tolist(), votes[::-1])
-    ]
-    assert all(distribution == distributions[0] for distribution in distributions)
-
-
-@pytest.mark.parametrize("votes", [[], [-1], [-1] * 1000, np.array([], dtype=np.int8)], ids=len)
-def test_where_nobody_votes_the_first_label_wins_at_distance_0(votes):
-    distribution = exact_distribution(
-        lambda dice: most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=dice)
-    )
-    assert distribution.probability(0) == release_probabilities(SETTINGS[0])[0]
-    assert distribution.probability(0) + distribution.probability(None) == 1
-
-
-def test_the_answer_is_a_plain_int_whatever_the_dtype():
-    for dtype in ("u1", "i8"):
-        votes = np.full(1000, 2, dtype=dtype)
-        answer = most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=SystemDice())
-        assert (type(answer), answer) == (int, 2)
-
-
-def test_a_million_votes_for_a_hundred_thousand_labels():
-    votes = np.arange(10**6) % 100_000
-    votes[:500] = 99_999
-    assert most_frequent_if_stable(votes, 100_000, privacy=SETTINGS[0], dice=SeededDice(0)) == 99_999
-
-
-MESSAGE = "votes must be a one-dimensional array of integers"
-
-
-@pytest.mark.parametrize("bad", [[0.5], [[1, 2]], ["a"], [None], [True], 3, [2**70]], ids=repr)
-def test_votes_that_are_no_integers_are_refused(bad):
-    with pytest.raises(TypeError, match=f"^{MESSAGE}$"):
-        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=EnumeratingDice())
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [[3], [-2], [2**63 - 1], np.array([2**64 - 1], dtype="u8"), np.array([2**63], dtype=">u8")],
-    ids=str,
-)
-def test_votes_out_of_range_are_refused_and_do_not_wrap_into_abstentions(bad):
-    with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 2$"):
-        most_frequent_if_stable(bad, 3, privacy=SETTINGS[0], dice=EnumeratingDice())
-
-
-@repeatable
-@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=5))
-def test_no_message_depends_on_the_votes(votes):
-    if min(votes) >= -1 and max(votes) < 3:
-        return
-    with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 2$"):
-        most_frequent_if_stable(votes, 3, privacy=SETTINGS[0], dice=EnumeratingDice())
-
-
-@pytest.mark.parametrize("n_labels", [1, 0, -1])
-def test_too_few_labels_are_refused_by_name(n_labels):
-    with pytest.raises(ValueError, match=f"^n_labels must be an integer at least 2, got {n_labels}$"):
-        most_frequent_if_stable([0], n_labels, privacy=SETTINGS[0], dice=EnumeratingDice())

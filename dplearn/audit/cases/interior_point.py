@@ -11,7 +11,7 @@ all records but one are equal.
 RecPrefix is not replayed: its proof maps the pairings of one data set to those of the other, and a record
 that moves past others changes the pairs of all records in between for the same draws. The candidates of a
 choice differ too, since only prefixes of some record are listed. If the moved record keeps its rank and all
-prefixes are unchanged, replay holds: tests/laws/test_interior_point_mutants.py.
+prefixes are unchanged, replay holds: tests/laws/test_mechanism_mutants.py.
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,648 @@
+"""Deliberate mistakes in votes of teachers: ensembles, drawn shards, noisy maxima, soft labels.
+
+Four teachers have two records each, and a digit names a record of the universe. The last two records stand
+still: they are the first two of the universe.
+"""
+
+import copy
+import math
+import warnings
+from contextlib import nullcontext
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import permutations, product
+from math import comb
+
+import numpy as np
+import pytest
+
+from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn.audit.cases.drawn_shards import drawn_case
+from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
+from dplearn.audit.enumeration import OutputDistribution, exact_distribution, least_exp_epsilon
+from dplearn.chance import PublicStream
+from dplearn.kernels import votes as soft_votes
+from dplearn.kernels.exact import decay_ratio, log_bounds
+from dplearn.kernels.votes import FIXED_POINT_ONE, Lead, SoftVotes, Votes, soft_tally, tally
+from dplearn.learners.votes import aggregators, asked, recipe, teachers, worker_pool
+from dplearn.learners.votes.aggregators import (
+    AGGREGATIONS,
+    SOFT_AGGREGATIONS,
+    Answers,
+    Ballot,
+    ConfidentVotes,
+    QueriesExhaustedError,
+    StableScores,
+)
+from dplearn.learners.votes.asked import Labels
+from dplearn.learners.votes.online import Ensemble
+from dplearn.learners.votes.recipe import VotesFit
+from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.privacy import ApproxDP, OneTimeState
+from dplearn.privacy.stable_answers import stable_answers_noise
+from tests.laws.conftest import OnePair
+from tests.laws.mutants import (
+    CERTAIN,
+    Mistake,
+    around,
+    assert_caught,
+    given,
+    in_places,
+    instead,
+    instead_of_the_fit,
+    mistakes,
+    of_two,
+    original,
+)
+
+EPSILON, DELTA = 8, Fraction(1, 20)
+CLAIM = ApproxDP(EPSILON, DELTA + Fraction(1, 1 << 30))  # with what a tape leaves out
+PARAMETERS = {
+    "n_teachers": 4,
+    "epsilon": EPSILON,
+    "delta": float(DELTA),
+    "aggregation": "sparse_vector",
+    "max_queries": 2,
+    "max_abstentions": 1,
+    "random_state": 0,
+}
+
+
+def asked_ensemble(kind=SubsampleAggregateClassifier, labels="abc"):
+    model = kind(Extreme(), abstain_label="none", classes=sorted(set(labels)), **PARAMETERS)
+    return ensemble_case(f"ensemble of {labels}", model, labels, CLAIM, free=6)
+
+
+def transferred(labels="abc", **parameters):
+    chosen = {"classes": sorted(set(labels))} | PARAMETERS | parameters
+    model = KnowledgeTransferClassifier(Extreme(), **chosen)
+    return transfer_case(f"transfer of {labels}", model, labels, CLAIM, free=6)
+
+
+ABC, ABABAB = asked_ensemble(), asked_ensemble(labels="ababab")
+
+
+def digits(case, *pair):
+    return in_places(case, *(map(int, each) for each in pair))
+
+
+# How records are cut, and votes counted and answered
+
+
+def overlapping(n, k, stream):
+    """The first record of each shard is in the next one too."""
+    cut = np.array_split(stream.permutation(n), k)
+    return [np.append(shard, cut[i - 1][0]) for i, shard in enumerate(cut)]
+
+
+def cut_by(order_of):
+    """Shards that are cut from an order that the records decide."""
+
+    def cut(right, fit, records, plan, dice):
+        order = np.array_split(order_of(records, plan.n_teachers), plan.n_teachers)
+        plan, found = right(fit, records, plan, dice)
+        return plan, found | {"shards": order}
+
+    return around(VotesFit, "_cut", cut, order_of.__name__)
+
+
+def stratified(records, n_teachers):
+    """Each shard gets its share of each label: one record with another label pushes all behind it on."""
+    by_label = np.argsort(records.y, kind="stable")
+    return np.concatenate([by_label[i::n_teachers] for i in range(n_teachers)])
+
+
+def sorted_by_value(records, n_teachers):
+    return np.argsort(records.X[:, 0], kind="stable")
+
+
+def gap_less_one(right, labels, n_labels):
+    """The distance of the paper: it moves by 2 with one vote, and is 1 where a tie is one vote away."""
+    votes = right(labels, n_labels)
+    second, top = np.sort(votes.counts, axis=1).T[-2:]
+    return Votes(votes.counts, votes.winner, np.maximum(top - second - 1, 0))
+
+
+def declined_by_votes(right, questions, answers, distances):
+    """Where an answer is declined, the label that led stands in."""
+    codes = right(questions, answers, distances)
+    return np.where(codes < 0, answers[: codes.size], codes)
+
+
+def unanimous_without_a_draw(right, questions, answers, distances):
+    certain = (distances >= 1).all()  # four teachers are no further from instability
+    return answers if certain else right(questions, answers, distances)
+
+
+# What data tell besides, what is left behind, and who answers
+
+
+def error_of_one_class(right, estimator, rows, labels, seed):
+    if len(set(labels.tolist())) < 2:
+        raise ValueError("a shard holds one class only")
+    return right(estimator, rows, labels, seed)
+
+
+def warning_of_one_class(monkeypatch):
+    right = teachers._trained
+
+    def trained(estimator, rows, labels, seed):
+        if len(set(labels.tolist())) < 2:
+            warnings.warn("a shard holds one class only", stacklevel=1)
+        return right(estimator, rows, labels, seed)
+
+    monkeypatch.setattr(teachers, "_trained", trained)
+    monkeypatch.setattr(worker_pool, "muted_output", nullcontext)
+
+
+def a_label_of_the_whole_table(monkeypatch):
+    """A shard with one label teaches the commonest label of all records."""
+    cut, trained, labels_of_all = VotesFit._cut, teachers._trained, []
+
+    def remembered(fit, records, plan, dice):
+        labels_of_all[:] = [records.y]
+        return cut(fit, records, plan, dice)
+
+    def taught(estimator, rows, labels, seed):
+        alike = len(set(labels.tolist())) < 2
+        return teachers.LabelShares(labels_of_all[0]) if alike else trained(estimator, rows, labels, seed)
+
+    monkeypatch.setattr(VotesFit, "_cut", remembered)
+    monkeypatch.setattr(teachers, "_trained", taught)
+
+
+class TeachersKept(SubsampleAggregateClassifier):
+    def _fit(self, X, y, dice, **options):
+        super()._fit(X, y, dice, **options)
+        with self._one_time_state.use() as state:
+            self.teachers_ = state.teachers
+
+
+class VotesKept(SubsampleAggregateClassifier):
+    def predict(self, X):
+        with self._one_time_state.use() as state:
+            self.votes_ = teachers.answers_of(state.teachers, X, Labels(self.classes_))
+        return super().predict(X)
+
+
+class LabelsOfTeachers(SubsampleAggregateClassifier):
+    """The labels are those that some teacher has learned."""
+
+    def _fit(self, X, y, dice, **options):
+        super()._fit(X, y, dice, **options)
+        with self._one_time_state.use() as state:
+            votes = teachers.answers_of(state.teachers, np.array([[1], [-1]]), Labels(self.classes_))
+        self.classes_ = self.classes_[np.unique(votes)]
+
+
+class SeedsFromTheDice(SubsampleAggregateClassifier):
+    """The seeds of teachers are public; drawn from the secret dice they would tell about the noise."""
+
+    def _fit(self, X, y, dice, **options):
+        self.random_state = dice.below(1 << 31)
+        super()._fit(X, y, dice, **options)
+
+
+class Copied(SubsampleAggregateClassifier):
+    """Asks a copy first, and then itself."""
+
+    def predict(self, X):
+        answers = [each for model in (copy.deepcopy(self), self) for each in answers_of(model, X)]
+        return np.array(answers, dtype=object)
+
+
+def copied_with_teachers(model, memo):
+    """A copy that has a holder of its own, with the same budget in it."""
+    twin = SubsampleAggregateClassifier.__deepcopy__(model, memo)
+    with model._one_time_state.use() as state:
+        dice = state.aggregator._questions.dice
+        twin._one_time_state = OneTimeState(
+            replace(state, aggregator=copy.copy(state.aggregator).attach(dice))
+        )
+    return twin
+
+
+def answers_of(model, X):
+    try:
+        return SubsampleAggregateClassifier.predict(model, X).tolist()
+    except QueriesExhaustedError as stopped:
+        return [*stopped.released.tolist(), "stopped"]
+
+
+def of_kind(kind):
+    return instead_of_the_fit(kind.__name__, asked_ensemble(kind).fit)
+
+
+def a_student_of_raw_votes(monkeypatch):
+    counted, taught, votes = asked.tally, asked.teach, []
+
+    def remembered(labels, n_labels):
+        votes[:] = [counted(labels, n_labels)]
+        return votes[0]
+
+    def teach(student, X, answers, classes):
+        return taught(student, X, Answers(votes[0].winner, votes[0].counts), classes)
+
+    monkeypatch.setattr(asked, "tally", remembered)
+    monkeypatch.setattr(asked, "teach", teach)
+
+
+LABELS_OF_TWO = transferred("ab", protects="labels")
+ENSEMBLES = [
+    Mistake(patch, case, digits(case, *pair), CERTAIN, late=late)
+    for patch, case, pair, late in [
+        (instead(recipe, "shards", overlapping), ABC, ("221200", "221202"), False),
+        (cut_by(stratified), ABABAB, ("104523", "004523"), False),
+        (cut_by(sorted_by_value), ABABAB, ("342335", "342332"), False),
+        (around(asked, "tally", gap_less_one), ABC, ("121020", "221020"), False),
+        (around(aggregators, "answered", declined_by_votes), ABC, ("020211", "020201"), False),
+        (around(aggregators, "answered", unanimous_without_a_draw), ABC, ("110021", "010021"), False),
+        (
+            around(recipe, "read_labels", lambda right, y, n, classes: right(y, n, None), "labels_of_data"),
+            ABC,
+            ("001000", "021000"),
+            False,
+        ),
+        (a_label_of_the_whole_table, ABC, ("012120", "012110"), False),
+        (around(teachers, "_trained", error_of_one_class), ABC, ("112020", "110020"), False),
+        (warning_of_one_class, ABC, ("110121", "110221"), False),
+        (of_kind(TeachersKept), ABC, ("001012", "001010"), False),
+        (of_kind(VotesKept), ABC, ("001012", "001010"), True),
+        (of_kind(LabelsOfTeachers), ABC, ("001012", "001010"), True),
+        # Copies share one holder, which its own tests see by day; each of two answers has all of delta.
+        (
+            instead(Copied, "__deepcopy__", copied_with_teachers),
+            asked_ensemble(Copied),
+            ("021222", "011222"),
+            True,
+        ),
+        (a_student_of_raw_votes, transferred(), ("110121", "110221"), True),
+        (instead(recipe, "shards", overlapping), LABELS_OF_TWO, ("010000", "110000"), True),
+    ]
+]
+
+
+def test_teachers_whose_seeds_are_drawn_from_the_secret_dice_are_noticed_by_the_case_itself():
+    [rows, _] = digits(ABC, "112020", "112021")
+    mutant = exact_distribution(partial(asked_ensemble(SeedsFromTheDice).fit, rows))
+    assert {seen[:3] for seen in mutant.masses} == {
+        ("raised", "AssertionError", "fitting an ensemble draws nothing")
+    }
+
+
+# Drawn shards. Of 0, 1, 2, 3, 4 the labels are a, b, a, b, a; a teacher votes for that of its greatest.
+
+
+def of_two_teachers(n):
+    return drawn_case(
+        f"tables of {n} records and of {n - 1}",
+        SubsampleAggregateClassifier,
+        "ababa",
+        24,
+        n,
+        estimator=Extreme(),
+        abstain_label="none",
+        aggregation="lnmax",
+        delta=Fraction(0),
+        n_teachers=2,
+    )
+
+
+def equal_chunks(n, k, dice):
+    return np.array_split(np.arange(n), k)
+
+
+def places_modulo(n, k, dice):
+    return [np.arange(first, n, k) for first in range(k)]
+
+
+def by_a_public_seed(n, k, dice):
+    """The draws of places by the seed that the fit publishes."""
+    own = PublicStream(0, SubsampleAggregateClassifier.__name__).labels(k, n)
+    return [np.flatnonzero(own == each) for each in range(k)]
+
+
+def a_record_in_two_shards(n, k, dice):
+    own = dice.below(k, size=n)
+    return [np.flatnonzero((own == each) | (np.arange(n) == n - 1)) for each in range(k)]
+
+
+def a_count_for_nothing(right, cost, **how):
+    return right(cost, **how)[0], cost
+
+
+def teachers_for_the_true_number(right, model, plan, n, dice):
+    """The estimate is published, and the teachers are as many as records."""
+    right(model, plan, n, dice)
+    return plan.for_count(n)
+
+
+def lengths_left_behind(patch):
+    cut_of, published, sizes = VotesFit._cut, VotesFit._published, []
+
+    def kept(fit, rows, plan, dice):
+        plan, cut = cut_of(fit, rows, plan, dice)
+        sizes[:] = [len(each) for each in cut["shards"]]
+        return plan, cut
+
+    patch.setattr(VotesFit, "_cut", kept)
+    patch.setattr(VotesFit, "_published", lambda fit, plan: published(fit, plan) | {"sizes_": list(sizes)})
+
+
+def silent_without_records(right, self, queries, n_bins=None):
+    """An ensemble with an empty shard refuses to answer."""
+    if None in self.teachers:
+        raise RuntimeError("a shard is empty")
+    return right(self, queries, n_bins)
+
+
+FOUR, TWO, FEW, ONE_MORE = of_two_teachers(4), of_two_teachers(2), ((0, 0, 1), (0, 0)), ((0, 1), (0,))
+DRAWN = [
+    Mistake(patch, case, in_places(case, *pair))
+    for patch, case, pair in [
+        (instead(recipe, "drawn_shards", equal_chunks), FOUR, ((2, 3, 1, 0), (2, 1, 0))),
+        (instead(recipe, "drawn_shards", places_modulo), FOUR, ((1, 3, 0, 2), (1, 0, 2))),
+        (instead(recipe, "drawn_shards", by_a_public_seed), FOUR, ((2, 0, 1, 1), (0, 1, 1))),
+        (instead(recipe, "drawn_shards", a_record_in_two_shards), FOUR, ((0, 0, 0, 1), (0, 0, 0))),
+        (
+            given("half_of_the_noise", aggregators, "laplace_counts", sensitivity=lambda old: old // 2),
+            "added_votes",
+            FEW,
+        ),
+        (lengths_left_behind, "added_votes", FEW),
+        (around(recipe, "shares_with_count", a_count_for_nothing), "added_counted_votes", ONE_MORE),
+        (
+            instead(recipe, "noisy_count", lambda n, *_, **__: n, "the_true_number"),
+            "added_counted_votes",
+            ONE_MORE,
+        ),
+        (around(VotesFit, "_counted", teachers_for_the_true_number), "added_counted_votes", ONE_MORE),
+        (around(Ensemble, "answer", silent_without_records), TWO, ONE_MORE),
+    ]
+]
+
+
+# Noisy maxima of votes. All that students learn from is counted as released: labels and noisy counts.
+
+
+def prepared(name, epsilon, max_queries, dice):
+    ballot = Ballot(ApproxDP(epsilon, Fraction(1, 100)), n_labels=2, n_teachers=4, max_queries=max_queries)
+    return AGGREGATIONS[name](ballot).attach(dice)
+
+
+def votes(counts):
+    counts = np.array(counts)
+    return Votes(counts, counts.argmax(axis=1), np.zeros(len(counts), dtype=np.int64))
+
+
+def counted(name, epsilon, pair, tail_bits):
+    def release(counts, dice):
+        answers = prepared(name, epsilon, len(counts), dice).answer(votes(counts))
+        return answers.codes.tolist(), answers.counts.tolist()
+
+    claim = ApproxDP(epsilon, Fraction(1, 100) + Fraction(1, 1 << 10))
+    return of_two(f"{name} at {epsilon}", release, pair, claim, tail_bits=tail_bits)
+
+
+def half_the_variance(right, counts, rho, squared, dice):
+    """A moved vote changes two counts, and is charged for one: 1 / (2 sigma2)."""
+    return right(counts, rho, 1, dice)
+
+
+def once_for_all(right, counts, rho, squared, dice):
+    """Workers that each answer a query with a copy of the same dice have the same noise."""
+    return counts + right(counts[:1], rho, squared, dice) - counts[:1]
+
+
+def laplace_once_for_all(right, counts, *, privacy, dice, sensitivity):
+    first = counts[:2]
+    noise = right(first, privacy=privacy, dice=dice, sensitivity=sensitivity) - first
+    return counts + np.tile(noise, counts.size // 2)
+
+
+MOVED, APART = (((4, 0),), ((3, 1),)), (((4, 0), (3, 1)), ((3, 1), (4, 0)))
+MAXIMA = [
+    Mistake(around(aggregators, "noisy_gaussian", half_the_variance), *counted("gnmax", 4, MOVED, 18)),
+    Mistake(
+        given("half_the_sensitivity", aggregators, "laplace_counts", sensitivity=lambda old: old // 2),
+        *counted("lnmax", 4, MOVED, 18),
+        late=True,
+    ),
+    # So long that no infinity is one because a tape ends.
+    Mistake(
+        around(aggregators, "laplace_counts", laplace_once_for_all),
+        *counted("lnmax", 16, APART, 40),
+        CERTAIN,
+        late=True,
+    ),
+    Mistake(
+        around(aggregators, "noisy_gaussian", once_for_all),
+        *counted("gnmax", 8, APART, 40),
+        CERTAIN,
+        late=True,
+    ),
+]
+
+
+class TestsForFree(ConfidentVotes):
+    """Only answers are charged: who asks about what is declined may ask for ever."""
+
+    __test__ = False
+
+    def answer(self, votes):
+        self._left += len(votes.winner) * self._test
+        return super().answer(votes)
+
+
+def abstained(counts, dice):
+    return bool(prepared("confident_gnmax", 4, 1, dice).answer(votes(counts)).codes[0] < 0)
+
+
+def agreements(counts, times):
+    """The exact distribution of how often a query is agreed on, of so many times that it is asked."""
+    agreed = exact_distribution(partial(abstained, counts), 18).probability(("bool", 0))
+    share, all_ = agreed.numerator, agreed.denominator
+    masses = {j: comb(times, j) * share**j * (all_ - share) ** (times - j) for j in range(times + 1)}
+    return OutputDistribution(masses, all_**times)
+
+
+def asked_in_vain(dice, most=20):
+    """How often a query on which nobody agrees is declined, and may be asked again."""
+    aggregator, times = prepared("confident_gnmax", 4, 1, dice), 0
+    while aggregator.remaining_queries and times < most:
+        assert aggregator.answer(votes([[0, 0]])).codes.tolist() == [-1]
+        times += 1
+    return times
+
+
+class NoNoise:
+    def discrete_gaussian(self, sigma2, size=None):
+        return np.zeros(size, dtype=np.int64)
+
+
+@pytest.mark.nightly
+def test_a_confident_test_that_is_not_charged_can_be_asked_until_it_exceeds_the_claim(monkeypatch):
+    def exact(times):
+        one, other = (agreements(counts, times) for counts in ([[3, 1]], [[2, 1]]))
+        found = [least_exp_epsilon(*both, Fraction(11, 1000))[0] for both in ((one, other), (other, one))]
+        return round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
+
+    assert asked_in_vain(NoNoise()) == 1
+    assert exact(1) <= 4
+    monkeypatch.setitem(AGGREGATIONS, "confident_gnmax", TestsForFree)
+    assert asked_in_vain(NoNoise()) == 20
+    assert exact(20) > 7
+
+
+# Soft labels. Scores of four teachers on some queries are fixed-point scores; a neighbour has another row.
+
+LOW, MIDDLE, HIGH = 0, FIXED_POINT_ONE // 2, FIXED_POINT_ONE - 1
+
+
+def scored(common, one, other, *, privacy=CLAIM, aggregation="sparse_vector", tail_bits=48, claim=None):
+    """The case of soft votes on some queries, and two neighbours of scores."""
+
+    def release(scores, dice):
+        fixed = np.array(scores)
+        ballot = Ballot(ApproxDP(privacy.epsilon, privacy.delta), 2, len(fixed), fixed.shape[1], 1)
+        aggregator = SOFT_AGGREGATIONS[aggregation](ballot).attach(dice)
+        return aggregator.answer(soft_votes.soft_tally(fixed, np.full(fixed.shape[1], 2))).ravel().tolist()
+
+    pair = tuple(tuple(map(tuple, [*common, each])) for each in (one, other))
+    given_delta = ApproxDP(privacy.epsilon, privacy.delta + Fraction(1, 1 << 30))
+    return of_two(aggregation, release, pair, claim or given_delta, tail_bits=tail_bits)
+
+
+def bins_from_the_data(right, fixed_scores, n_bins):
+    """As many bins as there are different scores: two teachers who agree, or do not, change all bins."""
+    return right(fixed_scores, n_bins + len(np.unique(fixed_scores)) - 2)
+
+
+class OneForTwo(StableScores):
+    """Noise is for one None a declined score, of which it takes two."""
+
+    unstable_per_abstention = 1
+
+    def __init__(self, ballot):
+        super().__init__(ballot)
+        self._questions.epoch = 2 * ballot.max_abstentions, None
+
+
+class SharedBar(StableScores):
+    """Where the threshold's noise is to be drawn anew after each None, the shifted test takes the old one."""
+
+    def _until_unstable(self, votes, scores, start):
+        self._questions.__class__ = BarKeptOnce
+        return super()._until_unstable(votes, scores, start)
+
+
+class BarKeptOnce(Questions):
+    kept = None
+
+    def noisy_threshold(self):
+        if self.epoch[1] is None and self.kept is not None:
+            self.epoch, self.kept = (self.epoch[0], self.kept), None
+            return self.epoch[1]
+        self.kept = super().noisy_threshold()
+        return self.kept
+
+
+SOFT = ApproxDP(8, DELTA)
+ONE_HIGH = ([[HIGH]] * 3, [HIGH], [LOW])
+# The last teacher agrees with the others on one query and on two it does not, or the other way round: one
+# that is answered leaves the threshold low, two that are declined tell of it.
+LEAN = ApproxDP(8, "1e-6")
+AGAINST = ([[LOW] * 3] * 6, [LOW, MIDDLE, MIDDLE], [MIDDLE, LOW, LOW])
+SCORES = [
+    Mistake(around(soft_votes, "soft_tally", bins_from_the_data), *scored(*ONE_HIGH, privacy=SOFT), CERTAIN),
+    Mistake(
+        instead(SOFT_AGGREGATIONS, "sparse_vector", OneForTwo),
+        *scored(*AGAINST, privacy=LEAN, claim=ApproxDP("8.01", LEAN.delta + Fraction(1, 1 << 38))),
+    ),
+    Mistake(
+        around(
+            aggregators,
+            "noisy_gaussian",
+            lambda right, *known: right(*known[:2], known[2] // 4, known[3]),
+            "half_of_a_score",
+        ),
+        *scored(*ONE_HIGH, privacy=SOFT, aggregation="mean"),
+        late=True,
+    ),
+]
+
+
+@mistakes([*ENSEMBLES, *DRAWN, *MAXIMA, *SCORES])
+def test_a_mistake_is_caught(mistake, monkeypatch):
+    assert_caught(mistake, monkeypatch)
+
+
+@pytest.mark.nightly
+def test_a_shifted_test_that_shares_the_bars_noise_where_that_is_to_be_renewed_has_another_law(monkeypatch):
+    renewed = stable_answers_noise(SOFT, 2, n_queries=2, renew_threshold=True)
+    monkeypatch.setattr(aggregators, "stable_noise", lambda _: (renewed, 0))
+    # All teachers high on the first query and split on the others, until the last one changes its mind.
+    case, pair = scored([[HIGH, LOW], [HIGH, LOW], [HIGH, HIGH]], [HIGH, HIGH], [HIGH, LOW], privacy=SOFT)
+    right = original(case, pair).digest()
+    monkeypatch.setitem(SOFT_AGGREGATIONS, "sparse_vector", SharedBar)
+    assert OnePair.of(case, pair).digest() != right
+
+
+@pytest.mark.nightly
+def test_soft_votes_keep_the_claim_on_all_neighbours_of_some_scores():
+    common, rows = ([HIGH, LOW], [MIDDLE, LOW], [HIGH, MIDDLE]), list(product((LOW, MIDDLE, HIGH), repeat=2))
+    found = [
+        OnePair.of(*scored(common, one, other, privacy=SOFT)).run() for one, other in permutations(rows, 2)
+    ]
+    assert all(report.keeps(CLAIM) for report in found)
+    assert max(report.epsilon for report in found) > 2
+
+
+def test_with_the_ends_ignored_two_bins_leave_one_shifted_bin_that_always_wins(monkeypatch):
+    def ends_ignored(fixed_scores, n_bins):
+        """Scores in the half bins at both ends are in no shifted histogram at all."""
+        votes = soft_tally(fixed_scores, n_bins)
+        inside = soft_votes.shifted_bins(soft_votes.half_bins(fixed_scores, 2), 2)
+        few = tally(np.where(inside == 1, -1, inside), 2)
+        return SoftVotes(fixed_scores, votes.n_bins, 1, votes.plain, Lead(few.winner, few.distance))
+
+    # Nobody is in the shifted bin, and yet its middle is what is released.
+    case, pair = scored([[LOW], [LOW], [HIGH]], [HIGH], [LOW], privacy=SOFT)
+    assert all("[0.5]" not in str(seen) for seen in original(case, pair).distributions[pair[0]].masses)
+    monkeypatch.setattr(soft_votes, "soft_tally", ends_ignored)
+    assert any("[0.5]" in str(seen) for seen in OnePair.of(case, pair).distributions[pair[0]].masses)
+
+
+# The paper's threshold
+
+
+def published_test(distance, dice):
+    """One of the two tests of Algorithm 6 at (1, 1e-5), m = T = 1."""
+    delta = 1e-5
+    scale = Fraction(math.sqrt(64 * math.log(2 / delta)))
+    noisy_threshold = math.ceil(scale * Fraction(math.log(4 / delta)))
+    gap = noisy_threshold + dice.discrete_laplace(decay_ratio(1 / scale)) - distance
+    return "passed" if dice.discrete_laplace(decay_ratio(1 / (2 * scale)), gap, gap + 1) > gap else "failed"
+
+
+@pytest.mark.nightly
+def test_the_papers_bar_speaks_on_an_unstable_query_about_the_square_root_of_delta_of_the_time():
+    # By its distance, a lead of 2 is at distance 1, and one moved vote away from another winner. Where
+    # neighbours have other winners in both histograms, all that is said in either test tells them apart.
+    distribution = exact_distribution(partial(published_test, 1), 26)
+    spoken = 1 - (1 - float(distribution.probability("passed"))) ** 2
+    # Noise and threshold are continuous there, and neither is rounded.
+    far = math.log(4e5) - 1 / math.sqrt(64 * math.log(2e5))
+    continuous = (4 * math.exp(-far / 2) - math.exp(-far)) / 6
+    assert 1 - (1 - continuous) ** 2 == pytest.approx(2.144e-3, rel=1e-3)
+    assert spoken == pytest.approx(2.144e-3, rel=0.02)
+    assert 0.6 * math.sqrt(1e-5) < spoken < 0.7 * math.sqrt(1e-5)
+
+
+def test_ours_speaks_there_at_most_delta_of_the_time():
+    privacy = ApproxDP(1, "1e-5")
+    noise = stable_answers_noise(privacy, 2, n_queries=1)
+    assert noise.spoiled() <= privacy.delta
+    # The probability of speaking at distance 0, in one of two tests.
+    assert 1 - noise.refusal_probability(0) ** 2 <= privacy.delta
