@@ -1,6 +1,7 @@
 """Public choices repeat themselves, are uniform, and leave the secret stream alone."""
 
 import hashlib
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -14,29 +15,18 @@ FROZEN = {
 }
 
 
-@pytest.mark.parametrize("n", [0, 1, 2, 3, 64, 65, 1000])
-def test_a_permutation_holds_every_place_once(n):
-    drawn = PublicStream(n).permutation(n)
-    assert drawn.dtype == np.int64
-    assert sorted(drawn.tolist()) == list(range(n))
-
-
-def test_every_permutation_of_three_comes_about_equally_often():
+def test_every_permutation_of_three_comes_about_equally_often_and_a_large_one_has_no_memory():
     stream = PublicStream(1)
-    counts: dict = {}
-    for _ in range(3000):
-        order = tuple(stream.permutation(3).tolist())
-        counts[order] = counts.get(order, 0) + 1
-    # The standard deviation of each of the six counts is 20.4.
+    counts = Counter(tuple(stream.permutation(3).tolist()) for _ in range(1200))
+    # The standard deviation of each of the six counts is 12.9.
     assert len(counts) == 6
-    assert all(abs(count - 500) < 6 * 20.4 for count in counts.values())
-
-
-def test_a_large_permutation_has_no_memory_of_where_places_were():
-    drawn = PublicStream(2).permutation(10**5)
+    assert all(abs(count - 200) < 6 * 12.9 for count in counts.values())
+    assert all(sorted(stream.permutation(n)) == [*range(n)] for n in (0, 1, 2, 64, 65))
+    drawn = stream.permutation(10**4)
+    assert sorted(drawn.tolist()) == list(range(10**4))
     # A correlation of n independent pairs has standard deviation n**-0.5.
-    assert abs(np.corrcoef(np.arange(10**5), drawn)[0, 1]) < 6 * 10**-2.5
-    assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 6 * 10**-2.5
+    assert abs(np.corrcoef(np.arange(10**4), drawn)[0, 1]) < 6 * 10**-2
+    assert abs(np.corrcoef(drawn[:-1], drawn[1:])[0, 1]) < 6 * 10**-2
 
 
 def test_the_streams_are_the_same_in_every_version():
@@ -49,11 +39,6 @@ def test_the_streams_are_the_same_in_every_version():
 def test_other_seeds_and_contexts_give_other_streams():
     streams = [(0,), (1,), (0, "a"), (0, "b"), (0, "a", "b"), (b"",), (b"\0",), (b"\0\0",), (b"\1",), (256,)]
     assert len({tuple(PublicStream(*each).seeds(4)) for each in streams}) == len(streams)
-
-
-def test_bytes_are_not_the_integer_they_spell():
-    assert PublicStream(b"").seeds(3) != PublicStream(1).seeds(3)
-    assert PublicStream(b"\0").seeds(3) != PublicStream(256).seeds(3)
 
 
 def test_a_public_stream_is_no_secret_stream_of_the_same_seed_and_context():
@@ -83,18 +68,12 @@ def test_labels_are_uniform():
     assert np.abs(counts - 10_000).max() < 6 * 81.7  # times the standard deviation of each count
 
 
-def test_without_a_random_state_every_seed_is_new():
-    assert public_seed(None) != public_seed(None)
-    assert PublicStream.of(None).seed != PublicStream.of(None).seed
-
-
-def test_an_integer_always_gives_the_same_seed_and_every_context_another():
+def test_an_integer_always_gives_the_same_seed_every_context_another_and_none_a_new_one():
     assert public_seed(3, "a") == public_seed(np.int64(3), "a")
     assert len({public_seed(3, "a"), public_seed(3, "b"), public_seed(3), public_seed(4)}) == 4
     assert public_seed(3, "a") >= 2**128  # or the seed would be no harder to guess than the number
-
-
-def test_a_stream_for_a_random_state_is_made_again_from_its_seed():
+    assert public_seed(None) != public_seed(None)
+    assert PublicStream.of(None).seed != PublicStream.of(None).seed
     stream = PublicStream.of(3, "a")
     assert PublicStream(stream.seed, "a").seeds(5) == stream.seeds(5)
 
@@ -105,16 +84,3 @@ def test_a_generators_noise_does_not_tell_its_public_seed(make):
     assert seed == public_seed(generator)
     noise = dice_for(generator, "learner")._bytes(32)  # from bytes that were not used for the seed
     assert noise != dice_for(make(0), "learner")._bytes(32)
-
-
-def test_what_is_no_random_state_is_refused():
-    for wrong in ("0", True, 0.5):
-        with pytest.raises(TypeError, match="random_state must be"):
-            public_seed(wrong)
-
-
-def test_sizes_must_be_numbers_of_things():
-    with pytest.raises(ValueError, match="n must be an integer from 0"):
-        PublicStream(0).permutation(-1)
-    with pytest.raises(TypeError, match="n must be an integer"):
-        PublicStream(0).permutation(2.0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.chance import SeededDice, SystemDice, dice_for, sampling
+from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice, SystemDice, dice_for, sampling
 from dplearn.kernels.exact import decay_ratio
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=50)
@@ -41,20 +41,14 @@ def test_the_stream_is_the_same_in_every_version():
     assert SeededDice(12345, "Learner", 1)._bytes(8).hex() == "3fa09ffe29a6b642"
 
 
-@pytest.mark.parametrize(
-    "others",
-    [
-        [(0,), (1,), (-1,), (2**64,), (2**64 + 1,)],
-        [(0,), (0, "a"), (0, "b"), (0, "a", "b"), (0, ("a", "b")), (0, "ab")],
-        [(0, 1), (0, "1"), (0, Fraction(1, 10)), (0, Fraction(1, 5)), (1, 0), (10,)],
-    ],
-)
-def test_different_seeds_and_contexts_have_different_streams(others):
-    assert len({SeededDice(*arguments)._bytes(32) for arguments in others}) == len(others)
+def test_different_seeds_and_contexts_have_different_streams():
+    seeds = [(0,), (1,), (-1,), (2**64,), (2**64 + 1,), (0, 1), (0, "1"), (1, 0), (10,)]
+    seeds += [(0, "a"), (0, "b"), (0, "a", "b"), (0, ("a", "b")), (0, "ab"), (0, Fraction(1, 10))]
+    assert len({SeededDice(*arguments)._bytes(32) for arguments in seeds}) == len(seeds)
 
 
 @repeatable
-@given(st.lists(st.integers(0, 30_000), min_size=1, max_size=12))
+@given(st.lists(st.integers(0, 30_000) | st.integers(0, 300), min_size=1, max_size=12))
 def test_every_request_gets_its_bytes_and_none_twice(counts):
     dice = SeededDice(3)
     taken = [dice._bytes(count) for count in counts]
@@ -62,14 +56,8 @@ def test_every_request_gets_its_bytes_and_none_twice(counts):
     stream = b"".join(taken)
     windows = [stream[i : i + 16] for i in range(0, len(stream) - 15, 16)]
     assert len(set(windows)) == len(windows)
-
-
-@repeatable
-@given(st.lists(st.integers(1, 500), min_size=1, max_size=16))
-def test_small_requests_are_cut_from_one_stream(counts):
-    dice, whole = SeededDice(3), SeededDice(3)._bytes(8192)
-    taken = b"".join(dice._bytes(count) for count in counts)
-    assert taken == whole[: len(taken)]
+    if sum(counts) <= 8192:  # small requests are cut from one stream
+        assert stream == SeededDice(3)._bytes(8192)[: len(stream)]
 
 
 @pytest.mark.parametrize(
@@ -91,16 +79,10 @@ def test_a_seeded_run_does_not_depend_on_what_was_drawn_in_the_process_before(dr
     assert draw(SeededDice(5)) == first
 
 
-def test_no_random_state_means_the_operating_system():
+def test_a_random_state_is_nothing_an_integer_or_a_generator_which_moves_on():
     assert type(dice_for(None, "context")) is SystemDice
-
-
-@pytest.mark.parametrize("seed", [5, np.int64(5), np.uint8(5)], ids=repr)
-def test_an_integer_is_a_seed_of_any_integer_type(seed):
-    assert dice_for(seed, "context")._bytes(16) == SeededDice(5, "context")._bytes(16)
-
-
-def test_numpy_generators_give_repeatable_dice_and_move_on():
+    for seed in (5, np.int64(5), np.uint8(5)):
+        assert dice_for(seed, "context")._bytes(16) == SeededDice(5, "context")._bytes(16)
     for make in (np.random.RandomState, np.random.default_rng):
         generator = make(0)
         first, second = dice_for(generator)._bytes(16), dice_for(generator)._bytes(16)
@@ -108,13 +90,10 @@ def test_numpy_generators_give_repeatable_dice_and_move_on():
         assert first != second
 
 
-@pytest.mark.parametrize("random_state", [True, np.True_, "7", 7.0, [7]], ids=repr)
-def test_anything_else_is_refused(random_state):
-    with pytest.raises(TypeError, match="random_state must be"):
-        dice_for(random_state)
-
-
 @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_seeded_dice_are_never_copied(duplicate):
-    with pytest.raises(TypeError, match="never pickled or copied"):
-        duplicate(SeededDice(0))
+@pytest.mark.parametrize(
+    "make", [lambda: SeededDice(0), SystemDice, EnumeratingDice, lambda: ReplayDice(SystemDice())]
+)
+def test_dice_are_never_copied(make, duplicate):
+    with pytest.raises(TypeError, match="never pickled"):
+        duplicate(make())
