@@ -159,7 +159,7 @@ def test_a_zero_concentrated_release_is_within_the_risk_of_its_rho(first, second
 @pytest.mark.parametrize("guarantee", [ApproxDP(1), ApproxDP(1, "1e-3"), ZeroConcentratedDP("0.1")])
 def test_rates_and_advantage_agree(guarantee):
     risk = attack_risk(guarantee)
-    steps = 200 if isinstance(guarantee, ApproxDP) else 40
+    steps = 100 if isinstance(guarantee, ApproxDP) else 12
     rates = [Fraction(i, steps) for i in range(steps + 1)]
     found = [risk.true_positive_rate(rate) for rate in rates]
     assert found == sorted(found)

@@ -160,7 +160,7 @@ def check(shift, tau2, spread, epsilon):
 
 
 def test_no_shift_exceeds_the_theorem_and_a_shift_on_a_fine_grid_nearly_attains_it():
-    for tau2, shift in product((Fraction(2, 5), Fraction(SLACK)), ((1,), (3,), (2, 1), (1, 1))):
+    for tau2, shift in product((Fraction(2, 5), Fraction(SLACK)), ((1,), (3,), (1, 1))):
         for spread, epsilon in ((Fraction(1, 4), Fraction(2)), (Fraction(4), Fraction(1))):
             check(shift, tau2, spread, epsilon)
     found, bound = check((64,), Fraction(SLACK), Fraction(9), Fraction(1))
