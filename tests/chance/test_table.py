@@ -234,24 +234,6 @@ def test_draw_many_is_exact_inversion_too(name, most):
     assert lengthened == can_be_open(ends)
 
 
-@every_narrow_law
-def test_sixteen_bits_decide_only_what_is_decided(name):
-    make, ends = law(name)
-    table = make()
-    table.draw_many(lambda count: bytes(count), 64)
-    short = table._lookup.short
-    words = [end * 65536 for end in ends]
-    starts = [-(-word.numerator // word.denominator) for word in words]  # the first word all above the end
-    exact = np.searchsorted(np.array(starts), np.arange(65536), side="right")
-    cut = {int(word) for word in words if word.denominator > 1 and word < 65536}
-    decided = short >= 0
-    assert (short[decided] == exact[decided]).all()
-    assert not decided[sorted(cut)].any()
-    beside = {int(word) - 1 for word in words} | {int(word) for word in words}
-    assert set(np.flatnonzero(~decided).tolist()) <= beside | cut
-    assert short.size == 65536
-
-
 @pytest.mark.parametrize("lows", [[], [0], [0, 0, 1], [1 << 48], [5 << 48, (5 << 48) + 1, 5 << 48 | 7 << 40]])
 @pytest.mark.parametrize("slack", [0, 1, 2, 1 << 48, 3 << 60])
 @pytest.mark.parametrize("last", [[6 << 48], [(1 << 64) - 1], [1 << 64], [1 << 64, 1 << 64]])

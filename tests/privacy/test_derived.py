@@ -127,6 +127,7 @@ def test_a_tiny_epsilon_costs_what_none_costs_and_half_as_many_draws_as_records_
         if Fraction(epsilon) <= Fraction("1e-9"):
             assert event.failure <= share / 2 * (1 + Fraction(1, 10**7))
             assert event.pure <= Fraction(epsilon) * (1 + Fraction(1, 2**99))
+        assert SampledWithReplacement(PureDP(epsilon), m, 10**500).pure <= 2 * m * Fraction(1, 10**500)
         if m == 1 or epsilon == "0":
             assert event.failure == share / 2
 

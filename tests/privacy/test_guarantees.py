@@ -177,21 +177,6 @@ def test_a_group_has_its_guarantee(chain, epsilon):
     assert excess(chain[-1], chain[0], guarantee.epsilon, 1) <= guarantee.delta
 
 
-@pytest.mark.parametrize("k", [2, 3, 4])
-@pytest.mark.parametrize("epsilon", [Fraction(0), Fraction(1, 2), Fraction(1)])
-def test_a_group_cannot_be_guaranteed_a_smaller_delta(epsilon, k):
-    # The worst chain: an event's probability grows by a factor exp(epsilon) and delta, step by step.
-    delta = Fraction(1, 1000)
-    probabilities = [Fraction(0)]
-    for _ in range(k):
-        probabilities.append(probabilities[-1] * exp(epsilon, 0) + delta)
-    chain = [[x, 1 - x] for x in probabilities]
-    assert least_delta(chain, epsilon) <= delta
-    guaranteed = ApproxDP(epsilon, delta).for_group(k).delta
-    needed = excess(chain[-1], chain[0], k * epsilon, 1)
-    assert needed <= guaranteed <= needed * (1 + Fraction(1, 10**18))
-
-
 @repeatable
 @given(epsilons, st.fractions(0, Fraction(1, 10**9)), st.sampled_from([1, 2, 3, 4, 10**6]))
 def test_a_groups_delta_is_the_exact_sum_rounded_up_in_the_20th_digit(epsilon, delta, k):

@@ -568,24 +568,6 @@ def test_a_thread_that_reads_the_file_loses_no_charge(path, script, charges):
     assert len(PrivacyLedger.open(path).history()) == 2 * charges
 
 
-CRASHED = """
-import signal, sqlite3
-other = sqlite3.connect(sys.argv[1], isolation_level=None)
-other.execute("SELECT * FROM entries").fetchall()  # somebody else has the file open
-PrivacyLedger.open(sys.argv[1]).charge(ApproxDP(1))
-print("released", flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@posix
-def test_after_a_crash_the_file_alone_holds_every_charge(path, tmp_path, program):
-    PrivacyLedger(1, path=path)
-    done = program(f"import os, sys\nfrom dplearn.privacy import *\n{CRASHED}", path)
-    assert done.stdout == "released\n"
-    assert PrivacyLedger.open(path.rename(tmp_path / "moved")).remaining() == ApproxDP(0)
-
-
 FORKED_INSIDE = """
 import threading
 ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1], timeout=1), threading.Event(), threading.Event()

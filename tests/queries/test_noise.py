@@ -83,6 +83,9 @@ def test_the_noise_has_its_budget_on_any_grid(squared, budget, most):
         assert (noise.bits, noise.sigma2) == (0, spent + SLACK)
     assert [can_be_drawn(2, Fraction(1, 2**bits)) for bits in (50, 56)] == [True, False]
     assert SumNoise.of(2, Fraction(1, 10**400), 5).deviation > 1e100
+    for bits in (40, 41):  # as fine as the range allows
+        finest = SumNoise.of(squared, Fraction(10**14), 1 << bits)
+        assert 1 << bits + finest.bits < 2**62 <= 1 << bits + finest.bits + 1
 
 
 @pytest.mark.parametrize(("size", "norm"), [(1, 1 << 25), (5, 1 << 29), (40, 3 << 30)])

@@ -38,7 +38,7 @@ def test_every_randomiser_is_tested():
 
 
 @pytest.mark.parametrize("name", FINITE)
-def test_probabilities_are_those_of_draws_private_and_of_estimates_without_bias(name):
+def test_the_probabilities_are_those_of_the_draws(name):
     randomizer, values, reports = FINITE[name]
     estimates = np.array([randomizer.estimate(np.array([report])) for report in reports])
     wild = {-2: -99, 3: 10**6} if name in ("bit", "laplace") else {0: -1, 3: 7} if name == "category" else {}
@@ -60,9 +60,14 @@ def test_probabilities_are_those_of_draws_private_and_of_estimates_without_bias(
         np.testing.assert_allclose(mean, wanted, atol=1e-9)
         assert (chances @ (estimates - mean) ** 2 <= randomizer.variance * (1 + 1e-9)).all()
         assert np.ptp(estimates, axis=0).max() <= randomizer.reach * (1 + 1e-9)
-    greatest = max(
-        laws[a][report] / laws[b][report] for a, b in product(values, repeat=2) for report in reports
-    )
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_no_likelihood_ratio_exceeds_exp_epsilon_and_some_nearly_attain_it(name):
+    randomizer, values, reports = FINITE[name]
+    laws = {value: [randomizer.probability(value, report) for report in reports] for value in values}
+    pairs = product(laws.values(), repeat=2)
+    greatest = max(a / b for p, q in pairs for a, b in zip(p, q, strict=True))
     assert at_most_exp(greatest, randomizer.epsilon)
     share = Fraction(7, 10) if name == "vector" else Fraction(999_999, 1_000_000)  # no row reaches an end
     assert not at_most_exp(greatest, randomizer.epsilon * share)
