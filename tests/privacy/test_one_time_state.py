@@ -106,22 +106,43 @@ def seen_with_variables(error):
     return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
 
 
-def test_a_traceback_that_shows_variables_shows_nothing_of_the_state(holder, path, tmp_path):
+@posix
+def test_what_fails_leaves_the_holder_open_and_shows_nothing_of_the_state_in_tracebacks(
+    holder, path, tmp_path, monkeypatch
+):
     path.write_text("mine")
     with pytest.raises(FileExistsError) as existing:
         holder.export(path)
     with pytest.raises(FileNotFoundError) as nowhere:
         holder.export(tmp_path / "no" / "folder")
+    with monkeypatch.context() as windows:
+        windows.setattr(state_module.sys, "platform", "win32")
+        with pytest.raises(OSError, match="cannot be exported on this system, win32") as elsewhere:
+            holder.export(str(tmp_path / "other"))
+    assert elsewhere.value.errno == errno.ENOTSUP
+    unpicklable = OneTimeState(lambda: 0)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        unpicklable.export(tmp_path / "other")
     with holder.use(), pytest.raises(RuntimeError) as nested, holder.use():
         pass
-    holder.export(tmp_path / "other")
+    with pytest.raises(ZeroDivisionError), holder.use():
+        raise ZeroDivisionError
+    assert path.read_text() == "mine"
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+    for each in (holder, unpicklable):
+        with each.use() as state:
+            assert state
+    exporting = threading.Thread(target=holder.export, args=(tmp_path / "other",), daemon=True)
+    exporting.start()
+    exporting.join(timeout=10)
+    assert holder.closed
     with pytest.raises(RuntimeError) as closed, holder.use():
         pass
     assert SECRET.encode() in (tmp_path / "other").read_bytes()
     os.truncate(tmp_path / "other", (tmp_path / "other").stat().st_size - 1)
     with pytest.raises(ValueError, match="not private state") as damaged:
         OneTimeState.load(tmp_path / "other")
-    for refusal in (existing, nowhere, nested, closed, damaged):
+    for refusal in (existing, nowhere, elsewhere, nested, closed, damaged):
         shown = seen_with_variables(refusal.value)
         assert "/one_time_state.py" in shown
         assert SECRET not in shown
@@ -168,15 +189,6 @@ def test_two_threads_never_use_the_state_at_once():
     assert set(most) == {1}
     with holder.use() as state:
         assert state == [24]
-
-
-def test_an_error_in_use_leaves_the_holder_usable(holder):
-    with pytest.raises(ZeroDivisionError), holder.use():
-        raise ZeroDivisionError
-    closing = threading.Thread(target=holder.close, daemon=True)
-    closing.start()
-    closing.join(timeout=10)
-    assert holder.closed
 
 
 def test_an_interrupt_on_the_way_in_leaves_the_holder_usable(holder, monkeypatch):
@@ -226,17 +238,6 @@ def test_an_export_or_a_close_closes_the_holder_and_a_load_opens_another(holder,
         pass
     with pytest.raises(RuntimeError, match="it was closed"):
         again.export("anywhere")
-
-
-@posix
-def test_an_export_where_files_have_no_owner_is_refused_and_leaves_the_holder_open(holder, path, monkeypatch):
-    with monkeypatch.context() as windows:
-        windows.setattr(state_module.sys, "platform", "win32")
-        with pytest.raises(OSError, match="cannot be exported on this system, win32") as refused:
-            holder.export(str(path))
-    assert refused.value.errno == errno.ENOTSUP
-    assert not holder.closed
-    assert list(path.parent.iterdir()) == []
 
 
 def test_of_eight_loads_of_one_file_one_wins(tmp_path):
@@ -340,22 +341,6 @@ def test_a_child_with_its_parents_number_finds_its_holder_closed(holder, monkeyp
     assert holder.closed
     with pytest.raises(RuntimeError, match="the process that this one was forked from"), holder.use():
         pass
-
-
-def test_an_export_that_fails_leaves_the_holder_open_and_no_file(holder, path, tmp_path):
-    path.write_text("mine")
-    with pytest.raises(FileExistsError):
-        holder.export(path)
-    with pytest.raises(FileNotFoundError):
-        holder.export(tmp_path / "no" / "folder")
-    unpicklable = OneTimeState(lambda: 0)
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        unpicklable.export(tmp_path / "other")
-    assert path.read_text() == "mine"
-    assert [file.name for file in tmp_path.iterdir()] == ["state"]
-    for each in (holder, unpicklable):
-        with each.use() as state:
-            assert state
 
 
 class Shy:
