@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -201,6 +201,7 @@ def test_permute_and_flip_counts_every_arrival_since_the_start(step):
 
 @repeatable
 @given(ratios, st.integers(0, 2**32), st.lists(st.integers(-9, 9), min_size=1, max_size=9))
+@example(Fraction(49, 50), 0, [-3, 0, 5])  # of two digits
 def test_noise_is_moved_to_its_ends_and_not_drawn_again(ratio, seed, lows):
     lows = np.array(lows)
     highs = lows + 3
@@ -298,6 +299,9 @@ def test_geometric_noise_is_put_together_from_its_digits(monkeypatch):
     monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: tables)
     total = SystemDice()._geometric(HALF, 3)
     assert total.tolist() == [a * 256**2 + b * 256 + c for a, b, c in expected]
+    one = [Fixed([256], [256], [9]), Fixed([10]), Fixed([1])]
+    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: one)
+    assert SystemDice().geometric(HALF) == (512 + 9) * 256**2 + 10 * 256 + 1
 
 
 @pytest.mark.parametrize("spread", [1, 300, 70_000])

@@ -240,7 +240,7 @@ def test_an_export_or_a_close_closes_the_holder_and_a_load_opens_another(holder,
         again.export("anywhere")
 
 
-def test_of_eight_loads_of_one_file_one_wins(tmp_path):
+def test_of_eight_loads_of_one_file_one_wins(tmp_path, monkeypatch):
     for trial in range(10):
         path = tmp_path / str(trial)
         OneTimeState(trial).export(path)
@@ -258,6 +258,16 @@ def test_of_eight_loads_of_one_file_one_wins(tmp_path):
         assert len(won) == 1
         with won[0].use() as state:
             assert state == trial
+    read = state_module._read
+
+    def overtaken(source):
+        read(source)
+        source.unlink()  # as another load does between this one's look and its claim
+
+    monkeypatch.setattr(state_module, "_read", overtaken)
+    OneTimeState(0).export(tmp_path / "late")
+    with pytest.raises(FileNotFoundError, match="or it was loaded already"):
+        OneTimeState.load(tmp_path / "late")
 
 
 @posix

@@ -132,6 +132,7 @@ def test_several_fits_in_a_run_and_large_distributions_have_a_budget():
     assert gaussian_run_budget(huge, total) == gaussian_budget(huge.run_of(total))
     assert gaussian_run_budget(nine, ApproxDP(1, "1e-25")) == 0
     assert abs(gaussian_run_budget(one, total) / gaussian_budget(total) - 1) < Fraction(1, 10**9)
+    assert gaussian_runs_delta(nine, Fraction(1), Fraction(1, 100)) == 1
     spent = gaussian_runs_delta(nine, 2 * gaussian_run_budget(nine, total), total.epsilon)
     assert spent <= total.delta == pytest.approx(float(spent), rel=1e-3)
 

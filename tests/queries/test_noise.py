@@ -173,6 +173,8 @@ def test_the_deviation_is_that_of_answers(kind):
 
 
 def test_few_columns_have_laplace_noise_and_many_gaussian():
+    with pytest.raises(ValueError, match="n must leave a record for each of 4 queries, got 3"):
+        share_noise(2, n_queries=4, n=3, epsilon=1, noise="local")
     kinds = [central_noise(d, epsilon=1, delta=1e-6) for d in (1, 4, 20, 100)]
     assert kinds == ["laplace", "laplace", "gaussian", "gaussian"]
     assert central_noise(10**6, epsilon=1, delta=0) == "laplace"
