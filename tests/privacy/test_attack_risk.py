@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -27,6 +27,7 @@ from dplearn.privacy import (
 from dplearn.privacy.attack_risk import percent
 from tests.privacy.test_events import MECHANISMS, failing, gaussian_chain
 
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 RATES = [Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10), Fraction(1, 2)]
 NEAR = Fraction(1, 10**9)
 
@@ -137,6 +138,7 @@ def test_an_event_says_more_than_its_guarantee_and_an_unknown_one_nothing():
     assert attack_risk(ApproxDP(1), Event()).advantage == whole
 
 
+@repeatable
 @given(
     st.lists(st.integers(1, 60), min_size=2, max_size=4),
     st.lists(st.integers(1, 60), min_size=4, max_size=4),
@@ -174,6 +176,7 @@ def test_extreme_guarantees_have_bounds():
     assert tiny.true_positive_rate("1e-3") < Fraction("1.001e-3")
 
 
+@repeatable
 @given(st.sampled_from(["1e-6", "0", "0.01"]), st.fractions(Fraction(1, 20), Fraction(19, 20)))
 def test_the_chosen_epsilon_is_the_greatest_with_the_wanted_risk(delta, wanted):
     more = Fraction(1, 10**6)
@@ -197,6 +200,7 @@ def test_a_seed_voids_the_bounds_and_the_last_sentence_says_so():
     assert attack_risk(ZeroConcentratedDP(1, reproducible=True)).sentences()[-1] == seeded[-1]
 
 
+@repeatable
 @given(st.fractions(0, 1))
 def test_percentages_are_rounded_up(x):
     shown = Fraction(percent(x).removesuffix(" %")) / 100

@@ -18,6 +18,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.random_stopping import RandomStopping, _growth, gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 distributions = st.builds(RandomStopping, st.integers(1, 60), st.integers(0, 5))
 
 
@@ -26,6 +27,7 @@ def chance_of_at_most(stopping, x):
     return sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
 
 
+@repeatable
 @given(distributions)
 def test_weights_obey_what_the_proof_asks_of_them(stopping):
     weights, c = stopping.weights, stopping.concentration
@@ -33,6 +35,7 @@ def test_weights_obey_what_the_proof_asks_of_them(stopping):
     assert all((k + 1) * weights[k] <= (k + c) * weights[k - 1] for k in range(1, stopping.most))
 
 
+@repeatable
 @given(distributions, st.integers(1, 40), st.integers(1, 40), st.sampled_from([0.1, 1.0, 3.0]))
 def test_no_outcome_of_neighbouring_runs_differs_by_more_than_the_price(stopping, first, second, epsilon):
     """Of three ranks the middle one is rare: the best is there more often by the cost at most."""
@@ -52,6 +55,7 @@ def test_no_outcome_of_neighbouring_runs_differs_by_more_than_the_price(stopping
             assert found[0] <= exp(stopping.factor * epsilon) * found[1] * (1 + 1e-9) + 1e-12
 
 
+@repeatable
 @given(distributions, st.fractions(Fraction(1, 100), 5), st.fractions(0, Fraction(1, 10**4)))
 def test_a_run_of_a_total_adds_up_to_that_total_and_a_uniform_number_costs_three_runs(
     stopping, epsilon, delta
@@ -62,11 +66,13 @@ def test_a_run_of_a_total_adds_up_to_that_total_and_a_uniform_number_costs_three
     assert [each.factor for each in uniform] == [3, 2, 2, 1]
 
 
+@repeatable
 @given(distributions, st.fractions(Fraction(1, 50), Fraction(49, 50)))
 def test_the_chance_to_miss_a_candidate_is_that_all_runs_draw_others(stopping, share):
     assert stopping.missed(share) == chance_of_at_most(stopping, 1 - share)
 
 
+@repeatable
 @given(st.integers(2, 40), st.integers(0, 4))
 def test_a_larger_concentration_makes_more_runs_and_misses_less(most, concentration):
     few, many = RandomStopping(most, concentration), RandomStopping(most, concentration + 1)
@@ -96,7 +102,7 @@ def test_no_point_of_the_trade_off_has_a_greater_ratio_of_slopes_and_the_bound_i
     assert _growth(stopping, mu) <= reached * 1.001
 
 
-@settings(max_examples=15)
+@settings(repeatable, max_examples=15)
 @given(few, st.floats(0.05, 0.7), st.floats(-3, 1), st.floats(0.1, 3), st.floats(0.2, 3))
 def test_coarse_gaussian_runs_keep_the_bound(stopping, mu, low, width, epsilon):
     """A normal number in three outcomes, ranked so that the middle one, of the least numbers, is rare."""
