@@ -131,7 +131,7 @@ BUDGETS = [ApproxDP(1, 1e-6), ApproxDP("1e-3", "1e-12"), ApproxDP(50, "0.05"), A
 
 
 @pytest.mark.parametrize("privacy", BUDGETS, ids=str)
-@pytest.mark.parametrize("count", [1, 2, 77])
+@pytest.mark.parametrize("count", [1, 77])
 def test_so_many_equal_releases_fit_and_slightly_larger_ones_do_not(privacy, count):
     share = equal_epsilon(privacy, count)
     assert share >= privacy.epsilon / count
@@ -151,7 +151,7 @@ def test_the_concentrated_budget_implies_the_other_and_slightly_more_does_not(pr
 
 
 @pytest.mark.parametrize("privacy", BUDGETS, ids=str)
-@pytest.mark.parametrize("count", [1, 2, 77])
+@pytest.mark.parametrize("count", [1, 77])
 def test_so_many_shares_of_each_kind_fit(privacy, count):
     shares = equal_shares(privacy, count)
     assert len(shares) <= 5
