@@ -1,7 +1,5 @@
 """An enumeration covers each path once, with the probability from the exact distributions."""
 
-import copy
-import pickle
 from collections import Counter
 from fractions import Fraction
 
@@ -14,7 +12,6 @@ from dplearn.chance import EnumeratingDice, enumerate_paths
 from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
-    geometric_tail,
     laplace_probabilities,
     laplace_tail,
     permute_and_flip_probabilities,
@@ -31,10 +28,6 @@ def distribution(function, **options) -> dict:
     for result, p in enumerate_paths(function, **options):
         total[result] += p
     return dict(total)
-
-
-def test_a_function_without_draws_has_one_path():
-    assert list(enumerate_paths(lambda dice: "done")) == [("done", 1)]
 
 
 @repeatable
@@ -57,47 +50,34 @@ def test_a_walk_follows_draws_that_depend_on_earlier_outcomes():
     }
 
 
-def test_an_exception_is_not_swallowed():
-    with pytest.raises(ZeroDivisionError):
-        list(enumerate_paths(lambda dice: 1 // dice.below(2)))
-
-
 def test_outcomes_of_probability_zero_are_not_walked():
     assert list(enumerate_paths(lambda dice: dice.bernoulli(Fraction(0)))) == [(0, 1)]
     assert list(enumerate_paths(lambda dice: dice.bernoulli(1))) == [(1, 1)]
     assert list(enumerate_paths(lambda dice: dice.power_weighted(HALF, [0, 0], [0, 3]))) == [(1, 1)]
+    assert list(enumerate_paths(lambda dice: "no draw")) == [("no draw", 1)]
 
 
 @repeatable
-@given(ratios, st.integers(-6, 6), st.integers(0, 6))
-def test_laplace_outcomes_have_their_exact_law(ratio, low, length):
-    high = low + length
-    expected = dict(zip(range(low, high + 1), laplace_probabilities(ratio, low, high), strict=True))
-    assert distribution(lambda dice: dice.discrete_laplace(ratio, low, high)) == expected
-
-
-@repeatable
-@given(ratios, st.integers(-40, 40))
-def test_a_noisy_comparison_has_its_exact_law(ratio, gap):
+@given(ratios, st.integers(-6, 6), st.integers(0, 8), st.integers(-40, 40))
+def test_noise_has_its_exact_law(ratio, low, length, gap):
+    places = range(low, low + length + 1)
+    for primitive, formula in (
+        ("discrete_laplace", laplace_probabilities),
+        ("geometric", geometric_probabilities),
+    ):
+        expected = zip(places, formula(ratio, low, low + length), strict=True)
+        found = distribution(lambda dice, name=primitive: getattr(dice, name)(ratio, low, low + length))
+        assert found == {k: p for k, p in expected if p}
     p = laplace_tail(ratio, gap)
     assert distribution(lambda dice: dice.discrete_laplace(ratio, gap - 1, gap)) == {gap - 1: 1 - p, gap: p}
-    p = geometric_tail(ratio, gap)
-    found = distribution(lambda dice: dice.geometric(ratio, gap - 1, gap))
-    assert found == ({gap: p} if p == 1 else {gap - 1: 1 - p, gap: p})
-
-
-@repeatable
-@given(ratios, st.integers(-6, 6), st.integers(0, 8))
-def test_geometric_noise_has_its_exact_law(ratio, low, length):
-    expected = dict(
-        zip(range(low, low + length + 1), geometric_probabilities(ratio, low, low + length), strict=True)
+    both = distribution(
+        lambda dice: tuple(dice.discrete_laplace(ratio, np.array([0, 5]), np.array([1, 5]), size=2).tolist())
     )
-    found = distribution(lambda dice: dice.geometric(ratio, low, low + length))
-    assert found == {k: p for k, p in expected.items() if p}
+    assert both == {(0, 5): 1 - laplace_tail(ratio, 1), (1, 5): laplace_tail(ratio, 1)}
 
 
-@pytest.mark.parametrize("bits", [1, 5, 12])
-@pytest.mark.parametrize("end", [-30, -1, 0, 1, 30])
+@pytest.mark.parametrize("bits", [1, 12])
+@pytest.mark.parametrize("end", [-30, 0, 1])
 def test_beyond_an_open_end_less_than_the_stated_part_is_left_out(end, bits):
     for low, high in ((None, end), (end, None), (None, None)):
         found = distribution(
@@ -110,14 +90,6 @@ def test_beyond_an_open_end_less_than_the_stated_part_is_left_out(end, bits):
             assert p == above - (laplace_tail(HALF, k + 1) if k != high else 0)
     found = distribution(lambda dice: dice.geometric(HALF), tail_bits=bits)
     assert found == {k: HALF ** (k + 1) for k in range(bits)}
-
-
-def test_each_draw_may_have_its_own_ends():
-    found = distribution(
-        lambda dice: tuple(dice.discrete_laplace(HALF, np.array([0, 5]), np.array([1, 5]), size=2).tolist())
-    )
-    p = laplace_tail(HALF, 1)
-    assert found == {(0, 5): 1 - p, (1, 5): p}
 
 
 @repeatable
@@ -140,7 +112,7 @@ def test_selections_have_their_exact_laws(ratio, groups):
         assert found == expected
 
 
-@pytest.mark.parametrize("bits", [10, 40])
+@pytest.mark.parametrize("bits", [10, 25])
 def test_a_gaussian_walk_misses_exactly_what_is_left_out(bits):
     sigma2 = Fraction(7, 3)
     support, masses, left_out = gaussian_probabilities(sigma2, bits)
@@ -165,56 +137,9 @@ def test_many_draws_are_an_array_of_independent_ones(draw, paths):
     assert sum(p for _, p in found) == 1
 
 
-def test_one_draw_is_a_python_integer():
-    dice = EnumeratingDice([1, 1, 0, 1, 1, 1, 1])
-    drawn = [
-        dice.below(2),
-        dice.bernoulli(HALF),
-        dice.power_weighted(HALF, [0], [1]),
-        dice.permute_and_flip(HALF, [0, 1], [1, 1]),
-        dice.discrete_laplace(HALF, 0, 1),
-        dice.geometric(HALF),
-        dice.discrete_gaussian(HALF),
-    ]
-    assert {type(outcome) for outcome in drawn} == {int}
-
-
-def test_numbers_beyond_64_bits_stay_exact():
-    assert EnumeratingDice([2**70]).below(2**70 + 1, size=1).tolist() == [2**70]
-
-
 def test_the_branches_taken_are_recorded():
     dice = EnumeratingDice([2, 1])
     assert (dice.below(3), dice.bernoulli(THIRD), dice.below(4)) == (2, 1, 0)
     assert dice.branches == [2, 1, 0]
     assert dice.widths == [3, 2, 4]
     assert dice.probability == Fraction(1, 36)
-
-
-@pytest.mark.parametrize(
-    "draw",
-    [
-        lambda dice: dice.below(0),
-        lambda dice: dice.bernoulli(Fraction(3, 2)),
-        lambda dice: dice.bernoulli(0.5),
-        lambda dice: dice.power_weighted(Fraction(1), [0], [1]),
-        lambda dice: dice.permute_and_flip(HALF, [0, 1], [0, 0]),
-        lambda dice: dice.discrete_laplace(HALF, 1, 0),
-        lambda dice: dice.discrete_gaussian(Fraction(0)),
-    ],
-)
-def test_bad_arguments_are_value_errors(draw):
-    with pytest.raises(ValueError, match="must be"):
-        draw(EnumeratingDice())
-
-
-def test_a_branch_that_a_draw_does_not_have_is_refused():
-    # Was (dplearn/chance/tape.py, _branch): EnumeratingDice([7]).below(3) returns 7, with probability 1/3.
-    with pytest.raises((ValueError, IndexError)):
-        EnumeratingDice([7]).below(3)
-
-
-@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_enumerating_dice_are_never_copied(duplicate):
-    with pytest.raises(TypeError, match="never pickled"):
-        duplicate(EnumeratingDice())

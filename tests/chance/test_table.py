@@ -115,18 +115,18 @@ def blocks(ratio, unit, count):
 def distributions() -> dict:
     """Return by name a function without arguments, which `law` calls when it is asked for."""
     third, near_one = Fraction(1, 3), decay_ratio(Fraction(1, 10))
-    sigmas = [Fraction(1, 50), Fraction(4), Fraction(40**2), Fraction(10**8) + third]
-    rates = [Fraction(1, 10**9), Fraction(1, 7), Fraction(3), Fraction(40)]
+    sigmas = [Fraction(1, 50), Fraction(40**2), Fraction(10**8) + third]
+    rates = [Fraction(1, 10**9), Fraction(1, 7), Fraction(40)]
     return {
         "halves": partial(groups, HALF, [0, 1, 2], [1, 1, 1]),
         "a coin": partial(groups, HALF, [0, 0], [1, 1]),
         "one outcome": partial(groups, third, [5], [7]),
         "spread": partial(groups, Fraction(3, 7), [0, 1, 5, 9], [2, 1, 70, 3]),
         "huge group": partial(groups, third, [0, 2, 300], [1, 2**70, 2**400]),
-        "a digit": partial(groups, near_one, list(range(256)), [1] * 256),
-        "high digit": partial(groups, Fraction(63, 64), [16 * d for d in range(256)], [1] * 256),
+        "a digit": partial(groups, near_one, list(range(64)), [1] * 64),
+        "high digit": partial(groups, Fraction(63, 64), [16 * d for d in range(64)], [1] * 64),
         "far": partial(groups, Fraction(999, 1000), [-50, 10**4], [1, 5]),
-        "blocks": partial(blocks, near_one, 1, 256),
+        "blocks": partial(blocks, near_one, 1, 64),
         "blocks of 100": partial(blocks, near_one, 100, 8),
         "blocks of which many go on": partial(blocks, Fraction(9, 10), 2, 3),
         "blocks of which all but a few go on": partial(blocks, Fraction(19, 20), 1, 1),
@@ -197,47 +197,23 @@ def quiet_word(ends: list[Fraction]) -> tuple[int, int]:
 
 @every_law
 @at_boundaries
-def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion(name, most):
+def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion_in_tables_of_any_past(name, most):
     make, ends = law(name)
-    table, lengthened = make(), False
+    fresh, often, lengthened = make(), make(), False
+    outcomes = len(often.enclosure(400).lows)
+    for _ in range(min(outcomes, 300) + 1):
+        often.draw(Bits(0, 1))
+    assert (often._ends is not None) == (outcomes <= 300)
     for bits, on_boundary, words in adversarial(ends, most):
-        assert table.draw(bits) == inverted(ends, bits)
+        assert fresh.draw(bits) == inverted(ends, bits)
         if on_boundary:
             # The first 64 * words bits are those of the boundary itself: no exact sampler can stop there.
             assert bits.used > 8 * words
             lengthened = True
+        used, bits.used = bits.used, 0
+        assert often.draw(bits) == inverted(ends, bits)
+        assert bits.used == used or name == "huge group"  # of which more was known
     assert lengthened == can_be_open(ends)
-
-
-@every_law
-@at_boundaries
-def test_a_table_that_was_often_drawn_from_draws_the_same_from_the_same_bytes(name, most):
-    make, ends = law(name)
-    seldom, often = make(), make()
-    outcomes = len(seldom.enclosure(400).lows)
-    often.enclosure(400)
-    for _ in range(min(outcomes, 300) + 1):
-        often.draw(Bits(0, 1))
-    assert (often._ends is not None) == (outcomes <= 300)
-    for bits, *_ in list(adversarial(ends, most))[
-        : outcomes - 1
-    ]:  # after which the other has had as many draws
-        drawn, used = often.draw(bits), bits.used
-        bits.used = 0
-        assert (drawn, used) == (seldom.draw(bits), bits.used)
-    assert seldom._ends is None
-
-
-@every_law
-@pytest.mark.parametrize("step", [15, pytest.param(5, marks=pytest.mark.nightly)])
-def test_a_fresh_table_and_one_that_has_been_lengthened_agree(name, step):
-    make, ends = law(name)
-    used = make()
-    used.enclosure(300)
-    for bits, *_ in list(adversarial(ends, most=2))[::step]:
-        again = Bits(bits.word(0, 64), 1)
-        assert make().draw(bits) == inverted(ends, bits)
-        assert used.draw(again) == inverted(ends, again)
 
 
 @every_narrow_law
@@ -258,55 +234,6 @@ def test_draw_many_is_exact_inversion_too(name, most):
     assert lengthened == can_be_open(ends)
 
 
-@pytest.mark.parametrize("name", ["halves", "spread", "a digit", "gaussian 1600"])
-def test_many_open_draws_at_once_each_keep_their_own_bits(name):
-    make, ends = law(name)
-    table = make()
-    inner = [end for end in ends if 0 < end < 1 - Fraction(1, 2**60)]
-    # All on a boundary for 64 bits, so all of them are lengthened; each goes on with its own bits.
-    prefixes = [int(inner[k % len(inner)] * 2**64) for k in range(64)]
-    alone = [Bits(prefix, 1, seed=k) for k, prefix in enumerate(prefixes)]
-    expected = [table.draw(bits) for bits in alone]
-    assert expected == [inverted(ends, bits) for bits in alone]
-    assert min(bits.used for bits in alone) > 8
-    stages = [
-        np.array([bits.word(0, 16) for bits in alone], dtype=np.uint16).tobytes(),
-        np.array([bits.word(16, 48) << 16 for bits in alone], dtype=np.uint64).tobytes(),
-    ]
-    for bits in alone:
-        stages.extend(bits.word(64 * i, 64).to_bytes(8, "big") for i in range(1, bits.used // 8))
-    requests = iter(stages)
-    assert table.draw_many(lambda count: next(requests), 64).tolist() == expected
-    assert next(requests, None) is None
-
-
-@every_narrow_law
-def test_sixteen_bits_decide_only_what_is_decided(name):
-    make, ends = law(name)
-    table = make()
-    table.draw_many(lambda count: bytes(count), 64)
-    short = table._lookup.short
-    words = [end * 65536 for end in ends]
-    starts = [-(-word.numerator // word.denominator) for word in words]  # the first word all above the end
-    exact = np.searchsorted(np.array(starts), np.arange(65536), side="right")
-    cut = {int(word) for word in words if word.denominator > 1 and word < 65536}
-    decided = short >= 0
-    assert (short[decided] == exact[decided]).all()
-    assert not decided[sorted(cut)].any()
-    beside = {int(word) - 1 for word in words} | {int(word) for word in words}
-    assert set(np.flatnonzero(~decided).tolist()) <= beside | cut
-    assert short.size == 65536
-
-
-@every_law
-def test_sixteen_bits_decide_exactly_where_all_64_bits_that_follow_agree(name):
-    make, _ = law(name)
-    lookup = _Lookup(make()._all_ends())
-    starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
-    first, final = lookup.long(starts), lookup.long(starts | np.uint64((1 << 48) - 1))
-    assert (lookup.short == np.where(first == final, first, -1)).all()
-
-
 @pytest.mark.parametrize("lows", [[], [0], [0, 0, 1], [1 << 48], [5 << 48, (5 << 48) + 1, 5 << 48 | 7 << 40]])
 @pytest.mark.parametrize("slack", [0, 1, 2, 1 << 48, 3 << 60])
 @pytest.mark.parametrize("last", [[6 << 48], [(1 << 64) - 1], [1 << 64], [1 << 64, 1 << 64]])
@@ -318,41 +245,21 @@ def test_sixteen_bits_decide_exactly_as_much_for_ends_of_any_width(lows, slack, 
     assert (lookup.short == np.where(first == final, first, -1)).all()
 
 
-@every_law
-def test_ends_computed_together_are_the_bounds_of_each_outcome(name):
-    make, _ = law(name)
-    table = make()
-    ends = table._all_ends()
-    assert list(zip(ends.lows, ends.highs, strict=True)) == [
-        table.bounds(i, 64) for i in range(len(ends.lows))
-    ]
-
-
 @every_narrow_law
-@pytest.mark.parametrize("bits", [1, 16, 64, 200])
-def test_bounds_hold_the_exact_ends_between_them(name, bits):
+def test_bounds_hold_the_exact_ends_between_them_and_are_those_computed_together(name):
     make, ends = law(name)
+    for bits in (1, 64, 200):
+        table = make()
+        outcomes = len(table.enclosure(bits + 64).lows)
+        for i in range(0, outcomes, -(-outcomes // 40)):
+            low, high = table.bounds(i, bits)
+            # The irrational ends have 150 digits.
+            assert low <= ends[i] * (1 << bits) <= high + Fraction(1, 10**60)
+            assert high - low <= 2
     table = make()
-    for i in range(len(table.enclosure(bits + 64).lows)):
-        low, high = table.bounds(i, bits)
-        assert (
-            low <= ends[i] * (1 << bits) <= high + Fraction(1, 10**60)
-        )  # the irrational ends have 150 digits
-        assert high - low <= 2
-
-
-@repeatable
-@given(
-    st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50),
-    st.lists(st.tuples(st.integers(0, 40), st.integers(1, 2**80)), min_size=1, max_size=6),
-    st.binary(min_size=8, max_size=8),
-)
-def test_any_law_and_any_word_agree_with_exact_inversion(ratio, pairs, word):
-    pairs.sort()
-    exponents, multiplicities = zip(*pairs, strict=True)
-    ends = list(accumulate(power_probabilities(ratio, exponents, multiplicities)))
-    bits = Bits(int.from_bytes(word, "big"), 1)
-    assert Table(power_weights(ratio, exponents, multiplicities)).draw(bits) == inverted(ends, bits)
+    together = table._all_ends()
+    for i in range(0, len(together.lows), -(-len(together.lows) // 40)):
+        assert (together.lows[i], together.highs[i]) == table.bounds(i, 64)
 
 
 @repeatable
@@ -433,16 +340,6 @@ def test_an_open_ended_table_grows_as_far_as_its_tail_is_asked_for(sigma2, words
     assert len(table.enclosure(0).lows) > at_first or words == 1
     # What lies beyond the outcome has probability about 2**(-64 words), so the last word decided it.
     assert bits.used in (8 * words, 8 * (words + 1))
-
-
-@pytest.mark.parametrize("size", [0, 1, 63, 64, 1000])
-def test_as_many_are_drawn_as_asked_for(size):
-    table = Table(power_weights(HALF, [0, 1], [1, 1]))
-    for _ in range(2):  # before and after the look-up is made
-        drawn = table.draw_many(lambda count: bytes(count), size)
-        assert drawn.shape == (size,)
-        assert drawn.dtype == np.int64
-        table.draw_many(lambda count: bytes(count), 64)
 
 
 def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():

@@ -4,12 +4,11 @@ import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import reduce
+from itertools import product
 
 import pytest
-from dp_accounting import dp_event
 from dp_accounting.pld import privacy_loss_distribution as pld
 from dp_accounting.pld.common import DifferentialPrivacyParameters
-from dp_accounting.rdp import RdpAccountant
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,10 +24,9 @@ from dplearn.privacy import (
     PureDP,
     Renyi,
     SampledWithReplacement,
-    ZeroConcentrated,
     compose,
 )
-from dplearn.privacy.composition import THEOREMS, least_epsilon
+from dplearn.privacy.composition import THEOREMS
 from dplearn.privacy.events import freeze
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=25)
@@ -40,38 +38,21 @@ def total(events, delta=1e-6):
     return float(compose(events).total(delta).epsilon)
 
 
-def test_ten_tenths_are_one():
+def test_a_total_is_the_least_of_the_named_bounds_and_keeps_what_is_said_of_it():
     assert compose([PureDP(0.1)] * 10).total() == ApproxDP(1)
     assert compose([Approximate(0.1, 1e-7)] * 10).bounds(1e-6)["basic"] == 1
     # The failures add up to delta, of which (9 * 10 / 2) * 1e-14 is left: they may coincide.
     assert 1 - 1e-9 < compose([Approximate(0.1, 1e-7)] * 10).total(1e-6).epsilon < 1
-
-
-def test_the_total_is_the_least_of_the_bounds_and_the_bounds_are_named():
     event = Composition({BoundedRange(0.01): 1000})
     bounds = event.bounds(1e-6)
     names = ["basic", "advanced", "optimal_homogeneous", "zero_concentrated", "renyi", "gaussian"]
     assert list(bounds) == names
-    assert event.total(1e-6).epsilon == min(bounds.values())
-    assert bounds["basic"] == 10
-
-
-def test_a_thousand_exponential_mechanisms_cost_at_most_0_844():
-    assert total([(BoundedRange(0.01), 1000)]) <= 0.844
+    assert event.total(1e-6).epsilon == min(bounds.values()) <= 0.844
     assert total([(PermuteAndFlip(0.01), 1000)]) > 1.3
-
-
-def test_what_is_said_of_the_total_is_kept():
-    guarantee = compose([PureDP(1)]).total(0.5, neighbors="add_remove", assumes=["n"], reproducible=True)
-    assert (guarantee.neighbors, guarantee.protects, guarantee.assumes) == ("add_remove", "examples", ("n",))
-    assert guarantee.reproducible
+    said = {"neighbors": "add_remove", "assumes": ("n",), "reproducible": True}
+    assert compose([PureDP(1)]).total(0, **said) == ApproxDP(1, **said)
     assert compose([PureDP(1)]).total(protects="labels").protects == "labels"
-    assert guarantee.delta == Fraction(1, 2)
-
-
-def test_nothing_costs_nothing():
     assert compose([]).total() == ApproxDP(0)
-    assert compose([(PureDP(1), 0)]) == compose([])
 
 
 def test_the_sums_of_long_fractions_stay_short():
@@ -105,8 +86,7 @@ def test_a_total_is_never_below_the_exact_one_of_randomised_responses(epsilons, 
     assert theirs * FLOATS <= ours <= 1.3 * theirs + 1e-9
 
 
-@pytest.mark.parametrize("k", [1, 3, 30])
-@pytest.mark.parametrize("epsilon", [0.03, 0.3, 1.1])
+@pytest.mark.parametrize(("k", "epsilon"), [(3, 0.03), (30, 0.3), (1, 1.1)])
 def test_a_total_is_never_below_an_optimistic_estimate_for_mechanisms(k, epsilon):
     interval = 1e-3
     laplace = pld.from_discrete_laplace_mechanism(
@@ -126,18 +106,6 @@ def test_a_total_is_never_below_an_optimistic_estimate_for_mechanisms(k, epsilon
         for delta in (1e-8, 1e-4):
             composed = theirs.self_compose(k, tail_mass_truncation=0)
             assert total([(event, k)], delta) >= composed.get_epsilon_for_delta(delta) * FLOATS
-
-
-def test_gaussians_cost_what_dp_accountings_renyi_accountant_charges_at_its_order_or_less():
-    ours = compose([(Gaussian(100), 7), (Gaussian(900), 20)])
-    theirs = RdpAccountant(orders=[1 + i / 100 for i in range(1, 20_000)])
-    for sigma, count in ((10, 7), (30, 20)):
-        theirs.compose(dp_event.GaussianDpEvent(sigma), count)
-    found = theirs.get_epsilon(1e-6)
-    concentrated = float(ours.bounds(1e-6)["zero_concentrated"])
-    assert concentrated <= found * (1 + 1e-12)
-    assert concentrated == pytest.approx(found, rel=1e-6)
-    assert float(ours.total(1e-6).epsilon) < 0.95 * found
 
 
 # What wins
@@ -179,33 +147,17 @@ def test_advanced_composition_counts_where_epsilons_differ_and_nothing_better_ap
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("events", "delta"),
-    [([Gaussian(1)], 0), ([Approximate(1, 1e-6)], 1e-7), ([ZeroConcentrated(1), PureDP(1)], 0)],
-    ids=str,
-)
-def test_a_total_that_no_theorem_gives_is_refused_with_the_failures(events, delta):
-    with pytest.raises(
-        ValueError, match="delta must be large enough for some theorem to apply, got"
-    ) as refusal:
-        compose(events).total(delta)
-    assert f"add up to {float(compose(events).failure):g}" in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("events", "error", "message"),
-    [
-        ([1], TypeError, "events must hold privacy events, got 1"),
-        ([ApproxDP(1)], TypeError, "events must hold privacy events, got ApproxDP"),
-        ({PureDP(1): -1}, ValueError, "count must be an integer at least 0, got -1"),
-        ({PureDP(1): 0.5}, TypeError, "count must be an integer at least 0, got 0.5"),
-    ],
-    ids=str,
-)
-def test_only_events_and_counts_compose(events, error, message):
-    with pytest.raises(error, match="must") as refusal:
-        compose(events)
-    assert str(refusal.value).startswith(message)
+def test_a_total_that_no_theorem_gives_is_refused_with_the_failures():
+    for events, delta in (
+        ([Gaussian(1)], 0),
+        ([Approximate(1, 1e-6)], 1e-7),
+        ([Renyi([2], [1]), PureDP(1)], 0),
+    ):
+        with pytest.raises(
+            ValueError, match="delta must be large enough for some theorem to apply, got"
+        ) as refusal:
+            compose(events).total(delta)
+        assert f"add up to {float(compose(events).failure):g}" in str(refusal.value)
 
 
 class Inherits(PureDP):
@@ -252,24 +204,20 @@ IN = {
 }
 
 
+UNSOUND = [
+    ((Inherits(1, 1), Inherits(1, 50)), "frozen dataclasses; Inherits itself is none"),
+    ((SetsWhatIsNoField(1, 1), SetsWhatIsNoField(1, 50)), "SetsWhatIsNoField does not: times"),
+    ((DoesNotCompare(1, 1), DoesNotCompare(1, 50)), "DoesNotCompare does not: times"),
+    ((ComparesByIdentity(1, 1),), "ComparesByIdentity itself is none"),
+    ((NeverSets(1),), "NeverSets does not: times"),
+]
+
+
 @pytest.mark.parametrize("combine", IN.values(), ids=IN)
-@pytest.mark.parametrize(
-    ("events", "message"),
-    [
-        ((Inherits(1, 1), Inherits(1, 50)), "frozen dataclasses; Inherits itself is none"),
-        ((SetsWhatIsNoField(1, 1), SetsWhatIsNoField(1, 50)), "SetsWhatIsNoField does not: times"),
-        ((DoesNotCompare(1, 1), DoesNotCompare(1, 50)), "DoesNotCompare does not: times"),
-        ((ComparesByIdentity(1, 1),), "ComparesByIdentity itself is none"),
-        ((NeverSets(1),), "NeverSets does not: times"),
-    ],
-    ids=lambda value: type(value[0]).__name__ if isinstance(value, tuple) else "",
-)
-def test_events_whose_equality_does_not_see_their_cost_are_refused(combine, events, message):
-    with pytest.raises(TypeError, match=message):
-        combine(*events)
-
-
-def test_events_of_a_users_own_dataclass_are_told_apart():
+def test_events_whose_equality_does_not_see_their_cost_are_refused(combine):
+    for events, message in UNSOUND:
+        with pytest.raises(TypeError, match=message):
+            combine(*events)
     assert compose([Sound(1, 1), Sound(1, 50), Sound(1, 1)]).total().epsilon == 52
     assert Parallel([Sound(1, 1), Sound(1, 50)]).pure == 50
 
@@ -283,19 +231,6 @@ class Negative(Event):
     rho: Fraction = Fraction(0)
 
 
-@pytest.mark.parametrize("combine", IN.values(), ids=IN)
-@pytest.mark.parametrize("cost", ["failure", "pure", "rho"])
-def test_negative_costs_are_refused(combine, cost):
-    with pytest.raises(ValueError, match="nonnegative cost; one Negative has a negative one"):
-        combine(Negative(**{cost: Fraction(-1, 10**9)}))
-
-
-@pytest.mark.parametrize("theorem", THEOREMS.values(), ids=THEOREMS)
-def test_no_theorem_takes_a_negative_failure(theorem):
-    with pytest.raises(ValueError, match="an event's failure must be at least 0, got -5"):
-        theorem(Negative(failure=Fraction(-5)), SMALL)
-
-
 @dataclass(frozen=True)
 class TakesBack(PureDP):
     """Consists of a negative number of events."""
@@ -306,7 +241,13 @@ class TakesBack(PureDP):
         return {PureDP(1): -count}
 
 
-def test_an_event_is_not_made_of_a_negative_number_of_others():
+def test_negative_costs_and_numbers_are_refused():
+    for combine, cost in product(IN.values(), ("failure", "pure", "rho")):
+        with pytest.raises(ValueError, match="nonnegative cost; one Negative has a negative one"):
+            combine(Negative(**{cost: Fraction(-1, 10**9)}))
+    for theorem in THEOREMS.values():
+        with pytest.raises(ValueError, match="an event's failure must be at least 0, got -5"):
+            theorem(Negative(failure=Fraction(-5)), SMALL)
     with pytest.raises(ValueError, match="count must be an integer at least 0, got -1"):
         compose([PureDP(1), TakesBack()])
 
@@ -320,29 +261,8 @@ def test_counts_beyond_all_floats_have_a_total():
     assert 49 * 10**312 < bounds["advanced"] < 51 * 10**312
 
 
-@pytest.mark.parametrize("delta", [-1e-9, 1, "few"])
-def test_delta_is_a_probability(delta):
-    with pytest.raises(ValueError, match="delta must be a finite number at least 0 and below 1"):
-        compose([PureDP(1)]).total(delta)
-
-
 def test_the_repr_names_each_event_once_in_a_fixed_order():
     event = compose([PureDP(1), Gaussian(2), PureDP(1)])
     assert repr(event) == repr(compose([Gaussian(2), (PureDP(1), 2)]))
     assert repr(event).count("PureDP") == 1
     assert eval(repr(event), {**globals(), "Fraction": Fraction}) == event
-
-
-def test_every_kind_of_event_composes_with_every_other():
-    events = [
-        PureDP(0.1),
-        Approximate(0.1, 1e-9),
-        BoundedRange(0.1),
-        PermuteAndFlip(0.1),
-        ZeroConcentrated(0.001),
-        Gaussian(1000),
-        Renyi([2, 32], [0.01, 0.2]),
-        SampledWithReplacement(Approximate(1, 1e-9), 5, 1000),
-    ]
-    alone = [least_epsilon(one, SMALL) for one in events]
-    assert max(alone) < compose(events).total(1e-6).epsilon < 2 * sum(alone)

@@ -8,7 +8,7 @@ Enclosures of pi and of the normal tail contain the true values, by another form
 
 import math
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import pytest
 from scipy.special import log_ndtr
@@ -57,12 +57,12 @@ def continuous(mu, epsilon):
 # The delta of continuous noise
 
 
-@pytest.mark.parametrize("mu", [1e-3, 0.1, 0.5, 1.0, 4.0])
-@pytest.mark.parametrize("epsilon", [0.0, 1e-3, 0.2, 1.0, 5.0, 30.0])
-def test_the_delta_is_the_closed_form(mu, epsilon):
-    delta = float(delta_of_mu(Fraction(mu), Fraction(epsilon), 400))
-    floats = continuous(mu, epsilon)
-    assert delta == pytest.approx(floats, rel=1e-8 if floats > 1e-100 else 1, abs=1e-110)
+@pytest.mark.parametrize("mu", [1e-3, 0.1, 1.0, 4.0])
+def test_the_delta_is_the_closed_form(mu):
+    for epsilon in (0.0, 1e-3, 0.2, 1.0, 5.0, 30.0):
+        delta = float(delta_of_mu(Fraction(mu), Fraction(epsilon), 400))
+        floats = continuous(mu, epsilon)
+        assert delta == pytest.approx(floats, rel=1e-8 if floats > 1e-100 else 1, abs=1e-110)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), BUDGETS)
@@ -77,12 +77,6 @@ def test_the_budget_is_that_of_the_closed_form_and_its_event_costs_no_more(epsil
     assert budget > concentrated_budget(privacy)
 
 
-@pytest.mark.parametrize(("epsilon", "gain"), [(0.1, 1.182), (1, 1.150), (3, 1.133)])
-def test_it_exceeds_the_concentrated_budget_at_a_millionth_by_13_to_18_percent(epsilon, gain):
-    privacy = ApproxDP(epsilon, 1e-6)
-    assert float(gaussian_budget(privacy) / concentrated_budget(privacy)) == pytest.approx(gain, abs=6e-4)
-
-
 @pytest.mark.parametrize(
     "privacy", [ApproxDP(65, 1e-6), ApproxDP(1, "1e-22"), ApproxDP("1e-11", "1e-300")], ids=str
 )
@@ -91,8 +85,8 @@ def test_beyond_what_is_computed_the_budget_is_the_concentrated_one(privacy):
     assert least_epsilon(GaussianSums(gaussian_budget(privacy)), privacy.delta) <= privacy.epsilon
 
 
-@pytest.mark.parametrize("delta", ["1e-15", "1e-6", "0.01", "0.4", "0.9"])
-@pytest.mark.parametrize("mu2", ["1e-9", "0.01", "1", "30"])
+@pytest.mark.parametrize("delta", ["1e-15", "0.01", "0.9"])
+@pytest.mark.parametrize("mu2", ["1e-9", "0.01", "30"])
 def test_the_least_epsilon_is_the_inverse_of_the_delta(mu2, delta):
     mu, delta = Fraction(math.sqrt(Fraction(mu2))), Fraction(delta)
     epsilon = least_epsilon_of_mu2(mu * mu, delta)
@@ -103,12 +97,6 @@ def test_the_least_epsilon_is_the_inverse_of_the_delta(mu2, delta):
         assert least_epsilon_of_mu2(mu * mu, delta, epsilon * Fraction(999, 1000)) == math.inf
         assert greatest_mu(epsilon, delta) == pytest.approx(float(mu), rel=1e-8)
         assert least_epsilon_of_mu2(mu * mu, delta, epsilon * 2) == pytest.approx(float(epsilon), rel=1e-11)
-
-
-def test_nothing_costs_nothing_and_no_large_epsilon_is_found():
-    assert least_epsilon_of_mu2(Fraction(0), Fraction(1, 10)) == 0
-    assert least_epsilon_of_mu2(Fraction(1000), Fraction(1, 10**6)) == math.inf
-    assert LARGEST_EPSILON == 64
 
 
 # Discrete noise
@@ -144,8 +132,8 @@ def exact_delta(shift, sigma2, epsilon):
                 moved[total + step * k] = moved.get(total + step * k, 0) + mass * p
         products, listed = moved, listed * (1 - left_out if step else 1)
     squared, excess = sum(step * step for step in shift), Fraction(0)
-    for product, mass in products.items():
-        loss = (squared - 2 * product) / (2 * sigma2) - epsilon  # ln of the ratio, less epsilon
+    for moved, mass in products.items():
+        loss = (squared - 2 * moved) / (2 * sigma2) - epsilon  # ln of the ratio, less epsilon
         if loss > 0:
             excess += mass * (1 - exp_bounds(-loss, 30)[1])
     return excess, excess + (1 - listed) + Fraction(1, 10**28)
@@ -171,11 +159,12 @@ def check(shift, tau2, spread, epsilon):
     return float(found[0]), float(failure + (1 - failure) * bound)
 
 
-@pytest.mark.parametrize("tau2", [Fraction(2, 5), Fraction(1), Fraction(SLACK)])
-def test_no_shift_exceeds_the_theorem(tau2):
-    for shift in (*shifts(1, 3), *shifts(2, 2)[1:4], (1, 1, 1), (2, 1, 0)):
-        for spread, epsilon in ((Fraction(1, 4), Fraction(2)), (Fraction(9), Fraction(1))):
+def test_no_shift_exceeds_the_theorem_and_a_shift_on_a_fine_grid_nearly_attains_it():
+    for tau2, shift in product((Fraction(2, 5), Fraction(SLACK)), ((1,), (3,), (1, 1))):
+        for spread, epsilon in ((Fraction(1, 4), Fraction(2)), (Fraction(4), Fraction(1))):
             check(shift, tau2, spread, epsilon)
+    found, bound = check((64,), Fraction(SLACK), Fraction(9), Fraction(1))
+    assert 0.99 < found / bound <= 1
 
 
 @pytest.mark.nightly
@@ -190,12 +179,6 @@ def test_no_shift_of_a_range_exceeds_the_theorem(dimension, most, tau2):
                 check(shift, tau2, spread, epsilon)
 
 
-def test_the_bound_is_nearly_attained_on_a_fine_grid():
-    shift, spread = (64,), Fraction(18)
-    found, bound = check(shift, Fraction(SLACK), spread, Fraction(1))
-    assert 0.995 < found / bound <= 1
-
-
 def test_without_the_additional_variance_discrete_noise_has_a_greater_delta():
     # Counterexamples to "at most that of continuous noise of equal variance"; they are in docs/errata.md.
     sigma2 = Fraction(23, 40)
@@ -205,7 +188,7 @@ def test_without_the_additional_variance_discrete_noise_has_a_greater_delta():
     assert continuous(1 / math.sqrt(wide), 1) < 0.972e-6
 
 
-@pytest.mark.parametrize("parts", [(1, 1), (2, 5), (1, 1, 1)])
+@pytest.mark.parametrize("parts", [(2, 5), (1, 1, 1)])
 def test_the_budgets_of_several_sums_add(parts):
     # Answers with shares of a budget, each about another shift: the loss is a sum of those of the answers.
     whole, epsilon = Fraction(1, 10), Fraction(1)
@@ -265,27 +248,24 @@ def test_a_composition_of_gaussians_costs_its_exact_epsilon():
     assert continuous(math.sqrt(0.04), float(found)) == pytest.approx(1e-6, rel=1e-9)
     assert found < sums.bounds(1e-6)["zero_concentrated"] * Fraction(94, 100)
     assert gaussian(sums, Fraction(0)) == gaussian(sums, 4 * FAILURE) == math.inf
+    assert least_epsilon_of_mu2(Fraction(0), Fraction(1, 10)) == 0
+    assert least_epsilon_of_mu2(Fraction(1000), Fraction(1, 10**6)) == math.inf
+    assert LARGEST_EPSILON == 64
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0])
-def test_the_mu_of_a_pure_release_suffices_and_is_nearly_necessary_for_small_epsilon(epsilon):
+def test_the_mu_of_pure_and_bounded_range_releases_suffices_and_is_nearly_necessary(epsilon):
     # A test by the sign of a normal number must be as good as randomised response.
     mu = math.sqrt(mu2_of_pure(Fraction(epsilon)))
     needed = 2 * norm.ppf(1 / (1 + math.exp(-epsilon)))
     assert needed <= mu <= needed * (1 + epsilon**2 / 30)
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_the_mu_of_a_bounded_range_is_greatest_in_the_middle(epsilon):
-    # Two outcomes with log-ratios t and t - epsilon.
-    needed = []
-    for part in range(1, 100):
+    ranged = []  # two outcomes with log-ratios t and t - epsilon
+    for part in range(5, 100, 5):
         t = epsilon * part / 100
         q = -math.expm1(t - epsilon) / (math.exp(t) - math.exp(t - epsilon))
-        needed.append(norm.ppf(q * math.exp(t)) - norm.ppf(q))
-    middle = 2 * norm.ppf(1 / (1 + math.exp(-epsilon / 2)))
-    assert max(needed) == pytest.approx(needed[49]) == pytest.approx(middle)
-    assert middle <= math.sqrt(BoundedRange(epsilon).mu2)
+        ranged.append(norm.ppf(q * math.exp(t)) - norm.ppf(q))
+    assert max(ranged) == pytest.approx(2 * norm.ppf(1 / (1 + math.exp(-epsilon / 2))))
+    assert max(ranged) <= math.sqrt(BoundedRange(epsilon).mu2) <= max(ranged) * (1 + epsilon**2 / 30)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 2.0])
@@ -320,18 +300,12 @@ def test_a_mixture_of_gaussian_and_pure_releases_uses_the_theorem_where_it_is_le
 PI = Fraction("3.14159265358979323846264338327950288419716939937510582097494459")
 
 
-@pytest.mark.parametrize("bits", [40, 86, 190])
-def test_pi_is_enclosed(bits):
-    low, high = pi_bounds(bits)
-    assert low < PI < high
-    assert high - low < Fraction(1, 2**bits)
-
-
-@pytest.mark.parametrize("bits", [1000, 9000])
-def test_bounds_on_pi_of_more_bits_are_within_those_of_fewer(bits):
-    (low, high), (least, most) = pi_bounds(bits), pi_bounds(bits - 7)
-    assert least < low < high < most
-    assert high - low < Fraction(1, 2**bits)
+def test_pi_is_enclosed_and_more_closely_by_more_bits():
+    for bits in (40, 86, 190, 3000):
+        (low, high), (least, most) = pi_bounds(bits), pi_bounds(bits - 7)
+        assert least < low < high < most
+        assert high - low < Fraction(1, 2**bits)
+        assert bits > 190 or low < PI < high
 
 
 def by_mills_ratio(x, convergents):
@@ -364,13 +338,10 @@ def test_the_tail_is_the_one_of_mills_ratio(x, bits):
     assert mirrored == (1 - high, 1 - low)
 
 
-@pytest.mark.parametrize("x", [0.0, 1e-9, 1 / 3, 0.7, 1.5, 4.0, -0.2, -6.0, 30.0])
-def test_the_tail_is_the_one_of_floats(x):
-    low, high = tail_bounds(Fraction(x), 1200)
-    assert float(low) == pytest.approx(norm.sf(x), rel=1e-13)
-    assert 0 <= high - low < Fraction(1, 2**1200)
-
-
-def test_far_tails_are_bounded_without_being_computed():
+def test_the_tail_is_the_one_of_floats_and_far_ones_are_bounded_without_being_computed():
+    for x in (0.0, 1e-9, 1 / 3, 0.7, 1.5, 4.0, -0.2, -6.0, 30.0):
+        low, high = tail_bounds(Fraction(x), 1200)
+        assert float(low) == pytest.approx(norm.sf(x), rel=1e-13)
+        assert 0 <= high - low < Fraction(1, 2**1200)
     assert tail_bounds(Fraction(10**6), 80) == (0, Fraction(1, 2**80))
     assert tail_bounds(Fraction(-(10**6)), 80) == (1 - Fraction(1, 2**80), 1)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy.special import log_ndtr
 
 from dplearn.kernels.distributions import gaussian_probabilities
-from dplearn.privacy import Gaussian, ZeroConcentratedDP
+from dplearn.privacy import Gaussian
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.noisy_max import (
     likely_outcome_renyi,
@@ -152,12 +152,23 @@ def test_with_continuous_noise_the_curve_is_the_published_one(pattern, sigma):
     assert (ours >= np.array(published) * (1 - 1e-11)).all()
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_wide_discrete_noise_costs_as_much_as_published_but_for_a_few_percent(pattern):
-    counts = PATTERNS[pattern]
-    ours = secret_noisy_max_renyi([counts], sigma2=1600, orders=[2.0, 8.0])[0]
-    published = [published_renyi(published_log_q(counts, 40), 40, order) for order in (2.0, 8.0)]
-    assert ours == pytest.approx(published, rel=0.15)
+def test_votes_cost_about_as_published_with_wide_noise_and_never_more_than_any_votes_do():
+    for counts in PATTERNS.values():
+        ours = secret_noisy_max_renyi([counts], sigma2=1600, orders=[2.0, 8.0])[0]
+        published = [published_renyi(published_log_q(counts, 40), 40, order) for order in (2.0, 8.0)]
+        assert ours == pytest.approx(published, rel=0.15)
+    orders = np.array([1.0001, 2.0, 1e6])
+    hard = [[0, 0], *([counts[0], counts[1]] for counts in PATTERNS.values())]
+    for sigma2 in ("1e-100", "1e-3", 1, 1600, "1e100"):
+        bounds = secret_noisy_max_renyi(hard, sigma2=sigma2, orders=orders)
+        assert (bounds >= 0).all()
+        assert (bounds <= orders / float(Fraction(sigma2)) * (1 + 1e-12)).all()
+    leads = secret_noisy_max_renyi([[1000, 0], [10**6, 0], [2**62, 0]], sigma2=10**6, orders=[4.0])[:, 0]
+    assert (np.diff(leads) <= 0).all()  # greater leads cost no more
+    assert np.isfinite(leads).all()
+    for counts in ([4, 4, 4], [0, 0], [100, 100, 0]):  # a winner who leads by nothing
+        bounds = secret_noisy_max_renyi([counts], sigma2=100, orders=ORDERS)[0]
+        assert bounds == pytest.approx(ORDERS / 100, rel=1e-12)
 
 
 log_qs = st.one_of(
@@ -169,43 +180,18 @@ some_orders = st.lists(st.floats(-15, 15).map(lambda x: 1 + math.exp(x)), min_si
 
 
 @repeatable
-@given(st.lists(log_qs, min_size=1, max_size=5), rhos, some_orders)
-def test_a_bound_is_a_number_between_nothing_and_the_cost_on_any_data(log_q, rho, orders):
-    bounds = likely_outcome_renyi(np.array(log_q), rho, np.array(orders))
+@given(st.lists(log_qs, min_size=1, max_size=6), rhos, some_orders)
+def test_a_bound_is_between_nothing_and_the_cost_on_any_data_and_rises_with_likelihood_and_order(
+    log_q, rho, orders
+):
+    bounds, slack = likely_outcome_renyi(np.sort(log_q), rho, np.sort(orders)), 1 + 1e-9
     assert bounds.shape == (len(log_q), len(orders))
     assert (bounds >= 0).all()
-    assert (bounds <= np.array(orders) * rho * (1 + 1e-12)).all()
-
-
-@repeatable
-@given(st.lists(log_qs, min_size=2, max_size=6), st.floats(-12, 3).map(math.exp), some_orders)
-def test_a_bound_falls_neither_as_another_outcome_grows_likelier_nor_with_the_order(log_q, rho, orders):
-    bounds = likely_outcome_renyi(np.sort(log_q), rho, np.sort(orders))
-    slack = 1 + 1e-9
+    assert (bounds <= np.sort(orders) * rho * (1 + 1e-12)).all()
+    if not 1e-6 < rho < 30:
+        return
     assert (bounds[:-1] <= bounds[1:] * slack + 1e-300).all()
     assert (bounds[:, :-1] <= bounds[:, 1:] * slack + 1e-300).all()
-
-
-@pytest.mark.parametrize("sigma2", ["1e-100", "1e-3", 1, 1600, "1e100"])
-@pytest.mark.parametrize("pattern", PATTERNS)
-def test_no_width_of_noise_gives_nan_or_more_than_the_cost_on_any_votes(pattern, sigma2):
-    bounds = secret_noisy_max_renyi([PATTERNS[pattern]], sigma2=sigma2, orders=[1.0001, 2.0, 1e6])
-    line = np.array([1.0001, 2.0, 1e6]) / float(Fraction(sigma2))
-    assert (bounds >= 0).all()
-    assert (bounds <= line * (1 + 1e-12)).all()
-
-
-def test_a_winner_who_leads_by_nothing_costs_what_any_votes_do():
-    for counts in ([4, 4, 4], [0, 0], [100, 100, 0]):
-        bounds = secret_noisy_max_renyi([counts], sigma2=100, orders=ORDERS)[0]
-        assert bounds == pytest.approx(ORDERS / 100, rel=1e-12)
-
-
-def test_leads_beyond_all_bounds_cost_no_more_than_smaller_ones():
-    leads = [[10**3, 0], [10**6, 0], [2**62, 0]]
-    costs = secret_noisy_max_renyi(leads, sigma2=10**6, orders=[4.0])[:, 0]
-    assert (np.diff(costs) <= 0).all()
-    assert np.isfinite(costs).all()
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -222,7 +208,7 @@ def test_the_secret_epsilon_is_at_most_the_publishable_one_and_near_its_least_ov
 
 
 def test_the_total_is_the_sum_of_all_queries_block_by_block():
-    counts = np.array([[9 + i % 90, i % 7, 3] for i in range(9000)])
+    counts = np.array([[9 + i % 90, i % 7, 3] for i in range(4000)])
     rows = secret_noisy_max_renyi(counts, sigma2=50, orders=ORDERS)
     total = secret_noisy_max_total(counts, sigma2=50, orders=ORDERS)
     exact = np.array([math.fsum(column) for column in rows.T])
@@ -232,46 +218,11 @@ def test_the_total_is_the_sum_of_all_queries_block_by_block():
 
 def test_the_publishable_cost_is_that_of_gaussian_noise_and_does_not_look_at_votes():
     cost = publishable_noisy_max_cost(30, 1600, n_asked=100, threshold_sigma2=10_000)
-    assert cost.rho == Fraction(30, 1600) + Fraction(100, 20_000)
     assert dict(cost.parts) == {Gaussian(1600, 2): 30, Gaussian(10_000, 1): 100}
     assert publishable_noisy_max_cost(0, 1600).rho == 0
-    many = ZeroConcentratedDP(Fraction(1000, 1600)).to_approx(1e-5).epsilon
-    assert publishable_noisy_max_cost(1000, 1600).total(1e-5).epsilon <= many
-
-
-def test_no_queries_cost_nothing():
     nothing = np.zeros((0, 3), dtype=int)
     assert secret_noisy_max_epsilon(nothing, sigma2=1, delta=1e-5) == 0
     assert secret_noisy_max_renyi(nothing, sigma2=1, orders=[2.0]).shape == (0, 1)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"counts": [12345, 678]}, "counts must be integers of shape"),
-        ({"counts": [[12345.5, 678]]}, "counts must be integers of shape"),
-        ({"counts": [[12345]]}, "at least two labels"),
-        ({"sigma2": 0}, "sigma2 must be a finite number at least"),
-        ({"sigma2": math.inf}, "sigma2 must be a finite number at least"),
-        ({"delta": 0}, "delta must be a finite number above 0 and below 1"),
-        ({"delta": 1}, "delta must be a finite number above 0 and below 1"),
-    ],
-)
-def test_errors_name_the_parameter_and_show_no_count(changes, message):
-    with pytest.raises((TypeError, ValueError), match=message) as caught:
-        secret_noisy_max_epsilon(**{"counts": [[12345, 678]], "sigma2": 1, "delta": 1e-5} | changes)
-    assert "123" not in str(caught.value)
-
-
-@pytest.mark.parametrize("orders", [[], [1.0], [2.0, math.inf], [math.nan]])
-def test_orders_must_be_finite_and_above_one(orders):
-    with pytest.raises(ValueError, match="orders must be finite numbers above 1"):
-        secret_noisy_max_renyi([[3, 0]], sigma2=1, orders=orders)
-
-
-def test_tests_that_are_asked_need_their_noise():
-    with pytest.raises(TypeError, match="threshold_sigma2 must be a finite number above 0"):
-        publishable_noisy_max_cost(1, 1, n_asked=2)
 
 
 repeatable_tails = settings(deadline=None, derandomize=True, database=None, max_examples=100)
@@ -299,14 +250,6 @@ def test_tails_enclose_the_exact_convolution_within_one_part_in_a_hundred_millio
         assert high < low * (1 + Fraction(1, 10**12))
         assert log >= log_float(high)
         assert log <= log_float(low) + 1e-8
-
-
-@pytest.mark.nightly
-def test_at_zero_the_tail_is_one_half_and_half_the_chance_of_a_tie():
-    (low, _), *_ = exact_tails(Fraction(2), 1)
-    masses = gaussian_probabilities(Fraction(2), bits=300)[1]
-    assert float(low) == pytest.approx(float((1 + sum(p * p for p in masses)) / 2), rel=1e-12)
-    assert np.exp(log_tails(2.0, 1)[0]) == pytest.approx(float(low), rel=1e-9)
 
 
 @repeatable_tails

@@ -11,6 +11,7 @@ import traceback
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
+from itertools import product
 
 import joblib
 import pytest
@@ -44,34 +45,22 @@ class Online(BaseEstimator):
         return self
 
 
-# One state
-
-
-def test_the_state_is_used_in_place(holder):
+@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy])
+def test_copies_share_the_state_which_is_used_in_place(holder, twin):
     with holder.use() as state:
         state["votes"].append(4)
-    with holder.use() as state:
-        assert state["votes"] == [3, 1, 2, 4]
-
-
-@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy])
-def test_copies_share_the_state(holder, twin):
     assert twin(holder) is holder
+    with twin(holder).use() as state:
+        assert state["votes"] == [3, 1, 2, 4]
+    assert holder != OneTimeState({"votes": [3, 1, 2, 4], "name": SECRET})
     fitted = Online().fit()
     assert twin(fitted).holder_ is fitted.holder_
     assert clone(fitted).level == 1
     assert not hasattr(clone(fitted), "holder_")
 
 
-def test_equality_is_identity(holder):
-    assert holder == holder
-    assert holder != OneTimeState({"votes": [3, 1, 2], "name": SECRET})
-    assert len({holder, copy.copy(holder)}) == 1
-
-
-@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_pickling_is_refused_and_says_what_to_do(holder, protocol):
-    for value in (holder, [holder], Online().fit()):
+def test_pickling_is_refused_and_says_what_to_do(holder):
+    for value, protocol in product((holder, [holder], Online().fit()), range(pickle.HIGHEST_PROTOCOL + 1)):
         with pytest.raises(
             TypeError,
             match=r"not pickled: .*\.export\(path\), which closes .*\.load\(path\)",
@@ -89,7 +78,6 @@ def test_the_state_goes_with_the_last_holder():
     alive = weakref.ref(state)
     holder = OneTimeState(state)
     del state
-    gc.collect()
     assert alive() is not None
     del holder
     gc.collect()
@@ -118,22 +106,43 @@ def seen_with_variables(error):
     return "".join(traceback.TracebackException.from_exception(error, capture_locals=True).format())
 
 
-def test_a_traceback_that_shows_variables_shows_nothing_of_the_state(holder, path, tmp_path):
+@posix
+def test_what_fails_leaves_the_holder_open_and_shows_nothing_of_the_state_in_tracebacks(
+    holder, path, tmp_path, monkeypatch
+):
     path.write_text("mine")
     with pytest.raises(FileExistsError) as existing:
         holder.export(path)
     with pytest.raises(FileNotFoundError) as nowhere:
         holder.export(tmp_path / "no" / "folder")
+    with monkeypatch.context() as windows:
+        windows.setattr(state_module.sys, "platform", "win32")
+        with pytest.raises(OSError, match="cannot be exported on this system, win32") as elsewhere:
+            holder.export(str(tmp_path / "other"))
+    assert elsewhere.value.errno == errno.ENOTSUP
+    unpicklable = OneTimeState(lambda: 0)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        unpicklable.export(tmp_path / "other")
     with holder.use(), pytest.raises(RuntimeError) as nested, holder.use():
         pass
-    holder.export(tmp_path / "other")
+    with pytest.raises(ZeroDivisionError), holder.use():
+        raise ZeroDivisionError
+    assert path.read_text() == "mine"
+    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+    for each in (holder, unpicklable):
+        with each.use() as state:
+            assert state
+    exporting = threading.Thread(target=holder.export, args=(tmp_path / "other",), daemon=True)
+    exporting.start()
+    exporting.join(timeout=10)
+    assert holder.closed
     with pytest.raises(RuntimeError) as closed, holder.use():
         pass
     assert SECRET.encode() in (tmp_path / "other").read_bytes()
     os.truncate(tmp_path / "other", (tmp_path / "other").stat().st_size - 1)
     with pytest.raises(ValueError, match="not private state") as damaged:
         OneTimeState.load(tmp_path / "other")
-    for refusal in (existing, nowhere, nested, closed, damaged):
+    for refusal in (existing, nowhere, elsewhere, nested, closed, damaged):
         shown = seen_with_variables(refusal.value)
         assert "/one_time_state.py" in shown
         assert SECRET not in shown
@@ -166,7 +175,7 @@ def test_two_threads_never_use_the_state_at_once():
     holder, inside, most = OneTimeState([0]), [], []
 
     def work(_):
-        for _ in range(10):
+        for _ in range(3):
             with holder.use() as state:
                 inside.append(1)
                 most.append(len(inside))
@@ -179,16 +188,7 @@ def test_two_threads_never_use_the_state_at_once():
         list(pool.map(work, range(8)))
     assert set(most) == {1}
     with holder.use() as state:
-        assert state == [80]
-
-
-def test_an_error_in_use_leaves_the_holder_usable(holder):
-    with pytest.raises(ZeroDivisionError), holder.use():
-        raise ZeroDivisionError
-    closing = threading.Thread(target=holder.close, daemon=True)
-    closing.start()
-    closing.join(timeout=10)
-    assert holder.closed
+        assert state == [24]
 
 
 def test_an_interrupt_on_the_way_in_leaves_the_holder_usable(holder, monkeypatch):
@@ -216,58 +216,32 @@ def test_a_thread_that_uses_the_state_does_not_export_close_or_enter_again(holde
     assert holder.closed
 
 
-def test_a_close_after_an_export_keeps_what_is_said_of_it(holder, path):
+def test_an_export_or_a_close_closes_the_holder_and_a_load_opens_another(holder, path):
     holder.export(path)
-    holder.close()
-    with pytest.raises(RuntimeError, match="it was exported to"), holder.use():
-        pass
-
-
-def test_a_closed_holder_answers_no_more(holder):
-    assert not holder.closed
-    holder.close()
-    holder.close()
-    assert holder.closed
-    with pytest.raises(RuntimeError, match="cannot be used any more: it was closed"), holder.use():
-        pass
-    with pytest.raises(RuntimeError, match="it was closed"):
-        holder.export("anywhere")
-
-
-# One process
-
-
-def test_an_export_closes_the_holder_and_a_load_opens_another(holder, path):
-    holder.export(path)
-    assert holder.closed
-    with pytest.raises(RuntimeError, match=r"it was exported to .*state"), holder.use():
-        pass
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    for close in (lambda: None, holder.close):  # which keeps what is said of the export
+        close()
+        assert holder.closed
+        with pytest.raises(RuntimeError, match=r"it was exported to .*state"), holder.use():
+            pass
     again = OneTimeState.load(path)
+    assert not again.closed
     with again.use() as state:
         assert state == {"votes": [3, 1, 2], "name": SECRET}
     assert list(path.parent.iterdir()) == []
     with pytest.raises(FileNotFoundError, match="no private state to load, or it was loaded already"):
         OneTimeState.load(path)
+    again.close()
+    again.close()
+    assert again.closed
+    with pytest.raises(RuntimeError, match="cannot be used any more: it was closed"), again.use():
+        pass
+    with pytest.raises(RuntimeError, match="it was closed"):
+        again.export("anywhere")
 
 
-@posix
-def test_an_export_where_files_have_no_owner_is_refused_and_leaves_the_holder_open(holder, path, monkeypatch):
-    with monkeypatch.context() as windows:
-        windows.setattr(state_module.sys, "platform", "win32")
-        with pytest.raises(OSError, match="cannot be exported on this system, win32") as refused:
-            holder.export(str(path))
-    assert refused.value.errno == errno.ENOTSUP
-    assert not holder.closed
-    assert list(path.parent.iterdir()) == []
-
-
-def test_an_export_is_for_its_owners_eyes(holder, path):
-    holder.export(path)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
-def test_of_eight_loads_of_one_file_one_wins(tmp_path):
-    for trial in range(50):
+def test_of_eight_loads_of_one_file_one_wins(tmp_path, monkeypatch):
+    for trial in range(10):
         path = tmp_path / str(trial)
         OneTimeState(trial).export(path)
         start = threading.Barrier(8)
@@ -284,31 +258,36 @@ def test_of_eight_loads_of_one_file_one_wins(tmp_path):
         assert len(won) == 1
         with won[0].use() as state:
             assert state == trial
+    read = state_module._read
+
+    def overtaken(source):
+        read(source)
+        source.unlink()  # as another load does between this one's look and its claim
+
+    monkeypatch.setattr(state_module, "_read", overtaken)
+    OneTimeState(0).export(tmp_path / "late")
+    with pytest.raises(FileNotFoundError, match="or it was loaded already"):
+        OneTimeState.load(tmp_path / "late")
 
 
 @posix
-def test_a_load_through_a_symbolic_link_consumes_the_file_itself(holder, path, tmp_path):
+def test_a_file_with_two_names_is_not_loaded_under_either_and_through_a_symbolic_link_once(
+    holder, path, tmp_path
+):
     holder.export(path)
-    link = tmp_path / "link"
-    link.symlink_to(path)
-    OneTimeState.load(link)
-    assert not path.exists()
-    for name in (link, path):
-        with pytest.raises(FileNotFoundError, match="or it was loaded already"):
-            OneTimeState.load(name)
-
-
-@posix
-def test_a_file_with_two_names_is_not_loaded_under_either(holder, path, tmp_path):
-    holder.export(path)
-    twin = tmp_path / "twin"
+    twin, link = tmp_path / "twin", tmp_path / "link"
     os.link(path, twin)
-    for name in (path, twin):
+    link.symlink_to(twin)
+    for name in (path, twin, link):
         with pytest.raises(ValueError, match=r"private state that has 2 names \(links\)"):
             OneTimeState.load(name)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["state", "twin"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["link", "state", "twin"]
     path.unlink()
-    OneTimeState.load(twin)
+    OneTimeState.load(link)
+    assert not twin.exists()
+    for name in (link, twin):
+        with pytest.raises(FileNotFoundError, match="or it was loaded already"):
+            OneTimeState.load(name)
 
 
 KILLED = """
@@ -374,40 +353,6 @@ def test_a_child_with_its_parents_number_finds_its_holder_closed(holder, monkeyp
         pass
 
 
-def test_an_export_that_fails_leaves_the_holder_open_and_no_file(holder, path, tmp_path):
-    path.write_text("mine")
-    with pytest.raises(FileExistsError):
-        holder.export(path)
-    with pytest.raises(FileNotFoundError):
-        holder.export(tmp_path / "no" / "folder")
-    unpicklable = OneTimeState(lambda: 0)
-    with pytest.raises((pickle.PicklingError, AttributeError)):
-        unpicklable.export(tmp_path / "other")
-    assert path.read_text() == "mine"
-    assert [file.name for file in tmp_path.iterdir()] == ["state"]
-    for each in (holder, unpicklable):
-        with each.use() as state:
-            assert state
-
-
-@pytest.mark.parametrize("content", [b"", b"pickle", b"dplearn private state, version 2\n" + bytes(40)])
-def test_what_was_not_exported_is_refused_and_stays(path, content):
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match="not private state that this version of dplearn exported"):
-        OneTimeState.load(path)
-    assert path.read_bytes() == content
-
-
-def test_a_damaged_export_is_refused_and_stays(holder, path):
-    holder.export(path)
-    content = path.read_bytes()
-    for damaged in (content[:-1], content[:60], content[:-5] + b"x" + content[-4:]):
-        path.write_bytes(damaged)
-        with pytest.raises(ValueError, match="not private state"):
-            OneTimeState.load(path)
-        assert path.read_bytes() == damaged
-
-
 class Shy:
     """Can be pickled, and not be unpickled."""
 
@@ -415,13 +360,20 @@ class Shy:
         return int, ("not a number",)
 
 
-def test_a_state_that_cannot_be_read_here_stays_for_where_it_can(path, tmp_path):
-    OneTimeState(Shy()).export(path)
+def test_what_was_not_exported_or_cannot_be_read_here_is_refused_and_stays(holder, path, tmp_path):
+    holder.export(path)
     content = path.read_bytes()
-    with pytest.raises(ValueError, match="invalid literal"):
-        OneTimeState.load(path)
-    assert path.read_bytes() == content
-    assert [file.name for file in tmp_path.iterdir()] == ["state"]
+    OneTimeState(Shy()).export(tmp_path / "other")
+    foreign = [b"", b"pickle", b"dplearn private state, version 2\n" + bytes(40)]
+    foreign += [content[:-1], content[:60], content[:-5] + b"x" + content[-4:]]
+    shy = (tmp_path / "other").read_bytes()
+    for damaged in [*foreign, shy]:
+        path.write_bytes(damaged)
+        message = "invalid literal" if damaged is shy else "not private state that this version of dplearn"
+        with pytest.raises(ValueError, match=message):
+            OneTimeState.load(path)
+        assert path.read_bytes() == damaged
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["other", "state"]
 
 
 FORK = """

@@ -35,17 +35,11 @@ def test_every_accounting_name_has_an_oracle_or_a_reason_and_not_both(oracles):
     covered, excused = oracles.oracles(), set(oracles.WITHOUT)
     assert oracles.names() == covered | excused
     assert covered & excused == set()
-
-
-def test_every_module_of_privacy_is_one_of_accounting_or_says_why_not(oracles):
     modules = {each.name for each in pkgutil.iter_modules(privacy.__path__)}
     accounting = {name.removeprefix("privacy.") for name in oracles.MODULES if name.startswith("privacy.")}
     assert modules == accounting | set(oracles.OTHER_MODULES)
     assert accounting & set(oracles.OTHER_MODULES) == set()
-
-
-def test_a_name_without_an_oracle_is_tested_elsewhere(oracles):
-    for name, (reason, path) in oracles.WITHOUT.items():
+    for name, (reason, path) in oracles.WITHOUT.items():  # such a name is tested elsewhere
         assert reason
         assert (ROOT / path).exists(), (name, path)
 

@@ -18,6 +18,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.random_stopping import RandomStopping, _growth, gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 
+repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 distributions = st.builds(RandomStopping, st.integers(1, 60), st.integers(0, 5))
 
 
@@ -26,6 +27,7 @@ def chance_of_at_most(stopping, x):
     return sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
 
 
+@repeatable
 @given(distributions)
 def test_weights_obey_what_the_proof_asks_of_them(stopping):
     weights, c = stopping.weights, stopping.concentration
@@ -33,6 +35,7 @@ def test_weights_obey_what_the_proof_asks_of_them(stopping):
     assert all((k + 1) * weights[k] <= (k + c) * weights[k - 1] for k in range(1, stopping.most))
 
 
+@repeatable
 @given(distributions, st.integers(1, 40), st.integers(1, 40), st.sampled_from([0.1, 1.0, 3.0]))
 def test_no_outcome_of_neighbouring_runs_differs_by_more_than_the_price(stopping, first, second, epsilon):
     """Of three ranks the middle one is rare: the best is there more often by the cost at most."""
@@ -52,40 +55,29 @@ def test_no_outcome_of_neighbouring_runs_differs_by_more_than_the_price(stopping
             assert found[0] <= exp(stopping.factor * epsilon) * found[1] * (1 + 1e-9) + 1e-12
 
 
-def test_a_uniform_number_of_runs_costs_three_of_them_and_one_run_costs_one():
-    assert RandomStopping(100).factor == 3
-    assert RandomStopping(100, 0).factor == 2
-    assert RandomStopping(2).factor == 2
-    assert RandomStopping(1, 5).factor == 1
-
-
+@repeatable
 @given(distributions, st.fractions(Fraction(1, 100), 5), st.fractions(0, Fraction(1, 10**4)))
-def test_a_run_of_a_total_adds_up_to_that_total(stopping, epsilon, delta):
+def test_a_run_of_a_total_adds_up_to_that_total_and_a_uniform_number_costs_three_runs(
+    stopping, epsilon, delta
+):
     total = ApproxDP(epsilon, delta, assumes=("something",))
     assert stopping.total(stopping.run_of(total)) == total
+    uniform = [RandomStopping(100), RandomStopping(100, 0), RandomStopping(2), RandomStopping(1, 5)]
+    assert [each.factor for each in uniform] == [3, 2, 2, 1]
 
 
+@repeatable
 @given(distributions, st.fractions(Fraction(1, 50), Fraction(49, 50)))
 def test_the_chance_to_miss_a_candidate_is_that_all_runs_draw_others(stopping, share):
     assert stopping.missed(share) == chance_of_at_most(stopping, 1 - share)
 
 
+@repeatable
 @given(st.integers(2, 40), st.integers(0, 4))
 def test_a_larger_concentration_makes_more_runs_and_misses_less(most, concentration):
     few, many = RandomStopping(most, concentration), RandomStopping(most, concentration + 1)
     assert few.mean < many.mean
     assert few.missed(Fraction(1, 3)) > many.missed(Fraction(1, 3))
-
-
-@pytest.mark.parametrize(("most", "concentration"), [(0, 1), (1.5, 1), (3, -1), ("3", 1)])
-def test_numbers_that_make_no_law_are_refused(most, concentration):
-    with pytest.raises((TypeError, ValueError), match=r"most|concentration"):
-        RandomStopping(most, concentration)
-
-
-def test_a_delta_that_would_reach_one_is_refused():
-    with pytest.raises(ValueError, match="delta"):
-        RandomStopping(100).total(ApproxDP(1, "0.1"))
 
 
 NORMAL = NormalDist()
@@ -96,29 +88,21 @@ def slope(stopping, x):
     return sum(k * w * x ** (k - 1) for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
 
 
-@settings(max_examples=30)
-@given(few, st.floats(0.01, 3), st.floats(-6, 6))
-def test_no_point_of_the_trade_off_has_a_greater_ratio_of_slopes(stopping, mu, z):
-    ratio = slope(stopping, NORMAL.cdf(z)) / slope(stopping, NORMAL.cdf(z - mu))
-    assert ratio <= _growth(stopping, mu) * (1 + 1e-9)
-
-
-@pytest.mark.parametrize(("most", "concentration", "mu"), [(40, 1, 0.1), (7, 0, 0.5), (20, 3, 2.0)])
-def test_the_bound_on_the_ratio_is_nearly_reached(most, concentration, mu):
+@pytest.mark.parametrize(
+    ("most", "concentration", "mu"), [(40, 1, 0.1), (7, 0, 0.5), (20, 3, 2.0), (2, 2, 1.0)]
+)
+def test_no_point_of_the_trade_off_has_a_greater_ratio_of_slopes_and_the_bound_is_nearly_reached(
+    most, concentration, mu
+):
     stopping = RandomStopping(most, concentration)
     reached = max(
-        slope(stopping, NORMAL.cdf(z)) / slope(stopping, NORMAL.cdf(z - mu)) for z in np.linspace(-5, 8, 2000)
+        slope(stopping, NORMAL.cdf(z)) / slope(stopping, NORMAL.cdf(z - mu)) for z in np.linspace(-6, 8, 800)
     )
-    assert reached <= _growth(stopping, mu) <= reached * 1.001
+    assert reached <= _growth(stopping, mu) * (1 + 1e-9)
+    assert _growth(stopping, mu) <= reached * 1.001
 
 
-def test_one_run_costs_what_a_release_costs():
-    total = ApproxDP(1, "1e-6")
-    ratio = gaussian_run_budget(RandomStopping(1), total) / gaussian_budget(total)
-    assert abs(ratio - 1) < Fraction(1, 10**9)
-
-
-@settings(max_examples=15)
+@settings(repeatable, max_examples=15)
 @given(few, st.floats(0.05, 0.7), st.floats(-3, 1), st.floats(0.1, 3), st.floats(0.2, 3))
 def test_coarse_gaussian_runs_keep_the_bound(stopping, mu, low, width, epsilon):
     """A normal number in three outcomes, ranked so that the middle one, of the least numbers, is rare."""
@@ -136,8 +120,8 @@ def test_coarse_gaussian_runs_keep_the_bound(stopping, mu, low, width, epsilon):
         assert np.maximum(0, a - exp(epsilon) * b).sum() <= bound * (1 + 1e-9) + 1e-13
 
 
-@pytest.mark.parametrize("most", [2, 40, 400])
-@pytest.mark.parametrize("concentration", [0, 1, 2])
+@pytest.mark.parametrize("most", [2, 40, pytest.param(400, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("concentration", [0, 2])
 @pytest.mark.parametrize("epsilon", ["0.1", "2"])
 def test_the_profile_gives_a_run_more_than_its_epsilon_and_delta_alone(most, concentration, epsilon):
     stopping, total = RandomStopping(most, concentration), ApproxDP(epsilon, "1e-6")
@@ -149,12 +133,14 @@ def test_the_profile_gives_a_run_more_than_its_epsilon_and_delta_alone(most, con
 
 def test_several_fits_in_a_run_and_large_distributions_have_a_budget():
     total = ApproxDP(1, "1e-6")
-    assert (
-        0 < gaussian_run_budget(RandomStopping(9), total, 4) <= gaussian_run_budget(RandomStopping(9), total)
-    )
-    huge = RandomStopping(2000)
+    nine, one, huge = RandomStopping(9), RandomStopping(1), RandomStopping(2000)
+    assert 0 < gaussian_run_budget(nine, total, 4) <= gaussian_run_budget(nine, total)
     assert gaussian_run_budget(huge, total) == gaussian_budget(huge.run_of(total))
-    assert gaussian_run_budget(RandomStopping(9), ApproxDP(1, "1e-25")) == 0
+    assert gaussian_run_budget(nine, ApproxDP(1, "1e-25")) == 0
+    assert abs(gaussian_run_budget(one, total) / gaussian_budget(total) - 1) < Fraction(1, 10**9)
+    assert gaussian_runs_delta(nine, Fraction(1), Fraction(1, 100)) == 1
+    spent = gaussian_runs_delta(nine, 2 * gaussian_run_budget(nine, total), total.epsilon)
+    assert spent <= total.delta == pytest.approx(float(spent), rel=1e-3)
 
 
 def test_the_enumerated_runs_are_gaussian_and_their_claim_is_the_bound():

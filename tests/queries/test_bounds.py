@@ -15,23 +15,17 @@ def test_a_tail_bound_is_its_formula():
     log = math.log(2 * 5 / 0.01)
     assert bound.at(0.01) == pytest.approx(3 * log + 2 * math.sqrt(log))
     assert bound.times(2).at(0.01) == pytest.approx(2 * bound.at(0.01))
+    for beta in (0, 1, -1, "x"):
+        with pytest.raises(ValueError, match="beta"):
+            TailBound().at(beta)
 
 
-@pytest.mark.parametrize("beta", [0, 1, -1, "x"])
-def test_a_tail_bound_takes_probabilities_only(beta):
-    with pytest.raises(ValueError, match="beta"):
-        TailBound().at(beta)
-
-
-@pytest.mark.nightly
 @pytest.mark.parametrize(("width", "n", "size"), [(2, 50, 1), (1, 400, 3)])
 def test_means_keep_the_sampling_bound(width, n, size):
-    coins = np.random.default_rng(0).integers(0, 2, (20_000, size, n)).mean(axis=2) * width
+    coins = np.random.default_rng(0).binomial(n, 0.5, (20_000, size)) / n * width
     for beta in (0.2, 0.01):
         off = (np.abs(coins - width / 2).max(axis=1) > sampling_bound(width, n, size).at(beta)).mean()
-        assert off <= beta
-    root = width * math.sqrt(math.log(2 * size / 0.2) / (2 * n))
-    assert sampling_bound(width, n, size).at(0.2) == pytest.approx(root)
+        assert beta / 20 < off <= beta
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 5])
@@ -53,15 +47,6 @@ def test_central_sizes_are_the_least_that_keep_the_tolerance(epsilon):
     assert off(n - 1) > 0.1 * (1 - 1e-8)
 
 
-def test_reports_take_more_records_than_noise():
-    for epsilon in (0.1, 1):
-        local, central = (
-            query_sample_size(tolerance=0.05, beta=0.1, epsilon=epsilon, trust_model=model)
-            for model in ("local", "central")
-        )
-        assert local > central
-
-
 def test_reports_keep_the_tolerance():
     # One query about fair coins from -1 to 1, the hardest, by one bit of each record.
     epsilon, tolerance, beta = 1.0, 0.2, 0.1
@@ -72,22 +57,6 @@ def test_reports_keep_the_tolerance():
     assert 0 < off.mean() <= beta
     fewer = np.random.default_rng(2).binomial(n // 4, 1 / 2, 50_000)
     assert (np.abs((2 * fewer / (n // 4) - 1) / kept) > tolerance).mean() > beta
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"tolerance": 0}, "tolerance must be"),
-        ({"beta": 1}, "beta must be"),
-        ({"epsilon": -1}, "epsilon must be"),
-        ({"queries": 0}, "queries must be"),
-        ({"width": 0}, "width must be"),
-        ({"trust_model": "shuffled"}, "trust_model must be one of"),
-    ],
-)
-def test_sizes_take_sensible_numbers_only(changed, message):
-    with pytest.raises(ValueError, match=message):
-        query_sample_size(**{"tolerance": 0.1, "beta": 0.1, "epsilon": 1} | changed)
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "queries.md"
@@ -101,24 +70,17 @@ def rows_of(heading):
     return [[float(cell.replace(",", "")) for cell in line.strip("|").split("|")] for line in table]
 
 
-def test_the_page_has_the_sizes_of_one_query():
+def test_the_page_has_the_sizes_of_one_query_and_of_masked_parities():
     rows = rows_of(r"| tolerance | $\varepsilon$ | local | central |")
     assert len(rows) == 5
     for tolerance, epsilon, *sizes in rows:
-        assert sizes == [
-            query_sample_size(tolerance=tolerance, beta=0.05, epsilon=epsilon, trust_model=model)
-            for model in ("local", "central")
-        ]
-
-
-def test_the_page_has_the_sizes_of_masked_parities():
+        how = {"tolerance": tolerance, "beta": 0.05, "epsilon": epsilon}
+        assert sizes == [query_sample_size(**how, trust_model=model) for model in ("local", "central")]
     rows = rows_of(r"| $\varepsilon$ | $d$ | central | local | the paper's queries, local |")
     assert len(rows) == 6
     for epsilon, d, *sizes, paper in rows:
+        how = {"epsilon": epsilon, "beta": 0.05}
         assert sizes == [
-            masked_parity_sample_size(int(d), epsilon=epsilon, beta=0.05, trust_model=model)
-            for model in ("central", "local")
+            masked_parity_sample_size(int(d), **how, trust_model=model) for model in ("central", "local")
         ]
-        assert paper == query_sample_size(
-            tolerance=1 / (4 * int(d) + 1), beta=0.05, epsilon=epsilon, queries=int(d) + 1, width=1
-        )
+        assert paper == query_sample_size(tolerance=1 / (4 * int(d) + 1), queries=int(d) + 1, width=1, **how)

@@ -1,7 +1,6 @@
 """The planned noise of an answer is the noise that the answer has."""
 
 from fractions import Fraction
-from functools import partial
 
 import numpy as np
 import pytest
@@ -36,7 +35,7 @@ KINDS = {"laplace": ApproxDP(1), "gaussian": ApproxDP(1, 1e-6), "local": ApproxD
 def test_the_planned_deviation_is_that_of_answers(kind, query):
     records, share = np.arange(400), Fraction(1, 4)
     errors = []
-    for seed in range(120):
+    for seed in range(60):
         oracle = oracle_for(
             kind, records, privacy=KINDS[kind], dice=SeededDice(seed), stream=PublicStream(seed)
         )
@@ -61,27 +60,15 @@ def test_local_reports_are_those_of_a_share_of_the_records():
     assert (noise.count(Fraction(1, 4)), noise.randomizer(QUERIES[0]).epsilon) == (99, 1)
     few, one = LocalNoise(Fraction(1), 2), LocalNoise(Fraction(1), 1)  # a plan states the noise of one report
     assert few.deviation(QUERIES[0], Fraction(1, 4)) == one.deviation(QUERIES[0], Fraction(1))
-
-
-def test_a_deviation_beyond_all_floats_is_a_float():
     tiny = ApproxDP(Fraction(1, 10**400))
     assert 1e70 < noise_of("laplace", tiny, 1).deviation(QUERIES[0], Fraction(1)) < np.inf
-
-
-def test_more_records_a_greater_share_or_a_greater_epsilon_lessen_the_deviation():
-    for kind, privacy in KINDS.items():
-        usual = noise_of(kind, privacy, 1000).deviation(QUERIES[0], Fraction(1, 4))
-        assert noise_of(kind, privacy, 4000).deviation(QUERIES[0], Fraction(1, 4)) < usual
-        assert noise_of(kind, privacy, 1000).deviation(QUERIES[0], Fraction(1, 2)) < usual
-        more = ApproxDP(2, privacy.delta)
-        assert noise_of(kind, more, 1000).deviation(QUERIES[0], Fraction(1, 4)) < usual
 
 
 BUDGETS = [Fraction(1, 10**6), Fraction(1, 50), Fraction(3), Fraction(400)]
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=float)
-@pytest.mark.parametrize("squared", [1, 2, 9, 2**18])
+@pytest.mark.parametrize("squared", [1, 9, 2**18])
 @pytest.mark.parametrize("most", [1, 10**6, 2**61])
 def test_the_noise_has_its_budget_on_any_grid(squared, budget, most):
     noise = SumNoise.of(squared, budget, most)
@@ -94,22 +81,20 @@ def test_the_noise_has_its_budget_on_any_grid(squared, budget, most):
         assert noise.deviation**2 <= spent * 1.001
     else:
         assert (noise.bits, noise.sigma2) == (0, spent + SLACK)
-
-
-def test_noise_that_is_too_wide_cannot_be_drawn():
-    assert can_be_drawn(2, Fraction(1, 2**50))
-    assert not can_be_drawn(2, Fraction(1, 2**56))
+    assert [can_be_drawn(2, Fraction(1, 2**bits)) for bits in (50, 56)] == [True, False]
     assert SumNoise.of(2, Fraction(1, 10**400), 5).deviation > 1e100
+    for bits in (40, 41):  # as fine as the range allows
+        finest = SumNoise.of(squared, Fraction(10**14), 1 << bits)
+        assert 1 << bits + finest.bits < 2**62 <= 1 << bits + finest.bits + 1
 
 
-@pytest.mark.parametrize("size", [1, 5, 40])
-@pytest.mark.parametrize("norm", [1 << 25, 1 << 29, 3 << 30])
+@pytest.mark.parametrize(("size", "norm"), [(1, 1 << 25), (5, 1 << 29), (40, 3 << 30)])
 def test_very_noisy_sums_are_rounded_to_a_coarser_grid(norm, size):
     budget, rng = Fraction(1, 2**12), np.random.default_rng(norm + size)
     noise = SumNoise.of(norm**2, budget, 1 << 61, size)
     assert not can_be_drawn(norm**2, budget) or noise.bits >= 0
     assert can_be_drawn(noise.squared_l2, budget)
-    for _ in range(200):  # the distance of multiples is within the bound that the noise is for
+    for _ in range(50):  # the distance of multiples is within the bound that the noise is for
         sums = rng.integers(-(1 << 60), 1 << 60, size)
         step = rng.normal(size=size)
         other = sums + np.trunc(step * (norm / np.linalg.norm(step))).astype(np.int64)
@@ -120,27 +105,21 @@ def test_very_noisy_sums_are_rounded_to_a_coarser_grid(norm, size):
     assert noise.deviation <= spent * (1.001 + 3 * size**0.5 * 2.0**-noise.bits / norm)
 
 
-def test_answers_on_a_coarser_grid_are_nearly_unbiased():
-    query = MeanQuery(lambda records: records, low=0, high=1 << 40)
-    oracle = partial(CentralOracle, np.full(50, 1 << 39), privacy=ApproxDP(1, 1e-6))
-    found = [oracle(dice=SeededDice(seed)).ask(query)[0].means[0] for seed in range(400)]
-    deviation = noise_of("gaussian", ApproxDP(1, 1e-6), 50).deviation(query, Fraction(1))
-    assert np.mean(found) == pytest.approx(1 << 39, abs=4 * deviation / 20)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 4, 50])
-def test_answers_have_the_planned_deviation_and_are_on_the_finer_grid(epsilon):
-    n, privacy = 1000, ApproxDP(epsilon, 1e-6)
-    query = MeanQuery(lambda records: records, low=-3, high=3)
+@pytest.mark.parametrize(("epsilon", "width"), [(0.5, 6), (50, 6), (1, 1 << 40)])
+def test_answers_have_the_planned_deviation_and_are_on_the_finer_or_coarser_grid(epsilon, width):
+    n, privacy = 1000 if width == 6 else 50, ApproxDP(epsilon, 1e-6)
+    query = MeanQuery(lambda records: records, low=0, high=width)
+    half = np.full(n, width // 2)
     found = [
-        CentralOracle(np.zeros(n, int), privacy=privacy, dice=SeededDice(seed)).ask(query)[0].means[0]
-        for seed in range(300)
+        CentralOracle(half, privacy=privacy, dice=SeededDice(seed)).ask(query)[0].means[0]
+        for seed in range(150)
     ]
     planned = noise_of("gaussian", privacy, n).deviation(query, Fraction(1))
     assert np.std(found) == pytest.approx(planned, rel=0.15)
-    noise = SumNoise.of(query.squared_l2, gaussian_budget(privacy), 3 * n)
-    steps = np.array(found) * n * 2**noise.bits
-    assert noise.bits > 0
+    assert np.mean(found) == pytest.approx(width // 2, abs=4 * planned / 12)
+    noise = SumNoise.of(query.squared_l2, gaussian_budget(privacy), width * n)
+    steps = np.array(found) * n * 2.0**noise.bits
+    assert (noise.bits > 0) == (width == 6)
     assert np.allclose(steps, np.rint(steps), atol=1e-6)
 
 
@@ -184,7 +163,7 @@ def test_the_bound_is_the_oracles_own(kind):
 def test_the_deviation_is_that_of_answers(kind):
     # With 40 categories that no record is in: noise is moved to nowhere below 0 in the middle of the range.
     found = []
-    for seed in range(120):
+    for seed in range(60):
         if kind == "local":
             found += [answer.means[1:] for answer in answers(kind, seed)]
         else:
@@ -194,20 +173,8 @@ def test_the_deviation_is_that_of_answers(kind):
 
 
 def test_few_columns_have_laplace_noise_and_many_gaussian():
+    with pytest.raises(ValueError, match="n must leave a record for each of 4 queries, got 3"):
+        share_noise(2, n_queries=4, n=3, epsilon=1, noise="local")
     kinds = [central_noise(d, epsilon=1, delta=1e-6) for d in (1, 4, 20, 100)]
     assert kinds == ["laplace", "laplace", "gaussian", "gaussian"]
     assert central_noise(10**6, epsilon=1, delta=0) == "laplace"
-
-
-@pytest.mark.parametrize("epsilon", [1e-12, 1e3])
-def test_extreme_budgets_have_noise_in_proportion(epsilon):
-    noise = share_noise(2, n_queries=1, n=10, epsilon=epsilon)
-    assert noise.bound.at(0.5) == pytest.approx(noise.bound.linear * np.log(8))
-    assert noise.bound.linear == pytest.approx(2 / epsilon / 10 if epsilon < 1 else 2 / 1e3 / 10, rel=1e-3)
-
-
-def test_local_queries_need_a_record_each():
-    with pytest.raises(ValueError, match="n must leave a record for each of 4 queries, got 3"):
-        share_noise(2, n_queries=4, n=3, epsilon=1, noise="local")
-    with pytest.raises(ValueError, match="noise must be one of"):
-        share_noise(2, n_queries=4, n=3, epsilon=1, noise="central")

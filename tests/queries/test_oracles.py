@@ -5,7 +5,6 @@ import pickle
 from contextlib import suppress
 from fractions import Fraction
 from itertools import chain
-from math import isqrt
 from threading import Thread
 
 import numpy as np
@@ -15,7 +14,6 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.kernels.hadamard import hadamard_coordinate
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     CentralOracle,
@@ -23,7 +21,6 @@ from dplearn.queries import (
     LabelledRows,
     LocalOracle,
     MeanQuery,
-    Oracle,
     PopulationOracle,
     VectorQuery,
     central,
@@ -69,22 +66,6 @@ def test_answers_keep_the_tolerance_that_they_state(name):
     assert (np.array(off).max(axis=0) > 0.15).all()  # the bound is not vacuous
 
 
-def test_the_tolerance_holds_for_records_that_are_chosen_for_the_public_signs():
-    n, size = 100_000, 64
-    signs = hadamard_coordinate(np.eye(size, dtype=np.int64), np.ones(size, dtype=int))
-    row = signs * (1000 // isqrt(size))  # all of its length is in one Hadamard coordinate
-    query = VectorQuery(lambda records: np.broadcast_to(row, (len(records), size)), size=size, norm=1000)
-    failed = 0
-    for seed in range(5):
-        dice, stream = SeededDice(seed), PublicStream(seed)
-        oracle = LocalOracle(np.zeros(n), privacy=ApproxDP(20), dice=dice, stream=stream)
-        [answer] = oracle.ask(query)
-        off = np.abs(answer.means - row).max()
-        assert off > answer.noise.bias / 2
-        failed += off > answer.tolerance(0.05)
-    assert failed <= 1  # two or more of five have probability .023 at most
-
-
 def test_a_tolerance_for_vectors_is_kept_by_enough_records():
     wide = VectorQuery(None, size=4096, norm=1000)
     tolerances = [wide.randomizer(1, "bit", 10**k).bounds(10**k)[0].at(0.05) for k in range(2, 13)]
@@ -96,29 +77,26 @@ def test_a_tolerance_for_vectors_is_kept_by_enough_records():
     assert [round(each.bias, 3) for each in bounds] == [0.077, 0.077, 0.015]
 
 
-def test_rounds_list_the_queries_of_an_oracle():
-    oracle = central_oracle()
-    assert (oracle.rounds, oracle.adaptive, oracle.left) == ((), False, 1)
-    oracle.ask([MEAN, SHARES], 0.25)
-    assert (oracle.rounds[0].n_queries, oracle.rounds[0].share, oracle.adaptive) == (2, Fraction(1, 4), False)
-    oracle.ask(MEAN, "1/2")
-    assert oracle.adaptive
-    assert oracle.left == Fraction(1, 4)
-    oracle.ask(MEAN)
-    assert oracle.left == 0
-
-
 @pytest.mark.parametrize("name", PRIVATE)
-def test_more_than_is_left_is_refused_and_costs_nothing(name):
+def test_more_than_is_left_is_refused_and_costs_nothing_whichever_copy_asks(name):
     oracle = PRIVATE[name]()
-    oracle.ask(MEAN, 0.75)
+    assert (oracle.rounds, oracle.adaptive, oracle.left) == ((), False, 1)
+    copy.copy(oracle).ask([MEAN, SHARES], 0.75)
+    assert (oracle.rounds[0].n_queries, oracle.rounds[0].share, oracle.adaptive) == (2, Fraction(3, 4), False)
     with pytest.raises(BudgetExceededError, match="at most the oracle's remaining budget"):
         oracle.ask(MEAN, 0.5)
     assert oracle.left == Fraction(1, 4)
-    oracle.ask(MEAN)
+    for wrong in (lambda r: np.repeat(r, 3), lambda r: r[:-1]):
+        for query in (MeanQuery(wrong, low=0, high=4), HistogramQuery(wrong, categories=5)):
+            with pytest.raises(TypeError, match="a query must answer once for each record"):
+                PRIVATE[name]().ask(query)
+    copy.copy(oracle).ask(MEAN)
     with pytest.raises(BudgetExceededError, match="the oracle's budget is used up"):
         oracle.ask(MEAN)
-    assert len(oracle.rounds) == 2
+    assert (len(oracle.rounds), oracle.adaptive, oracle.left) == (2, True, 0)
+    with pytest.raises(TypeError):
+        pickle.dumps(oracle)
+    assert not any(isinstance(value, np.ndarray) and value is RECORDS for value in vars(oracle).values())
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -136,6 +114,9 @@ def test_a_tolerance_takes_the_least_share_that_keeps_it(name):
     if name != "gaussian":  # and no smaller share does: one record less, or a little less epsilon
         less = PRIVATE[name]().ask(MEAN, taken - Fraction(2, N))[0]
         assert less.tolerance(0.01) > 2 * everything
+    wide = MeanQuery(lambda records: records, low=-8, high=8)
+    both = PRIVATE[name]().ask([MEAN, wide], tolerance=80 * everything, beta=0.01)
+    assert max(each.tolerance(0.01) for each in both) <= 80 * everything
 
 
 def test_a_share_is_of_epsilon_centrally_and_of_the_records_locally():
@@ -159,13 +140,6 @@ def test_no_record_answers_two_local_queries_and_the_order_is_public():
     assert once == again != other
 
 
-def test_more_queries_than_records_are_refused():
-    with pytest.raises(
-        ValueError, match="queries must leave each at least one of 4000 records, got 2 queries"
-    ):
-        local_oracle().ask([MEAN, MEAN], 1 / 4000)
-
-
 def test_a_population_oracle_answers_exactly_or_within_its_tolerance():
     oracle = population(RECORDS)
     for answer, truth in zip(oracle.ask([MEAN, SHARES, VECTOR]), TRUTH, strict=True):
@@ -175,93 +149,45 @@ def test_a_population_oracle_answers_exactly_or_within_its_tolerance():
         liar = population(RECORDS, tolerance=0.1, adversary=lambda exact, off=off: exact + off)
         assert liar.ask(MEAN)[0].mean - TRUTH[0][0] == pytest.approx(kept)
         assert liar.ask(MEAN)[0].tolerance() == 0.1
-        assert liar.ask(MEAN, tolerance=0.01)[0].tolerance(0.5) == 0.01
-        assert liar.ask(MEAN, tolerance=0.01)[0].mean - TRUTH[0][0] == pytest.approx(
-            np.clip(off, -0.01, 0.01)
-        )
+        close = liar.ask(MEAN, tolerance=0.01)[0]
+        assert close.tolerance(0.5) == 0.01
+        assert close.mean - TRUTH[0][0] == pytest.approx(np.clip(off, -0.01, 0.01))
         assert liar.adaptive
         assert {each.share for each in liar.rounds} == {0}
+    assert population(np.array([0, 4]), weights=[3, 1]).ask(MEAN)[0].mean == 0.25
+    tenths = MeanQuery(lambda records: records, low=0, high=10**6)
+    assert population(np.array([7, 8, 9, 10, 1, 1, 1, 1, 1, 4])).ask(tenths)[0].mean == 4.3
 
 
-def test_weights_of_a_population_are_proportions():
-    oracle = population(np.array([0, 4]), weights=[3, 1])
-    assert oracle.ask(MEAN)[0].mean == 0.25
-    for wrong in ([1], [-1, 2], [0, 0]):
-        with pytest.raises(ValueError, match="weights must be 2 nonnegative numbers, not all 0"):
-            population(np.array([0, 4]), weights=wrong)
-
-
-@pytest.mark.parametrize("name", [*PRIVATE, "population"])
-@pytest.mark.parametrize(
-    ("queries", "how", "error", "message"),
-    [
-        ([], {}, TypeError, "queries must be at least one StatisticalQuery, got"),
-        ([MEAN, 3], {}, TypeError, "queries must be at least one StatisticalQuery, got"),
-        (MEAN, {"tolerance": 0}, ValueError, "tolerance must be a finite number above 0, got 0"),
-        (MEAN, {"share": "x"}, ValueError, "share must be a finite number at most 1 and above 0, got 'x'"),
-        (MEAN, {"beta": 2}, ValueError, "beta must be a finite number above 0 and below 1, got 2"),
-        (max, {}, TypeError, r"got builtin_function_or_method; wrap a function: MeanQuery\(function, low="),
-        (3, {}, TypeError, "queries must be at least one StatisticalQuery, got int"),
-    ],
-)
-def test_arguments_of_ask_are_validated(name, queries, how, error, message):
-    oracle = population(RECORDS) if name == "population" else PRIVATE[name]()
-    with pytest.raises(error, match=message):
-        oracle.ask(queries, **how)
-    assert oracle.rounds == ()
-
-
-def test_share_and_tolerance_exclude_each_other():
-    with pytest.raises(ValueError, match="share must be None where tolerance is given, got both"):
-        central_oracle().ask(MEAN, 0.5, tolerance=0.1)
-
-
-def test_records_too_many_for_their_bounds_are_refused():
+def test_what_cannot_be_added_up_or_drawn_is_refused_before_a_share_is_spent():
     wide = MeanQuery(lambda records: records, low=0, high=1 << 40)
-    many = np.broadcast_to(np.int64(1), 1 << 22)
-    oracle = CentralOracle(many, privacy=ApproxDP(1), dice=SeededDice(0))
+    many = CentralOracle(np.broadcast_to(np.int64(1), 1 << 22), privacy=ApproxDP(1), dice=SeededDice(0))
     with pytest.raises(ValueError, match=r"bounds below 2\*\*62 / n for 4194304 records"):
-        oracle.ask(wide)
-    assert oracle.rounds == ()
+        many.ask(wide)
+    gaussian = central_oracle(epsilon=1e-9, delta=1e-9)
+    with pytest.raises(ValueError, match=r"Gaussian noise has sigma2 below 2\*\*56; noise='laplace'"):
+        gaussian.ask(MeanQuery(lambda records: records, low=0, high=1))
+    assert gaussian.rounds == many.rounds == ()
 
 
 @pytest.mark.parametrize("open_one", [central, local])
-def test_opening_charges_all_of_it_at_once(open_one):
+def test_opening_charges_all_of_it_at_once_and_a_seed_repeats_the_answers(open_one):
     ledger = PrivacyLedger(1.5, allow_reproducible=True)
-    oracle = open_one(RECORDS, epsilon=1, ledger=ledger, random_state=0)
-    assert ledger.spent().epsilon == oracle.guarantee.epsilon == 1
+    with pytest.raises(TypeError, match=r"records must be a numpy array, .*; got list"):
+        open_one([1, 2, 3], ledger=ledger)
+    assert ledger.spent().epsilon == 0
+    oracle = open_one(
+        RECORDS, epsilon=1, delta=1e-6 if open_one is local else 0, ledger=ledger, random_state=0
+    )
+    assert (ledger.spent().epsilon, ledger.spent().delta) == (oracle.guarantee.epsilon, 0) == (1, 0)
     assert oracle.guarantee.reproducible
     oracle.ask(MEAN)
     assert ledger.spent().epsilon == 1
     with pytest.raises(BudgetExceededError):
         open_one(RECORDS, epsilon=1, ledger=ledger, random_state=0)
-
-
-@pytest.mark.parametrize("open_one", [central, local])
-def test_a_seed_repeats_the_answers(open_one):
     first, second, other = (open_one(RECORDS, random_state=seed).ask(SHARES)[0].means for seed in (0, 0, 1))
     assert first.tolist() == second.tolist() != other.tolist()
     assert not open_one(RECORDS).guarantee.reproducible
-
-
-def test_local_takes_a_delta_and_spends_none():
-    ledger = PrivacyLedger(1)
-    assert local(RECORDS, epsilon=1, delta=1e-6, ledger=ledger).guarantee.delta == 0
-    with pytest.raises(ValueError, match="delta"):
-        local(RECORDS, delta=2)
-
-
-def test_gaussian_noise_needs_a_delta():
-    with pytest.raises(ValueError, match="delta must be above 0 for noise='gaussian', got 0"):
-        central(RECORDS, noise="gaussian")
-
-
-@pytest.mark.parametrize("open_one", [central, local])
-def test_a_list_is_refused_before_anything_is_spent(open_one):
-    ledger = PrivacyLedger(1)
-    with pytest.raises(TypeError, match=r"records must be a numpy array, .*; got list"):
-        open_one([1, 2, 3], ledger=ledger)
-    assert ledger.spent().epsilon == 0
 
 
 def named_places(kind):
@@ -309,22 +235,6 @@ def test_each_record_of_any_table_answers_one_local_query_once(kind):
     assert population(named_places(kind)).ask(query)[0].mean == 29.5
 
 
-def test_an_answer_of_several_numbers_has_no_mean_of_its_own():
-    answer = population(RECORDS).ask(SHARES)[0]
-    with pytest.raises(ValueError, match="an answer of 5 numbers has no single mean: see its means"):
-        _ = answer.mean
-    assert central_oracle().ask(MEAN)[0].tolerance() == central_oracle().ask(MEAN)[0].tolerance(0.05)
-
-
-def test_reprs_of_oracles_show_public_values():
-    oracle = central_oracle(delta=1e-6)
-    oracle.ask(MEAN, 0.25)
-    assert repr(oracle) == "CentralOracle(n=4000, epsilon=1, delta=1e-06, left=0.75)"
-    assert repr(local_oracle()) == "LocalOracle(n=4000, epsilon=1, delta=0, left=1)"
-    assert repr(population(RECORDS, tolerance=0.5)) == "PopulationOracle(m=4000, tolerance=0.5)"
-    assert population(RECORDS).left == 1
-
-
 def test_errors_of_a_population_oracle_describe_invalid_values():
     oracle = population(np.array([1, 2, 3]))
     with pytest.raises(TypeError, match=r"; got ndarray of dtype float64 and shape \(3,\)"):
@@ -338,37 +248,6 @@ def test_errors_of_a_population_oracle_describe_invalid_values():
     ):
         with pytest.warns(UserWarning, match=rf"has values beyond its bounds for {beyond} of 3 records"):
             oracle.ask(query)
-
-
-def test_sums_of_a_population_are_exact():
-    tenths = MeanQuery(lambda records: records, low=0, high=10**6)
-    assert population(np.array([7, 8, 9, 10, 1, 1, 1, 1, 1, 4])).ask(tenths)[0].mean == 4.3
-
-
-@pytest.mark.parametrize("adversary", [lambda exact: [1, 2], lambda exact: exact * np.nan])
-def test_an_adversary_that_answers_something_else_is_refused(adversary):
-    with pytest.raises(ValueError, match=r"adversary must return numbers of shape \(1,\)"):
-        population(RECORDS, adversary=adversary).ask(MEAN)
-    with pytest.raises(TypeError, match="adversary must be a function of the exact means, got int"):
-        population(RECORDS, adversary=3)
-
-
-def test_all_oracles_are_tested():
-    assert {CentralOracle, LocalOracle} <= {type(make()) for make in PRIVATE.values()}
-    assert PopulationOracle in Oracle.__subclasses__()
-
-
-@pytest.mark.parametrize("name", PRIVATE)
-def test_copies_are_the_same_oracle_and_nothing_is_pickled(name):
-    oracle = PRIVATE[name]()
-    for twin in (copy.copy(oracle), copy.copy(oracle)):
-        twin.ask(MEAN, 0.5)
-    assert oracle.left == 0
-    with pytest.raises(BudgetExceededError):
-        oracle.ask(MEAN)
-    with pytest.raises(TypeError):
-        pickle.dumps(oracle)
-    assert not any(isinstance(value, np.ndarray) and value is RECORDS for value in vars(oracle).values())
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -386,36 +265,6 @@ def test_threads_share_one_budget(name):
     for thread in threads:
         thread.join()
     assert len(answered) == len(oracle.rounds) == 8
-
-
-@pytest.mark.parametrize("name", PRIVATE)
-@pytest.mark.parametrize(
-    "wrong",
-    [MeanQuery(lambda r: np.repeat(r, 3), low=0, high=4), HistogramQuery(lambda r: r[:-1], categories=5)],
-)
-def test_a_query_that_does_not_answer_once_for_each_record_is_refused(name, wrong):
-    with pytest.raises(TypeError, match="a query must answer once for each record"):
-        PRIVATE[name]().ask(wrong)
-
-
-def test_noise_that_cannot_be_drawn_is_refused_before_a_share_is_spent():
-    gaussian = central_oracle(epsilon=1e-9, delta=1e-9)
-    with pytest.raises(ValueError, match=r"Gaussian noise has sigma2 below 2\*\*56; noise='laplace'"):
-        gaussian.ask(MeanQuery(lambda records: records, low=0, high=1))
-    with pytest.raises(ValueError, match="size must be at most 8192, got 10000"):
-        local_oracle().ask(VectorQuery(None, size=10_000, norm=1))
-    assert gaussian.rounds == ()
-
-
-def test_tolerances_keep_their_digits_where_epsilon_is_tiny():
-    tiny = MeanQuery(lambda records: records, low=0, high=10**9)
-    answer = central_oracle(epsilon=0.01).ask(tiny, 1e-5)[0]
-    assert answer.noise.linear == pytest.approx(10**9 / 1e-7 / N, rel=1e-9)
-
-
-def test_an_oracle_without_records_is_refused():
-    with pytest.raises(ValueError, match="records must be at least one, got none"):
-        CentralOracle(RECORDS[:0], privacy=ApproxDP(1), dice=SeededDice(0))
 
 
 def oracles_of(numbers):
@@ -473,21 +322,11 @@ def test_a_part_that_others_have_overspent_has_nothing_left(place):
         with pytest.raises(BudgetExceededError, match="used up"):
             inner.ask(MEAN, **how)
     assert [each.share for each in oracle.rounds] == [Fraction(3, 4)]
-
-
-@pytest.mark.parametrize("place", [1, 2])
-def test_no_part_exceeds_what_is_left(place):
-    oracle = oracles_of(np.arange(100) % 3)[place]
-    oracle.ask(MEAN, "3/4")
     with pytest.raises(BudgetExceededError, match=r"at most the oracle's remaining budget, 0\.25, got 0\.5"):
         oracle.within("1/2")
     for wrong in (0, -1, 2):
         with pytest.raises(ValueError, match="share must be"):
             oracle.within(wrong)
-
-
-@pytest.mark.parametrize("place", [1, 2])
-def test_a_tolerance_is_bought_from_the_part(place):
     whole, twin = (oracles_of(np.arange(4000) % 3)[place] for _ in range(2))
     loose = whole.ask(MEAN, tolerance=0.5)[0]
     inner = twin.within(Fraction(1, 2))
