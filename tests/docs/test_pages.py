@@ -371,7 +371,7 @@ def test_the_blocks_of_a_page_run_and_show_what_it_says(name):
 
 def test_a_line_that_prints_something_else_is_seen():
     lines, beside, _ = run("theory/pure_privacy")
-    assert [" ".join(map(str, line)) for line in lines] == beside == ["429 39"]
+    assert [" ".join(map(str, line)) for line in lines] == beside == ["351 39"]
 
 
 def test_the_examples_of_the_guide_to_displays_run():

@@ -39,7 +39,12 @@ WISHES = [
         0.3,
         lambda plan, n: plan.n_needed <= n and plan.alpha == 0.3,
     ),
-    (ThresholdClassifier(domain=IntegerRange(0, 9)), {}, 0.1, lambda plan, n: plan.n_needed <= n),
+    (
+        ThresholdClassifier(domain=IntegerRange(0, 9)),
+        {"n_features": 1},
+        0.1,
+        lambda plan, n: plan.n_needed <= n,
+    ),
     (
         ExponentialMechanismClassifier(domain=IntegerRange(0, 9)),
         COLUMNS,

@@ -35,6 +35,14 @@ def sampled(estimator=None, m=400, **parameters):
     )
 
 
+def test_a_pac_learner_has_few_errors_on_any_records():
+    failures = 0
+    for seed in range(40):
+        fitted = sampled(thresholds(classes=[0, 1]), m=300, random_state=seed).fit(X, Y)
+        failures += fitted.score(X, Y) < 0.9
+    assert failures <= 2  # the learner's own n for alpha 0.1 and beta 0.05 is of that order
+
+
 def test_the_promise_is_that_of_a_secret_sample():
     fitted = sampled().fit(X, Y)
     wanted = subsampled(ApproxDP(1), m=400, n=2000)

@@ -122,16 +122,17 @@ def test_other_ordered_domains(domain, method):
 def test_a_fitted_learner_plans_for_the_columns_it_saw():
     X, y = a_cut(3000)
     learner = ThresholdClassifier()
-    one = learner.plan(3000)
+    one = learner.plan(3000, n_features=1)
+    assert ThresholdClassifier(feature="age").plan(3000) == one
     assert learner.fit(X, y).plan(3000) == learner.plan(3000, n_features=2)
-    assert learner.plan(3000).excess_error > one.excess_error == learner.plan(3000, n_features=1).excess_error
+    assert learner.plan(3000).excess_error > one.excess_error
 
 
 @pytest.mark.filterwarnings("error:n_samples is")
 @pytest.mark.parametrize("method", METHODS)
 def test_too_few_records_are_warned_of_before_anything_is_spent(method):
     learner = ThresholdClassifier(method=method, classes=["down", "up"])
-    enough = 2 * round(learner.plan(10**6).excess_error * 10**6) + 1
+    enough = 2 * round(learner.plan(10**6, n_features=1).excess_error * 10**6) + 1
     X, y = a_cut(enough)
     learner.fit(X[:, 1:], y)
     ledger = PrivacyLedger(1)
@@ -239,9 +240,27 @@ def test_without_a_perfect_threshold_the_sample_pays_one_over_alpha_squared():
     fine, coarse = (
         threshold_sample_size("exponential", 100, alpha=alpha, epsilon=10, beta=0.05) for alpha in (0.01, 0.1)
     )
-    assert 50 < fine / coarse < 100
-    for method in THRESHOLD_METHODS:
-        n = threshold_sample_size(method, 10**6, epsilon=1, alpha=0.1, beta=0.05, realizable=True)
-        wrong = threshold_excess_errors(method, 10**6, epsilon=1, beta=0.025)
-        # By Chernoff's bound the proof holds from somewhat more on, and not for less than wrong / alpha.
-        assert wrong / 0.1 < n < (wrong + math.sqrt(8 * wrong * math.log(160)) + 8 * math.log(160)) / 0.1
+    assert 50 < fine / coarse < 101
+    n = threshold_sample_size("interior_point", 10**6, epsilon=1, alpha=0.1, beta=0.05, realizable=True)
+    wrong = threshold_excess_errors("interior_point", 10**6, epsilon=1, beta=0.025)
+    # By Chernoff's bound the proof holds from somewhat more on, and not for less than wrong / alpha.
+    assert wrong / 0.1 < n < (wrong + math.sqrt(8 * wrong * math.log(160)) + 8 * math.log(160)) / 0.1
+
+
+@pytest.mark.parametrize("share", [0, 0.3])
+def test_from_the_sample_size_on_the_true_error_is_small_as_often_as_promised(share):
+    """All values of a column are equally likely; the labels of a share of the records are flipped."""
+    size, failures, cut = 32, [0, 0], 20
+    column, rng = [CutColumn(0, IntegerRange(0, size - 1))], np.random.default_rng(5)
+    terms = {"epsilon": 1, "alpha": 0.2, "beta": 0.2, "realizable": not share}
+    needed = threshold_sample_size("exponential", size + 1, **terms)
+    for seed in range(60):
+        for place, n in enumerate((needed, needed // 40)):
+            codes = rng.integers(0, size, n).astype(np.uint8)
+            y = ((codes <= cut) ^ (rng.random(n) < share)).astype(np.intp)
+            stump = by_errors(column, [codes], y, privacy=ApproxDP(1), dice=SeededDice(seed))
+            values = np.arange(size).astype(np.uint8)
+            off = (stump.predict([values]) != (values <= cut)).mean()
+            failures[place] += off * (1 - 2 * share) > 0.2
+    assert failures[0] <= 25  # P[Binomial(60, 0.2) > 25] < 1e-4
+    assert failures[1] > failures[0] + 10

@@ -143,7 +143,7 @@ def test_plans_have_the_bound_where_the_guarantee_is_pure():
     plan = stump.plan(1000, n_features=1, alpha=0.1, beta=0.1)
     assert plan.n_least == least_sample_size(plan) == pure_private_lower_bound(17, **ASKED)
     assert "n_least       39  (no pure private learner with fewer)" in str(plan)
-    cuts = ThresholdClassifier(domain=ages, alpha=0.1, beta=0.1).plan(1000)
+    cuts = ThresholdClassifier(domain=ages, alpha=0.1, beta=0.1).plan(1000, n_features=1)
     assert cuts.n_least == 39 < cuts.n_needed
     hashed = PointClassifier(alpha=0.1, beta=0.1).plan(100)
     assert hashed.n_least == 39 < hashed.n_needed == 308
