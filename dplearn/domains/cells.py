@@ -49,6 +49,8 @@ def is_missing(value: Any) -> bool:
         return True
     if isinstance(value, (np.datetime64, np.timedelta64)):
         return bool(np.isnat(value))
+    if isinstance(value, Decimal):
+        return value.is_qnan()
     return isinstance(value, (float, np.floating)) and math.isnan(value)
 
 
@@ -62,7 +64,7 @@ def text_of(value: Any) -> str:
         value = value.item() if isinstance(value, np.generic) else value
         if isinstance(value, (bytes, bytearray)):
             return repr(value)
-        whole = isinstance(value, float) and value.is_integer()
+        whole = isinstance(value, (float, np.floating)) and value.is_integer()
         return str(int(value) if whole else value).strip()
     except Exception:  # the `str` of an arbitrary object may raise any error
         return f"<{type(value).__name__}>"

@@ -165,7 +165,7 @@ def as_float(exact):
 
 
 def code_of_category(domain, cell):
-    key = None if is_missing(cell) and not isinstance(cell, Decimal) else cell
+    key = None if is_missing(cell) else cell
     key = key.item() if isinstance(key, (np.number, np.bool_)) else key
     try:
         hash(key)
@@ -190,7 +190,7 @@ def bucket_of(domain, cell):
     if isinstance(cell, (Telltale, np.void, np.longdouble, np.timedelta64, np.datetime64)):
         return None  # anything, but the same alone and beside others
     cell = cell.item() if isinstance(cell, np.generic) else cell
-    text = "" if is_missing(cell) and not isinstance(cell, Decimal) else str(cell).strip()
+    text = "" if is_missing(cell) else str(cell).strip()
     if isinstance(cell, float) and math.isfinite(cell) and cell == math.floor(cell):
         text = str(int(cell))
     digest = int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
@@ -577,3 +577,8 @@ def test_large_ends_are_written_by_powers_of_two():
     assert huge.nearest([2**70_000, -(2**70_000)]).tolist() == [huge.size - 1, 0]
     with pytest.raises(DomainError, match=r"domain LargeIntegerRange\(-5, 2\*\*65536 - 6\)"):
         huge.encode([-6])
+
+
+def test_a_whole_float_of_any_width_has_the_bucket_of_the_integer():
+    cells = objects([np.longdouble(2), np.float16(2), np.float64(2), 2, "2"])
+    assert len(set(Hashed(64).encode(cells).tolist())) == 1
