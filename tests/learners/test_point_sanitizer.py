@@ -36,24 +36,46 @@ def noisy_points(k, n, seed, share=0.2):
 
 
 def test_32_outputs_with_a_fifth_of_the_labels_wrong_are_learned_where_stability_learns_nothing():
-    found = {method: [] for method in ("auto", "stability")}
+    found = {method: [] for method in ("sanitizer", "stability")}
     for seed, method in product(range(2), found):
         X, Y, points = noisy_points(32, 4000, seed)
         fitted = learner(method=method, random_state=seed).fit(X, Y)
         found[method] += [one == other for one, other in zip(fitted.point_, points, strict=True)]
-    assert np.mean(found["auto"]) > 0.95
+    assert np.mean(found["sanitizer"]) > 0.95
     assert np.mean(found["stability"]) < 0.05
 
 
-def test_auto_takes_it_where_it_finds_keys_for_certain_and_several_outputs_are_learned():
-    methods = {n: learner().plan(n, n_outputs=32).method for n in (2000, 4000)}
-    assert methods == {2000: "stability", 4000: "sanitizer"}
+def test_auto_takes_it_for_several_outputs_where_it_is_proved_to_be_as_accurate_as_stability():
+    needed = sanitized_point_sample_size(**BUDGET, alpha=0.1, beta=0.05, n_outputs=3)
+    plans = [learner().plan(n, n_outputs=3) for n in (needed - 1, needed)]
+    assert [plan.method for plan in plans] == ["stability", "sanitizer"]
+    assert all(plan.failure <= 0.05 and plan.n_needed == 415 for plan in plans)
     assert learner().plan(10**6).method == "stability"
     assert learner(n_keys=2).plan(10**6).method == "hashing"
-    plan = learner().plan(4000, n_outputs=32)
-    found = sanitized_point_failure(4000, **BUDGET, alpha=0.2, n_outputs=32) / 32
-    assert found <= 0.05
-    assert plan.failure == 1  # for all outputs together, at alpha, nothing is proved yet
+    X, Y, points = noisy_points(3, needed, 0)
+    fitted = learner().fit(X, Y)
+    assert (fitted.method_, fitted.point_) == ("sanitizer", points)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "alpha", "n"), [(1, 1e-3, 0.3, 25), (120, 0.01, 0.15, 4), (10, 1e-9, 0.2, 30)]
+)
+def test_the_probability_that_a_key_is_not_published_is_the_exact_sum(epsilon, delta, alpha, n):
+    threshold, ratio = point_sizes._histogram(Fraction(epsilon), Fraction(str(delta)))
+    share, ratio, wanted = Fraction(str(alpha)), Fraction(ratio), 0
+    for count in range(n + 1):
+        silent = 1 - ratio ** (threshold - count) / (1 + ratio) if 0 < count < threshold else 1
+        silent = ratio ** (count - threshold + 1) / (1 + ratio) if count >= threshold else silent
+        wanted += math.comb(n, count) * share**count * (1 - share) ** (n - count) * silent
+    found = point_sizes._unreleased(n, Fraction(epsilon), Fraction(str(delta)), alpha)
+    assert found == pytest.approx(float(wanted), rel=1e-9)
+
+
+def test_plans_of_any_allowed_size_have_a_failure_that_is_a_probability():
+    for epsilon, n_keys, k in product((1e-9, 0.1, 1, 210, 1e6), (1, 55, 100), (1, 32)):
+        plan = learner(method="sanitizer", epsilon=epsilon, n_keys=n_keys).plan(1000, n_outputs=k)
+        assert 0 <= plan.failure <= 1
+        assert plan.n_needed > 0
 
 
 def test_several_keys_are_named():

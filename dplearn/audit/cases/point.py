@@ -108,7 +108,7 @@ CASES = (
         n=3,
         ordered=False,
         rules=None,
-        required=Required(17, 0.23),
+        required=Required(17, 0.44),
     ),
     point_case("point_hashing", point_model(n_buckets=4), ApproxDP(1), n=3, required=Required(16, 0.999)),
     # Rules overlap: a record that adds an error to one rule adds it to others. So epsilon is not attained,

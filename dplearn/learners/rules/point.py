@@ -42,7 +42,7 @@ from dplearn.kernels.points import (
     prefix_errors,
 )
 from dplearn.learners.limits import Task, least_of
-from dplearn.learners.rules.generic import Summary
+from dplearn.learners.rules.generic import Summary, checked_epsilon
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
     HashedPointSizes,
@@ -106,7 +106,7 @@ class PointClassifier(SeveralOutputsClassifier):
         are needed. "hashing" selects a bucket of a public hash function, which is drawn independently of the
         data; other keys may share the bucket; for one output only. "auto": "hashing" without delta, with
         several keys, or with prefixes; else "stability", except for several outputs and so many records that
-        "sanitizer" finds the key of one output at 2 alpha with probability at least 1 - beta.
+        "sanitizer" is proved to be as accurate. Set "sanitizer" for fewer records of labels with exceptions.
     prefixes : bool, default=False
         True: the rows with the second label are those whose first columns have certain values, such as a
         country and a region; the number of these columns is learned too, and may be 0. The columns are in the
@@ -283,6 +283,8 @@ class PointClassifier(SeveralOutputsClassifier):
         else:
             check_number(f"delta with method={method!r}", self.delta, above=0)
         cost = ApproxDP(epsilon, delta, reproducible=reproducible)
+        if method == "sanitizer":
+            checked_epsilon(epsilon)
         if method == "stability":
             release_probability_table(cost)  # raises if epsilon is too small for the table
         return PointFit(
@@ -295,6 +297,7 @@ class PointClassifier(SeveralOutputsClassifier):
             n_buckets=given,
             alpha=self.alpha,
             beta=self.beta,
+            delta=self.delta,
             classes=self.classes,
         )
 
@@ -374,12 +377,14 @@ class PointFit(FitRecipe):
         budget = self.cost.epsilon, self.cost.delta
         n_buckets, size, method = 0, 0, self.method
         k = facts.n_outputs
-        if self.chooses and k > 1 and _finds_noisy_keys(n, *budget, alpha, beta, k):
-            method = "sanitizer"
         if method == "hashing":
             n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
         failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, beta, k, kind)
+        if self.chooses and k > 1:
+            sanitized, enough = _accuracy("sanitizer", n, 0, *budget, alpha, beta, k, kind)
+            if n >= enough:
+                method, failure = "sanitizer", sanitized
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
         hashed = _hash(facts.stream.seed, n_buckets) if facts.stream and n_buckets else None
         return StatedPlan(
@@ -462,16 +467,6 @@ def _accuracy(
         failure = stable_point_failure(n, **public)
         needed = stable_point_sample_size(**public, beta=beta)
     return min(1.0, failure), needed
-
-
-@lru_cache(maxsize=64)
-def _finds_noisy_keys(
-    n: int, epsilon: Fraction, delta: Fraction, alpha: Any, beta: Any, n_outputs: int
-) -> bool:
-    """Return whether "sanitizer" is proved to find the key of one output, at twice alpha."""
-    twice = min(2 * check_number("alpha", alpha, above=0, below=1), Fraction(99, 100))
-    failure = sanitized_point_failure(n, epsilon=epsilon, delta=delta, alpha=twice, n_outputs=n_outputs)
-    return bool(failure / n_outputs <= beta)
 
 
 def _hash(seed: Any, n_buckets: int) -> KeyHash:
@@ -615,7 +610,8 @@ def _codes_of(concepts: "Sequence[ChosenKeys]", keys: Sequence[Hashable]) -> NDA
 def _check_outputs(params: FitRecipe, n_outputs: int) -> None:
     """Raise an error if the method does not support the number of outputs."""
     if n_outputs > 1 and params.method == "hashing":
-        other = "" if params.prefixes else ", or set delta above 0 and method='sanitizer'"
+        delta = "" if is_positive(params.delta) else "delta above 0 and "
+        other = "" if params.prefixes else f", or set {delta}method='sanitizer'"
         raise ValueError(
             f"the number of outputs must be 1 with method='hashing', got {n_outputs}: fit a learner for each"
             f" output{other}"

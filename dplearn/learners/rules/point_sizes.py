@@ -31,6 +31,7 @@ from dplearn.privacy.shares import equal_epsilon
 LARGEST_BITS = 24  #: The most bits of a bucket's number; each bucket has an entry in an array.
 _TINY = 1e-9  # the least alpha and beta
 _MASSES = 2.0 ** -np.arange(1 / 4, 24, 1 / 4)  # collision masses that are tried, as shares of alpha
+_FEW = 4096  # a sum over so many counts is quick, and exact where noise is small
 _LARGEST_EXPONENT = 700  # exp of it is finite
 
 
@@ -164,36 +165,37 @@ def sanitized_point_failure(
     Examples
     --------
     >>> from dplearn.theory import sanitized_point_failure
-    >>> round(sanitized_point_failure(1088, epsilon=1.0, delta=1e-6, alpha=0.1), 4)
-    0.0497
+    >>> round(sanitized_point_failure(1052, epsilon=1.0, delta=1e-6, alpha=0.1), 4)
+    0.0499
     """
     n, k = check_count("n_samples", n_samples), check_count("n_outputs", n_outputs, low=1)
     t, share = check_count("n_keys", n_keys, low=1), checked_share("alpha", alpha)
-    half, selection = sanitized_shares(ApproxDP(*checked_budget(epsilon, delta)), k)
+    privacy = ApproxDP(*checked_budget(checked_epsilon(epsilon), delta))
+    half, selection = sanitized_shares(privacy, k)
     budget, r = (half.epsilon, half.delta), float(selection_ratio(selection.epsilon))
     threshold, ratio = _histogram(*budget)
     # q(c) r**c / c is greatest at 1, or next to the threshold: below it, it is x**c / c times a constant.
     below = max(ratio ** (threshold - c) / (1 + ratio) * r**c / c for c in (1, max(1, threshold - 1)))
-    others = 1 + n * max(below, r**threshold / threshold)
-
-    def mean(mass: float) -> float:
-        return math.exp(n * math.log1p(-mass * (1 - r)))
+    log_others = math.log1p(n * max(below, r**threshold / threshold))
 
     def failure(v: float) -> float:
         least, rest = v / t, share - v
         kept = min(k * t, int(1 / least)) * _unreleased(n, *budget, least)
-        lacks = t * 2 ** (t - 1) * others**t * mean(least)
-        adds = t / rest * (2**t - 1) * others ** (t - 1) * mean(rest / t)
-        return float(kept + k * (lacks + adds))
+        lacks = math.log(t * 2 ** (t - 1)) + t * log_others + n * math.log1p(-least * (1 - r))
+        adds = math.log(t / rest * (2**t - 1)) + (t - 1) * log_others + n * math.log1p(-rest / t * (1 - r))
+        return kept + k * sum(math.exp(min(each, _LARGEST_EXPONENT)) for each in (lacks, adds))
 
     return min(failure(share * part / 16) for part in range(4, 14))
 
 
 def sanitized_shares(privacy: ApproxDP, n_outputs: int) -> tuple[ApproxDP, ApproxDP]:
     """Return the budget of the histogram of "sanitizer", and that of the selection of each output."""
-    # The selections are of bounded range, and compose to the half that the histogram leaves.
-    half = ApproxDP(privacy.epsilon / 2, privacy.delta / 2)
-    return half, ApproxDP(equal_epsilon(half, n_outputs, BoundedRange))
+    # The selections are of bounded range, and compose to the half that the histogram leaves; where their sum
+    # is as good, they need no delta, and the histogram has all of it.
+    epsilon, delta = privacy.epsilon / 2, privacy.delta / 2
+    share = equal_epsilon(ApproxDP(epsilon, delta), n_outputs, BoundedRange)
+    delta = privacy.delta if share == epsilon / n_outputs else delta
+    return ApproxDP(epsilon, delta), ApproxDP(share)
 
 
 def sanitized_point_sample_size(
@@ -221,7 +223,7 @@ def sanitized_point_sample_size(
     >>> from dplearn.theory import sanitized_point_sample_size
     >>> sizes = {"epsilon": 1.0, "delta": 1e-6, "alpha": 0.1, "beta": 0.05}
     >>> [sanitized_point_sample_size(**sizes, n_outputs=k) for k in (1, 32)]
-    [1088, 11156]
+    [1052, 11156]
     """
     failure = checked_share("beta", beta)
     public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs, "n_keys": n_keys}
@@ -476,15 +478,26 @@ def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
     threshold, ratio = _histogram(epsilon, delta)
     if n < threshold:
         return 1.0
-    low, high = (1 - alpha + alpha * base for base in (ratio, 1 / ratio))
+    if threshold <= _FEW:
+        counts = np.arange(1, threshold)
+        published = binom.pmf(counts, n, alpha) * ratio ** (threshold - counts) / (1 + ratio)
+        silent_above = _silent_above(n, threshold, ratio, alpha)
+        return float(binom.cdf(threshold - 1, n, alpha) - published.sum() + silent_above)
+    high = 1 - alpha + alpha / ratio
     with np.errstate(all="ignore"):
-        log_r = np.log(ratio)
-        above = (1 - threshold) * log_r + n * np.log(low) + binom.logsf(threshold - 1, n, alpha * ratio / low)
         p = alpha / ratio / high
         some = binom.cdf(threshold - 1, n, p) - binom.pmf(0, n, p)
-        below = threshold * log_r + n * np.log(high) + np.log(max(0.0, some))
-        silent = binom.cdf(threshold - 1, n, alpha) + (np.exp(above) - np.exp(below)) / (1 + ratio)
-    return float(silent)
+        below = threshold * np.log(ratio) + n * np.log(high) + np.log(max(0.0, some))
+        silent = binom.cdf(threshold - 1, n, alpha) - np.exp(below) / (1 + ratio)
+    return float(silent + _silent_above(n, threshold, ratio, alpha))
+
+
+def _silent_above(n: int, threshold: int, ratio: float, alpha: float) -> float:
+    """Return the probability that a key has a count at or above the threshold and is not published."""
+    low = 1 - alpha + alpha * ratio
+    with np.errstate(all="ignore"):
+        tail = binom.logsf(threshold - 1, n, alpha * ratio / low)
+        return float(np.exp((1 - threshold) * np.log(ratio) + n * np.log(low) + tail) / (1 + ratio))
 
 
 @lru_cache(maxsize=16)

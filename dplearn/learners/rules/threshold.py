@@ -657,13 +657,14 @@ def threshold_sample_size(
     **Accuracy.** The least of three bounds. (1) Realizable and one column: the error regions of thresholds
     form four chains (either direction, either side of the right cut). The least region of a chain with
     probability above alpha contains at most k records with probability at most P[Binomial(n, alpha) <= k],
-    and all greater regions contain at least as many records. (2) Any labels: the share of the records that
-    are labelled 1 and above a cut falls short of its probability by more than s, for some cut, with
-    probability at most exp(-2 n s**2); so does that of the records labelled 0 at or below it, and both again
-    for the other direction. The error of the best threshold is a mean of n records, which exceeds its
-    expectation by more than s with probability at most exp(-2 n s**2). So with probability at least 1 -
-    (4 n_columns + 1) exp(-2 n s**2), k / n + 3 s <= alpha suffices. (3) "exponential": the union bound over
-    all cuts of all columns, `representation_sample_size`.
+    and all greater regions contain at least as many records. The sample and the learner have half of beta
+    each. (2) Any labels: the share of the records that are labelled 1 and above a cut falls short of its
+    probability by more than s, for some cut, with probability at most exp(-2 n s**2); so does that of the
+    records labelled 0 at or below it, and both again for the other direction: 4 n_columns events. The share
+    of errors of the best threshold exceeds its error by more than t with probability at most exp(-2 n t**2).
+    So k / n + 2 s + t <= alpha suffices, where k is the excess of the learner. It has an eighth of beta with
+    "exponential", else a half; the cuts have 5 / 8 of the rest, the best threshold 3 / 8. (3) "exponential":
+    the union bound over all cuts of all columns, `representation_sample_size`.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
     Chernoff bound; Massart (1990) for the constant of the second bound.
