@@ -166,7 +166,7 @@ def sanitized_point_failure(
     --------
     >>> from dplearn.theory import sanitized_point_failure
     >>> round(sanitized_point_failure(1052, epsilon=1.0, delta=1e-6, alpha=0.1), 4)
-    0.0499
+    0.0496
     """
     n, k = check_count("n_samples", n_samples), check_count("n_outputs", n_outputs, low=1)
     t, share = check_count("n_keys", n_keys, low=1), checked_share("alpha", alpha)
