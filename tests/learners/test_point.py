@@ -202,7 +202,7 @@ def test_hashing_takes_one_output_and_says_so_before_anything_is_charged(paramet
     model = PointClassifier(ledger=ledger, **parameters)
     message = (
         "the number of outputs must be 1 with method='hashing', got 5: fit a learner for each output, or set"
-        " delta above 0"
+        f"{'' if parameters['delta'] else ' delta above 0 and'} method='sanitizer'"
     )
     with pytest.raises(ValueError, match=message):
         model.fit(X, Y)
