@@ -122,6 +122,28 @@ def test_threads_never_share_bytes(monkeypatch):
     assert bytes(8) not in taken
 
 
+def test_the_cursor_is_read_and_moved_under_the_lock_alone():
+    class Watched(_Entropy):
+        held: list = []  # noqa: RUF012 - one per test
+
+        @property
+        def _used(self):
+            self.held.append(self._lock.locked())
+            return self._cursor
+
+        @_used.setter
+        def _used(self, cursor):
+            self.held.append(self._lock.locked())
+            self._cursor = cursor
+
+    entropy = Watched()
+    entropy.held.clear()  # of the cursor's first value
+    for _ in range(3):
+        entropy.take(_CHUNK // 5)
+    assert len(entropy.held) >= 9
+    assert all(entropy.held)
+
+
 # forks
 
 

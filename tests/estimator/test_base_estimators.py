@@ -73,6 +73,13 @@ def test_no_part_of_a_quiet_estimator_is_verbose():
     assert loud.verbose is True
 
 
+def test_no_pipeline_within_a_quiet_estimator_caches_what_it_makes_of_a_shard():
+    cached = make_pipeline(make_pipeline(StandardScaler(), memory="inner"), GaussianNB(), memory="outer")
+    kept = {name: value for name, value in quiet(cached).get_params().items() if name.endswith("memory")}
+    assert kept == {"memory": None, "pipeline__memory": None}
+    assert cached.memory == "outer"
+
+
 @pytest.mark.parametrize("verbose", [-1, 0, None, "auto"])
 def test_a_verbose_that_is_no_positive_number_stays(verbose):
     assert quiet(LogisticRegression(verbose=verbose)).verbose == verbose

@@ -57,6 +57,13 @@ def test_noise_is_drawn_anew_in_each_call_of_a_seeded_model(learner):
 
 
 @both
+def test_one_seeded_call_makes_the_guarantee_of_all_calls_reproducible(learner):
+    model = clone(learner).set_params(random_state=0).partial_fit(X, Y)
+    assert model.set_params(random_state=None).partial_fit(X, Y).guarantee_.reproducible
+    assert not clone(model).partial_fit(X, Y).guarantee_.reproducible
+
+
+@both
 @pytest.mark.parametrize("delta", [0, 1e-5])
 def test_the_noise_of_the_calls_adds_up_as_stated(learner, delta):
     model = clone(learner).set_params(random_state=5, delta=delta, epsilon=0.1)

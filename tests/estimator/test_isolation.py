@@ -115,6 +115,8 @@ def test_a_teachers_changes_to_warnings_errors_settings_and_logs_end_with_its_tu
             sklearn.set_config(assume_finite=True)
             warnings.simplefilter("error")
             logging.warning("a shard says so")
+            logging.root.addHandler(logging.NullHandler())
+        assert logging.root.handlers == before[3]  # for the next teacher
         assert (np.geterr(), sklearn.get_config(), warnings.filters) == before[:3]
         assert (np.geterrcall(), scipy.special.geterr()) == (handler, special)
     assert logging.root.handlers == before[3]

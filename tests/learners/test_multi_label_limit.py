@@ -20,6 +20,7 @@ from dplearn import (
     ThresholdClassifier,
     ZeroConcentratedDP,
 )
+from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
 from dplearn.learners.limits import (
     Task,
@@ -29,7 +30,7 @@ from dplearn.learners.limits import (
     least_of_outputs,
     multi_label_lower_bound,
 )
-from dplearn.theory import least_sample_size, pure_private_lower_bound
+from dplearn.theory import least_sample_size, pure_private_lower_bound, stable_point_sample_size
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}
@@ -263,6 +264,27 @@ def test_more_labels_and_a_harder_task_never_need_fewer(task, rooted):
     ):
         found = [bound(**{name: value}) for value in values]
         assert found == sorted(found, reverse=True), name
+
+
+def bound_by_code(length, k, n):
+    """The least number of users whose code, with the error that the proof needs, is longer than k labels."""
+    # Somebody of n is accused with probability at least (.95 - error) / n, and by privacy at most e error.
+    while length(n, 0.95 / (n * math.e + 1)) <= k:
+        n += 1
+    return n
+
+
+def test_published_codes_prove_less_and_two_steps_need_nearly_twice_as_many_records_as_one():
+    """As the errata say; the bounds of the package, 84, 840, 22 and 101, are among the frozen calls."""
+    ks = (10**4, 10**6)
+    assert [bound_by_code(TardosCode.length, k, 1) for k in ks] == [5, 34]
+    shaw = [bound_by_code(lambda n, e: (n - 1) * BonehShawCode.repetitions(n, e), k, 2) for k in ks]
+    assert shaw == [10, 39]
+    one, half = (
+        stable_point_sample_size(epsilon=epsilon, delta=delta, alpha=0.1, beta=0.05, n_outputs=10)
+        for epsilon, delta in ((1, DELTA), (0.5, DELTA / 2))
+    )
+    assert (one, half) == (450, 836)
 
 
 # Plans.

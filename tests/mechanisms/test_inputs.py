@@ -102,8 +102,9 @@ BAD = [[0.5], [[1, 2]], ["777"], [None], [True], [object()], np.array([0.5, 7.0]
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: repr(bad)[:12])
 def test_what_is_no_array_of_integers_is_refused_without_being_shown(name, bad):
     call, message = EACH[name]
-    with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
-        call(np.array(bad), 1, EnumeratingDice())
+    for values in (np.array(bad), bad):  # lists are read one by one
+        with pytest.raises(TypeError, match=f"^{re.escape(message)}$"):
+            call(values, 1, EnumeratingDice())
 
 
 @repeatable

@@ -44,6 +44,15 @@ def test_after_the_stop_nothing_is_drawn_and_the_error_is_always_the_same(renew)
     assert dice.drawn == before
 
 
+def test_a_thread_that_comes_between_the_last_answer_and_the_end_is_told_that_it_has_stopped(monkeypatch):
+    vector = SparseVector(0, max_positives=1, privacy=ApproxDP(50), dice=SystemDice())
+    monkeypatch.setattr(type(vector._one_time_state), "close", lambda holder: None)  # a moment later
+    assert vector.ask(1000)
+    monkeypatch.setattr(SparseVector, "stopped", False)  # as seen before the last answer
+    with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+        vector.ask(1000)
+
+
 # One state
 
 

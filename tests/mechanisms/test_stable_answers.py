@@ -48,6 +48,17 @@ def test_after_max_unstable_queries_without_an_answer_it_stops_and_draws_nothing
     assert dice.n_draws == drawn
 
 
+def test_a_thread_that_comes_after_the_last_one_is_told_that_it_has_stopped(monkeypatch):
+    dice = FaultyDice(SeededDice(0))
+    asked = release(max_abstentions=1, dice=dice)
+    asked.answer([1], [0])
+    drawn = dice.n_draws
+    monkeypatch.setattr(StableAnswers, "stopped", False)  # as seen before the last answer
+    with pytest.raises(RuntimeError, match=f"^{STOPPED}$"):
+        asked.answer([1], [FAR])
+    assert dice.n_draws == drawn
+
+
 def test_answers_that_are_given_use_up_nothing():
     asked = release(max_abstentions=1)
     for _ in range(50):

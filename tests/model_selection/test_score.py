@@ -25,6 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
     ExponentialMechanismClassifier,
+    LedgerError,
     PrivacyLedger,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
@@ -102,6 +103,19 @@ def test_the_score_is_near_the_truth_and_says_what_it_costs():
     model = ExponentialMechanismClassifier(epsilon=5.0, random_state=0)  # one of ours, and texts as labels
     rows, names = np.arange(2000.0)[:, None], np.where(np.arange(2000) < 900, "low", "high")
     assert private_score(model.fit(rows, names), rows, names, epsilon=5.0, random_state=0).value > 0.95
+
+
+def test_a_seeded_score_says_so_and_a_ledger_refuses_it_before_the_model_predicts():
+    class Unasked(DummyClassifier):
+        def predict(self, X):
+            raise AssertionError
+
+    X, y, ledger = np.zeros((9, 1)), labels(3, 9), PrivacyLedger(1)
+    assert private_score(NO, X, y, random_state=0).guarantee.reproducible
+    assert not private_score(NO, X, y).guarantee.reproducible
+    with pytest.raises(LedgerError, match="allow_reproducible=True"):
+        private_score(Unasked().fit(X, y), X, y, ledger=ledger, random_state=0)
+    assert ledger.history() == []
 
 
 def test_no_record_of_a_list_changes_how_the_others_are_read():

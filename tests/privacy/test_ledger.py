@@ -157,6 +157,11 @@ def test_a_record_holds_what_was_charged_and_what_it_cost():
     assert ledger.charge(ApproxDP(0.1, assumes=("b", "c"))).number == 2
     assert ledger.spent() == ApproxDP("0.3", assumes=("a", "b", "c"))
     assert ledger.remaining() == ApproxDP(0.7)
+    assert not ledger.spent().reproducible
+    seeded = PrivacyLedger(1, allow_reproducible=True)
+    for repeats in (True, False):
+        seeded.charge(ApproxDP(0.1, reproducible=repeats))
+    assert seeded.spent().reproducible  # one of them is enough
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,12 @@ UNDECLARED = [
         (np.array([0.0, np.nan]), None, "Input y contains NaN .*; drop records without a label"),
         (["a", None], None, "y must hold labels .* none missing; drop records without a label"),
         (pd.Series([1, None], dtype="Int64"), None, "none missing; drop records without a label"),
+        # Complex numbers, which scikit-learn's message would quote.
+        *(
+            (hold(np.array([1, 7.25j])), classes, "^Complex data not supported$")
+            for hold in (np.asarray, np.ndarray.tolist, pd.Series)
+            for classes in (None, [0, 1])
+        ),
         # Labels that do not compare by value: the label set could contain equal ones several times.
         *(
             (hold([*[label] * k, *others]), None, ".")
@@ -220,4 +226,5 @@ def test_what_is_no_label_is_refused_without_being_shown(y, classes, words):
     with pytest.raises((TypeError, ValueError), match=words) as caught:
         read_labels(y, len(y), classes)
     assert "secret" not in str(caught.value)
+    assert "7.25" not in str(caught.value)
     assert caught.value.__context__ is None or "secret" not in str(caught.value.__context__)
