@@ -87,8 +87,8 @@ def test_the_optimal_bound_is_that_of_dp_accountings_privacy_loss_distribution(e
     )
     theirs = one.self_compose(k, tail_mass_truncation=0).get_epsilon_for_delta(delta)
     ours = optimal_homogeneous(Composition({Approximate(epsilon, failure): k}), Fraction(repr(delta)))
-    # Their Fourier transform loses some digits of delta, with SciPy 1.18 more than before: at 1,000 releases their
-    # epsilon is 4e-9 too small, where a sum of 50 digits confirms ours.
+    # Their Fourier transform loses some digits of delta, with SciPy 1.18 more than before: at 1,000
+    # releases their epsilon is 4e-9 too small, where a sum of 50 digits confirms ours.
     assert float(ours) == pytest.approx(theirs, rel=1e-8)
 
 
