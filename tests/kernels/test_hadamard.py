@@ -108,6 +108,7 @@ REFUSED = [
     (lambda: walsh_hadamard([7, 7], bound=2**53), "bound must be an integer from 0 to 9007199254740991"),
     (lambda: points_of([np.zeros(1, dtype=np.uint8)] * 33), "number of columns must be .* 1 to 32, got 33"),
     (lambda: parity_errors(np.array([4]), np.array([0]), 2), "^points must be from 0 to 3$"),
+    (lambda: parity_errors(np.array([1, 4]), np.array([0, 0]), 2), "^points must be from 0 to 3$"),
     (lambda: parity_errors(np.array([-1]), np.array([0]), 2), "^points must be from 0 to 3$"),
     (lambda: parity_errors(np.array([1]), np.array([2]), 2), "^bits must be from 0 to 1$"),
     (lambda: parity_errors(np.array([1]), np.array([[0]]), 2), "^bits must be a one-dimensional array"),

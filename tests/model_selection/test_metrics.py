@@ -241,6 +241,11 @@ def test_points_of_a_curve_are_within_the_bounds_of_clopper_and_pearson_all_toge
     low, high = area.bounds(apart, Fraction(1, 5), True)
     assert low == pytest.approx(1 - np.sqrt(np.log(2 / 0.1) / (2 * 20)), abs=0.01)
     assert high == 1
+    # Of the mirror image, whose area is 0, an upper end is known.
+    mirrored = NoisyTable(np.array([0, 0, 0, 200, 20, 0, 0, 0]), 220, noise, statistic)
+    low, high = area.bounds(mirrored, Fraction(1, 5), True)
+    assert low == 0
+    assert high == pytest.approx(np.sqrt(np.log(2 / 0.1) / (2 * 20)), abs=0.01)
 
 
 @pytest.mark.parametrize("name", sorted(OF_REGRESSORS))
