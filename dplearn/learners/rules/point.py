@@ -382,8 +382,10 @@ class PointFit(FitRecipe):
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
         failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, beta, k, kind)
         if self.chooses and k > 1:
-            sanitized, enough = _accuracy("sanitizer", n, 0, *budget, alpha, beta, k, kind)
-            if n >= enough:
+            sanitized = sanitized_point_failure(
+                n, epsilon=budget[0], delta=budget[1], alpha=alpha, n_outputs=k
+            )
+            if sanitized <= beta:
                 method, failure = "sanitizer", sanitized
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
         hashed = _hash(facts.stream.seed, n_buckets) if facts.stream and n_buckets else None

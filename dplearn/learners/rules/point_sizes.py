@@ -478,26 +478,19 @@ def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
     threshold, ratio = _histogram(epsilon, delta)
     if n < threshold:
         return 1.0
-    if threshold <= _FEW:
-        counts = np.arange(1, threshold)
-        published = binom.pmf(counts, n, alpha) * ratio ** (threshold - counts) / (1 + ratio)
-        silent_above = _silent_above(n, threshold, ratio, alpha)
-        return float(binom.cdf(threshold - 1, n, alpha) - published.sum() + silent_above)
-    high = 1 - alpha + alpha / ratio
+    low, high = (1 - alpha + alpha * base for base in (ratio, 1 / ratio))
     with np.errstate(all="ignore"):
-        p = alpha / ratio / high
-        some = binom.cdf(threshold - 1, n, p) - binom.pmf(0, n, p)
-        below = threshold * np.log(ratio) + n * np.log(high) + np.log(max(0.0, some))
-        silent = binom.cdf(threshold - 1, n, alpha) - np.exp(below) / (1 + ratio)
-    return float(silent + _silent_above(n, threshold, ratio, alpha))
-
-
-def _silent_above(n: int, threshold: int, ratio: float, alpha: float) -> float:
-    """Return the probability that a key has a count at or above the threshold and is not published."""
-    low = 1 - alpha + alpha * ratio
-    with np.errstate(all="ignore"):
-        tail = binom.logsf(threshold - 1, n, alpha * ratio / low)
-        return float(np.exp((1 - threshold) * np.log(ratio) + n * np.log(low) + tail) / (1 + ratio))
+        log_r = np.log(ratio)
+        above = (1 - threshold) * log_r + n * np.log(low) + binom.logsf(threshold - 1, n, alpha * ratio / low)
+        if threshold <= _FEW:
+            counts = np.arange(1, threshold)
+            below = (binom.pmf(counts, n, alpha) * ratio ** (threshold - counts)).sum()
+        else:
+            p = alpha / ratio / high
+            some = binom.cdf(threshold - 1, n, p) - binom.pmf(0, n, p)
+            below = np.exp(threshold * log_r + n * np.log(high) + np.log(max(0.0, some)))
+        silent = binom.cdf(threshold - 1, n, alpha) + (np.exp(above) - below) / (1 + ratio)
+    return float(silent)
 
 
 @lru_cache(maxsize=16)

@@ -144,8 +144,8 @@ class ThresholdClassifier(RuleClassifier):
         Parameters
         ----------
         n_features : int, optional
-            Number of columns. None: the number in the last fit. Ignored if `domain` determines it; required
-            for no other plan than one of a rule on any column, `feature=None`.
+            Number of columns. None: the number in the last fit. Without a fit, required with `feature=None`,
+            since the number of rules depends on it. Ignored if `domain` determines it.
 
         Returns
         -------
