@@ -284,7 +284,7 @@ def regress(lines, _):
 
 def rules(lines, scope):
     stump, needed, _, corner, *_ = lines
-    (both,), (noisy, score), (cut,) = lines[8:11]
+    (both,), (noisy, score), _, (cut,) = lines[8:12]
     assert "smoker" in str(stump[0])
     assert needed[0] < 10_000
     assert str(corner[0]).startswith("'high' if age > ")

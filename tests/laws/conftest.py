@@ -237,7 +237,7 @@ CLASSIFIERS = (
     LineOfAnyTable(epsilon=50.0),
     STABLE_LINE,
     ThresholdClassifier(method="interior_point", epsilon=50.0),
-    CornerClassifier(epsilon=500.0),
+    CornerClassifier(epsilon=50.0),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=2, domain=Grid(-1000, 1000, outside="clip")),
     StatisticalQueryNaiveBayes(epsilon=50.0, n_bins=4, trust_model="local"),
     StatisticalQueryNaiveBayes(epsilon=500.0, n_bins=2, domain="learn"),

@@ -217,8 +217,8 @@ SIZES = {
     ),
     "a small database": Size(
         theory.small_database_sizes,
-        {"domain_size": 16, "n_queries": 24, **USUAL, "alpha": 0.2},
-        more={"domain_size": (2, 16, 32), "n_queries": (2, 24, 2**16)},
+        {"domain_size": 2**12, "n_queries": 24, **USUAL, "alpha": 0.2},
+        more={"domain_size": (2, 16, 2**14), "n_queries": (2, 24, 2**16)},
         harder={"beta": (0.3, 0.05, 0.01), "alpha": (0.3, 0.2, 0.1)},
     ),
     **{

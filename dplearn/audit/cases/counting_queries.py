@@ -69,20 +69,23 @@ def _shown_answers(found: Any) -> tuple[str, Any]:
     return str(found.answers.round(9).tolist()), found
 
 
-def _weights(name: str, n: int, n_rounds: int, delta: Any, *, required: Required, **more: Any) -> AuditCase:
+def _weights(
+    name: str, n: int, n_rounds: int, claim: ApproxDP, *, required: Required, public: Any = None
+) -> AuditCase:
     queries = query_table("thresholds", 2)[:1] if n_rounds == 1 else query_table("points", 3)
 
     def release() -> _MultiplicativeWeights:
         domain = IntegerRange(0, queries.shape[1] - 1)
-        return _MultiplicativeWeights(queries, domain, n_rounds, 1, delta, more.get("public"), 0)
+        return _MultiplicativeWeights(queries, domain, n_rounds, claim.epsilon, claim.delta, public, 0)
 
     return AuditCase(
         name,
         ReleaseFit(release, list, _shown_answers),
         range(queries.shape[1]),
         n,
-        ApproxDP(1, delta),
+        claim,
         ordered=False,
+        rules=RULES if n_rounds == 1 else None,  # a count is that of the query that was selected
         verifies=("ReleasedShares",),
         required=required,
     )
@@ -93,8 +96,8 @@ CASES = (
     _small_database("thresholds", 4, 3, 4, required=Required(20, 0.85)),
     _small_database("parities", 4, 4, 3, required=Required(35, 0.65)),
     _small_database("all_queries", 4, 3, 3, required=Required(20, 0.69)),
-    _weights("weights_of_one_round", 2, 1, 0, required=Required(3, 0.49)),
-    _weights("weights_of_two_rounds", 2, 2, 0, required=Required(6, 0.66)),
-    _weights("weights_from_public_values", 2, 2, 0, public=[0, 0, 1], required=Required(6, 0.74)),
-    _weights("weights_with_delta", 1, 1, 0.1, required=Required(2, 0.23)),
+    _weights("weights_of_one_round", 2, 1, ApproxDP(8), required=Required(3, 0.49)),
+    _weights("weights_of_two_rounds", 2, 2, ApproxDP(8), required=Required(6, 0.6)),
+    _weights("weights_from_public_values", 2, 2, ApproxDP(8), public=[0, 0, 1], required=Required(6, 0.74)),
+    _weights("weights_with_delta", 1, 1, ApproxDP(16, 0.1), required=Required(2, 0.2)),
 )

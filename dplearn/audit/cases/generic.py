@@ -146,7 +146,7 @@ CASES = (
         4,
         _YES_NO,
         3,
-        Required(30, 0.6),
+        Required(16, 0.6),
         public=(0, 2),
         concept_class="corners",
     ),

@@ -130,7 +130,7 @@ class CornerClassifier(RuleClassifier):
             Of `guarantee`, `n_samples`, `alpha` and `beta`, and of
 
             - `n_columns`, the number of columns with a cut;
-            - `n_examples`, the number of records that each cut is an interior point of;
+            - `n_examples`, the number of records that each cut is an interior point of, at most n_samples;
             - `excess_error`: with probability at least 1 - beta / 2, the training error is at most this, if a
               corner labels all records;
             - `n_needed`, the least number of records from which on, for a distribution that some corner
@@ -225,7 +225,7 @@ class CornerFit(FitRecipe):
             states={
                 "n_samples": n,
                 "n_columns": k,
-                "n_examples": m,
+                "n_examples": min(m, n),
                 "excess_error": min(errors, n) / n,
                 "n_needed": least(suffices, m),
                 **goal,
@@ -254,23 +254,21 @@ class CornerFit(FitRecipe):
             public=facts,
         )
 
-    def summarize(self, rows: Any, plan: StatedPlan) -> list[list[int]]:
-        """Return for each column the places of the records that its cut is an interior point of."""
-        found = []
-        for column, above in zip(plan.columns, plan.above, strict=True):
-            places = column.of(rows.X.columns[column.feature][rows.y == 1]).astype(np.uint64)
-            nearest = np.sort(places)
-            nearest = nearest[: plan.n_examples] if above else nearest[::-1][: plan.n_examples]
-            # Place 0 is beyond the domain, so that no record is inside a corner whose cut is there.
-            inner = [column.size - int(each) if above else int(each) + 1 for each in nearest]
-            found.append([*inner, *[0] * (plan.n_examples - len(inner))])
-        return found
-
-    def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> Corner:
-        privacy = ApproxDP(plan.share)
+    def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:
+        privacy, inner = ApproxDP(plan.share), summary.y == 1
         cuts = []
-        for column, above, places in zip(plan.columns, plan.above, summary, strict=True):
-            place = interior_point_code(places, column.size + 1, privacy=privacy, dice=dice)
+        for column, above in zip(plan.columns, plan.above, strict=True):
+            places = column.of(summary.X.columns[column.feature][inner])
+            nearest = _nearest(places, column.size, plan.n_examples, above=above)
+            place = interior_point_code(nearest, column.size + 1, privacy=privacy, dice=dice)
             cuts.append(column.last_code(column.size - 1 - place if above else place - 1))
         domains = tuple(column.domain for column in plan.columns)
         return Corner(tuple(each.feature for each in plan.columns), domains, tuple(cuts), plan.above, 1)
+
+
+def _nearest(places: NDArray[Any], size: int, m: int, *, above: bool) -> list[int]:
+    """Return the m places nearest to a cut, counted from beyond the far end of the domain, which is 0."""
+    rising = np.sort(places)
+    nearest = rising[:m] if above else rising[::-1][:m]
+    found = [size - int(each) if above else int(each) + 1 for each in nearest]
+    return [*found, *[0] * (m - len(found))]  # no record is inside a corner whose cut is at 0
