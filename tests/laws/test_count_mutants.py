@@ -31,7 +31,7 @@ from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.queries.randomizers import CategoryRandomizer
 from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
 from dplearn.table.table import InMemory, Table, count_of
-from tests.laws.conftest import OnePair, rows_asked
+from tests.laws.conftest import OnePair
 from tests.laws.mutants import CERTAIN, around, assert_caught, given, in_places, instead, mistakes, on
 
 # The packages have functions of these names.
@@ -48,19 +48,6 @@ def negative_records_are_silent(right, self, values, dice):
     """Records of the other label do not report, and the others' shares are as many."""
     abstained = values == self.size - 1
     return np.concatenate((right(self, values[~abstained], dice), np.full(abstained.sum(), self.size - 1)))
-
-
-def true_class_shares(monkeypatch):
-    """The classes' shares are not made of noisy answers."""
-    right = naive_bayes.learn_naive_bayes
-
-    def learned(oracle, plan):
-        with oracle._account.use() as account:
-            counts = np.bincount(rows_asked(account).y, minlength=plan.public.n_labels)
-        monkeypatch.setattr(naive_bayes, "_class_shares", lambda *_: (counts / plan.public.n_samples, 0.0))
-        return right(oracle, plan)
-
-    monkeypatch.setattr(naive_bayes, "learn_naive_bayes", learned)
 
 
 def label_told_as_it_is(right, self, *task):
@@ -80,16 +67,6 @@ def label_told_as_it_is(right, self, *task):
         return right(self, *task)
 
 
-def earlier_answers_without_noise(right, oracle, plan):
-    """The second call publishes the means of the first call's records as they are."""
-    found = right(oracle, plan)
-    if plan.earlier is None:
-        with oracle._account.use() as account:
-            counts = naive_bayes._joint_counts(0, 1, 2, rows_asked(account))
-        object.__setattr__(found, "shares", (counts / 1.0, *found.shares[1:]))
-    return found
-
-
 LABEL, VALUE = (((2, 0),), ((2, 1),)), (((0, 1), (2, 1)), ((0, 1), (0, 1)))
 ONE, OTHER = (0, 0), (0, 1)
 OF_FIRST, OF_SECOND = ((ONE, ONE), (OTHER, ONE)), ((ONE, ONE), (ONE, OTHER))
@@ -99,13 +76,11 @@ COUNTS = [
         (((0, 1), (0, 1)), ((0, 1), (0, 0))),
         around(CategoryRandomizer, "draw", negative_records_are_silent),
     ),
-    *on("naive_bayes", LABEL, true_class_shares, way=CERTAIN),
     *on("local_naive_bayes", LABEL, around(LocalNoise, "answer", label_told_as_it_is), way=CERTAIN),
     *on(
         "naive_bayes_of_two_calls",
         OF_FIRST,
         instead(Incremental, "_all_classes", lambda *_: None, "labels_of_each_call"),
-        around(naive_bayes, "learn_naive_bayes", earlier_answers_without_noise),
         way=CERTAIN,
     ),
 ]

@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import re
-from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
@@ -25,7 +23,6 @@ from sklearn.model_selection import (
     validation_curve,
 )
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
 
 from dplearn import (
     ApproxDP,
@@ -39,7 +36,6 @@ from dplearn import (
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.domains import Grid
 from dplearn.fit import execute
-from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import open_account
 
 X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
@@ -141,28 +137,6 @@ def test_a_ledger_in_memory_refuses_before_anything_is_fitted_in_another_process
     ):
         search.fit(X, Y)
     assert ledger.history() == []
-
-
-def test_ten_fits_at_a_tenth_fill_a_budget_of_one_and_the_eleventh_is_refused():
-    ledger = PrivacyLedger(1.0)
-    for _ in range(10):
-        fitted = learner(ledger).fit(X, Y)
-    assert ledger.remaining() == ApproxDP(0)
-    with pytest.raises(BudgetExceededError):
-        fitted.fit(X, Y)
-    fitted.plan(40, n_features=1)  # what was paid for is still there, and free
-    assert fitted.score(X, Y) == np.mean(fitted.predict(X) == Y)
-    assert len(ledger.history()) == 10
-    assert ledger.history()[0].guarantee == fitted.guarantee_
-
-
-def test_a_pipeline_and_searches_are_charged_what_each_fit_costs():
-    ledger, encoder = PrivacyLedger(6.7), CellEncoder().fit(X)
-    pipeline = make_pipeline(encoder, learner(ledger, domain=encoder.domain()))
-    pipeline.fit(X, Y)
-    GridSearchCV(pipeline, {"exponentialmechanismclassifier__method": TWO["method"]}, cv=FOLDS).fit(X, Y)
-    GridSearchCV(learner(ledger), {"epsilon": [0.1, 1]}, cv=FOLDS, refit=False).fit(X, Y)
-    assert ledger.remaining() == ApproxDP(0)
 
 
 def test_an_ensemble_that_seeds_its_members_is_refused():
@@ -300,20 +274,6 @@ for number in (0, 1):
     done = program(source, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == ["PrivacyLedger(epsilon=1, 1", "LedgerError"] * 2
-
-
-GUIDE = Path(__file__).parents[2] / "docs" / "ledger.md"
-
-
-@pytest.mark.nightly
-def test_the_guides_examples_run(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    scope: dict = {}
-    for code in re.findall(r"```python\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(code, GUIDE.name, "exec"), scope)
-    history = PrivacyLedger.open("patients.ledger").history()
-    assert len(history) == 1 + 1 + 11
-    assert history[1].estimator == "histogram of ages"
 
 
 class Untouched:

@@ -14,12 +14,10 @@ from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES, reductions, small_database
 from dplearn.audit.cases import distribution as cdf_cases
 from dplearn.audit.cases.quantiles import level_case
-from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS, same_tables
+from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
 from dplearn.audit.cases.unsupervised import coarse, grouped_case
-from dplearn.audit.fits import ready
-from dplearn.audit.replay import replay_privacy
 from dplearn.chance import SeededDice
-from dplearn.domains import Categories, IntegerRange, Learn, Schema
+from dplearn.domains import Learn
 from dplearn.kernels import ranks as ranked
 from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.kernels.intervals import children_of, counted
@@ -34,9 +32,7 @@ from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
 from dplearn.releases import SyntheticTable, schema_fits, table_network
 from dplearn.releases.reductions import learner_from_release
-from dplearn.releases.synthetic_table import TableRelease
-from dplearn.releases.table_columns import table_columns
-from dplearn.releases.table_network import TableBudget, TableNoise, checked_layout
+from dplearn.releases.table_network import TableBudget, TableNoise
 from tests.laws.mutants import (
     CERTAIN,
     LAW,
@@ -361,39 +357,6 @@ SYNTHETIC = [
         "synthetic_table", ALL_MOVE, around(TableNoise, "noisy", tables_without_noise), way=CERTAIN, late=True
     ),
 ]
-
-AGES, TOWNS = IntegerRange(0, 99), Categories(list("abcd"), other=True)
-PEOPLE = [(age, "abcd"[place % 3]) for place, age in enumerate(range(3, 99, 4))] + [(50, "d"), (60, "a")]
-
-
-def of_data(change):
-    """Return a release whose columns a function changes, given the encoded table."""
-
-    def fit(rows, dice):
-        schema = Schema({"age": AGES, "town": TOWNS})
-        codes = schema.encode(np.array([list(row) for row in rows], dtype=object))
-        layout = checked_layout(change(table_columns(schema, 8), codes), None, 2, 1000)
-        release = TableRelease(schema, layout, ApproxDP(1, "1e-6"))
-        found = ready(release, [list(row) for row in rows]).run(dice).tables
-        return [table.tolist() for table in found.base]
-
-    return same_tables(fit)
-
-
-def quantile_bins(columns, codes):
-    return replace(columns[0], starts=np.unique([0, *codes[0].tolist()]).astype(np.uint64)), columns[1]
-
-
-def rare_categories_share_a_cell(columns, codes):
-    common = np.flatnonzero(np.bincount(codes[1], minlength=TOWNS.size) > 1)
-    return columns[0], replace(columns[1], starts=np.unique([0, *common]).astype(np.uint64))
-
-
-@pytest.mark.parametrize("change", [lambda columns, _: columns, quantile_bins, rare_categories_share_a_cell])
-def test_cells_that_are_found_in_the_data_break_replay(change):
-    changed = [*PEOPLE[:-1], (3, "d")]
-    found = replay_privacy(of_data(change), PEOPLE, changed, runs=1).violations
-    assert bool(found) == (change in (quantile_bins, rare_categories_share_a_cell))
 
 
 def test_a_record_moves_a_quality_by_at_most_1_whatever_is_expected():
