@@ -200,18 +200,6 @@ def given(title, place, name, **changes):
     return around(place, name, wrap, title)
 
 
-def halved(place, name, parts=2):
-    """Make a query that a function returns promise half of its sensitivity."""
-
-    def wrap(right, *args, **how):
-        query = right(*args, **how)
-        query.l1 = max(1, query.l1 // parts) if query.l1 else query.l1
-        query.squared_l2 = max(1, query.squared_l2 // parts**2)
-        return query
-
-    return around(place, name, wrap, f"half_the_sensitivity_of_{name}")
-
-
 def without_noise(place, name):
     """Return counts in place of noisy ones."""
     return instead(place, name, lambda counts, *_, **__: counts, f"exact_{name}")

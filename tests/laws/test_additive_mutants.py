@@ -2,10 +2,8 @@
 record moves each sum is searched over all pairs in `tests/learners/test_additive_queries.py`."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
-import pytest
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.audit.cases.additive import CASES, with_far_noise
@@ -14,8 +12,6 @@ from dplearn.domains import Categories, IntegerRange
 from dplearn.learners.additive import steps
 from dplearn.learners.additive.losses import LogisticLoss
 from dplearn.learners.additive.model import JointFeatures
-from dplearn.learners.additive.plan import AdditivePlan
-from dplearn.privacy import BudgetExceededError
 from dplearn.queries.oracle import COUNT_SHARE
 from tests.laws.conftest import rows_asked
 from tests.laws.mutants import CERTAIN, Mistake, around, assert_caught, mistakes
@@ -84,14 +80,6 @@ def table(first="a"):
 def classifier(**parameters):
     domain = [Categories(["a", "b", "c"]), IntegerRange(0, 9)]
     return AdditiveClassifier(domain=domain, classes=[0, 1], random_state=0, **parameters)
-
-
-def test_shares_above_1_are_refused(monkeypatch):
-    right = AdditivePlan.shares
-    above = property(lambda plan: right.fget(plan)._replace(steps=Fraction(2, 3)))
-    monkeypatch.setattr(AdditivePlan, "shares", above)
-    with pytest.raises(BudgetExceededError, match="remaining budget"):
-        classifier().fit(*table())
 
 
 def released(first):

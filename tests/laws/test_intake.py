@@ -1,7 +1,6 @@
 """How one record is read never depends on the others: what numpy, pandas and polars would decide for a whole
 table, and arithmetic at the edges of domains. Each case once broke the guarantee. See `test_one_cell.py`."""
 
-import sys
 from fractions import Fraction
 
 import numpy as np
@@ -91,32 +90,6 @@ def test_labels_are_read_one_by_one(wrap):
         public, codes = read_labels(wrap(["yes", "no", last]), 3, ["no", "yes"])
         assert public.tolist() == ["no", "yes"]
         assert codes.tolist() == [1, 0, code]
-
-
-@pytest.mark.parametrize(
-    ("domain", "edge"),
-    [
-        (Floats(), sys.float_info.max),
-        (Floats(), -sys.float_info.max),
-        (IntegerRange(0, 2**60 + 199), 2**60 + 199),
-        (IntegerRange(-(2**63) + 1, 2**63 - 1), 2**63 - 1),
-        (IntegerRange(-(2**63) + 1, 2**63 - 1), -(2**63) + 1),
-        (IntegerRange(BIG + 1, 2**60, "clip"), float(BIG)),
-        (IntegerRange(BIG + 1, BIG + 9, "clip"), float(BIG)),
-        (Grid(-1, 1, 256, "clip"), 1.7e308),
-        (Grid(0, 1, 2**32), 1.0),
-        (Grid(-1, 4.676721179346057, 1000), 4.676721179346057),
-    ],
-    ids=repr,
-)
-def test_values_at_the_edge_of_a_domain_fit_like_any_other(domain, edge):
-    for concepts in ("stumps", "thresholds"):
-        learner = ExponentialMechanismClassifier(concepts, epsilon=0.1, domain=domain, classes=[0, 1])
-        for _ in range(10):
-            fitted = learner.fit([[edge]] * 3, [0, 1, 1])
-            assert repr(fitted.concept_)
-            assert set(fitted.predict([[edge]])) <= {0, 1}
-    assert int(domain.encode([edge])[0]) < domain.size
 
 
 @pytest.mark.nightly

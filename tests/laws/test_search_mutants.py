@@ -13,7 +13,6 @@ from dplearn.mechanisms import selection as random_stopping
 from dplearn.model_selection import candidates, search, tables
 from dplearn.privacy import random_stopping as costs
 from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
-from dplearn.privacy.shares import gaussian_budget
 from tests.laws.mutants import LAW, around, assert_caught, given, in_places, instead, mistakes, on
 
 # Scores
@@ -80,33 +79,6 @@ def records_that_test_train_too(monkeypatch):
     monkeypatch.setattr(candidates.Exposure, "of", classmethod(apart))
 
 
-def number_of_runs_published(monkeypatch):
-    counted_of, publish, fitted = candidates.Trial.counted, search.PrivateSearchCV._publish, []
-
-    def counted(self, index, *known, **how):
-        fitted.append(index)
-        return counted_of(self, index, *known, **how)
-
-    def published(self, *found):
-        self.n_fits_ = len(fitted)
-        fitted.clear()
-        publish(self, *found)
-
-    monkeypatch.setattr(candidates.Trial, "counted", counted)
-    monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
-
-
-def budget_of_one_run(stopping, total, fits):
-    return gaussian_budget(replace(total, epsilon=stopping.factor * total.epsilon))
-
-
-def the_winners_counts_again_without_noise(right, trial, plan, dice):
-    choice = right(trial, plan, dice)
-    exact = search._counted(trial, plan, choice.index, dice)[0]
-    table = choice.tables[choice.index]
-    return replace(choice, tables={**choice.tables, choice.index: replace(table, counts=exact)})
-
-
 class Stubborn:
     """Dice with which there are always as many runs as there may be."""
 
@@ -136,13 +108,11 @@ one_label = instead(tables.BinnedScores, "l1", 2, "all_labels_for_the_price_of_o
 free_targets = instead(tables.TargetSums, "l1", property(lambda each: each.steps), "targets_for_free")
 all_rows = around(execute, "grouping_of", all_rows_of_a_person)
 each_table = around(search, "_noisy", each_table_has_the_whole_budget)
-again = around(search, "_by_noisy_scores", the_winners_counts_again_without_noise)
 best = instead(search, "permute_and_flip", best_by_true_errors)
 each_fit = around(search, "_part", each_fit_has_the_whole_budget)
 most_runs = around(search_cases, "best_of_runs", as_many_runs_as_there_may_be)
 shown_runs = around(search_cases, "best_of_runs", number_of_runs_shown)
 added_counts = given("counts_for_an_added_record", tables, "laplace_counts", sensitivity=1)
-one_run = instead(search, "gaussian_run_budget", budget_of_one_run)
 FIRST, LAST, NUMBERS = ((1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 7), (0, 0))
 LABELS, SHARES = (((0, 0),), ((1, 1),)), (((0.2, 0),), ((0.8, 1),))
 LOSSES = ((0.0, 1), (1.0, 1)), ((1.0, 1), (1.0, 1))
@@ -159,7 +129,6 @@ MISTAKES = [
     *on("score_with_gaussian_noise", SHARES, half_the_distance),
     *on("score_of_groups", in_places("score_of_groups", (2, 0, 0), (1, 0, 0)), all_rows),
     *on(NOISY, LAST, no_noise, each_table),
-    *on(NOISY, LAST, again, late=True),
     *on("search_by_log_loss_and_permute_and_flip", LAST, half_a_loss),
     *on("search_by_log_loss_and_noisy_scores", LAST, half_a_loss, late=True),
     *on(FLIPPED, FIRST, each_fit),
@@ -180,9 +149,7 @@ MISTAKES = [
     *on("selection_by_r2", NUMBERS, errors_not_clipped),
     *on("tuned_threshold", LAST, added_counts, records_that_test_train_too, late=True),
     # Universes so small hold not the worst data for these.
-    *on("search_by_random_stopping", FIRST, number_of_runs_published, way=LAW, late=True),
     *on("search_and_refit", LAST, records_that_test_train_too, way=LAW, late=True),
-    *on("search_over_gaussian_fits", FIRST, one_run, way=LAW, late=True),
 ]
 
 

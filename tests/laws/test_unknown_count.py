@@ -31,6 +31,7 @@ from tests.laws.conftest import (
     STAND_FOR_ALL,
     is_among,
     public_rows,
+    shown,
     written,
 )
 from tests.laws.releases import RELEASES, TABLES
@@ -104,27 +105,6 @@ def test_everything_with_the_parameter_is_looked_at_and_named_in_messages():
     assert classes == by_day
 
 
-def parts_of(value, seen):
-    """Yield all numbers, texts and sizes that an object holds, for comparison."""
-    if id(value) in seen:
-        return
-    seen[id(value)] = value
-    if isinstance(value, np.ndarray):
-        yield f"{value.dtype} of shape {value.shape}: {value.tolist()}"
-    elif isinstance(value, bool | int | float | str | Fraction | None):
-        yield f"{type(value).__name__} {value}"
-    else:
-        listed = isinstance(value, list | tuple)
-        inner = dict(enumerate(value)) if listed else value if isinstance(value, dict) else vars_of(value)
-        yield f"{type(value).__name__} of {list(map(str, inner))}"
-        for each in inner.values():
-            yield from parts_of(each, seen)
-
-
-def vars_of(value):
-    return getattr(value, "__dict__", {})
-
-
 @pytest.mark.filterwarnings("ignore:the noisy number")
 def test_what_a_fit_plans_and_leaves_is_that_of_any_number_of_records(learner):
     plans, shapes, records = [], [], []
@@ -134,7 +114,7 @@ def test_what_a_fit_plans_and_leaves_is_that_of_any_number_of_records(learner):
         assert plan.public.n_samples is None
         found = vars(ready_fit.run(SeededDice(0))).items()
         attributes = {name: str(value) for name, value in found if name.endswith("_in_")}
-        plans.append((list(parts_of(plan, {})), plan.warnings, str(plan), attributes))
+        plans.append((repr(shown(plan)), plan.warnings, str(plan), attributes))
         ledger = PrivacyLedger(10, 0.01, neighbors="add_remove")
         model, _ = fitted(learner, n, ledger=ledger)
         shapes.append({name: np.shape(value) for name, value in vars(model).items() if name[-1] == "_"})

@@ -129,13 +129,6 @@ def error_of_one_class(right, estimator, rows, labels, seed):
     return right(estimator, rows, labels, seed)
 
 
-class TeachersKept(SubsampleAggregateClassifier):
-    def _fit(self, X, y, dice, **options):
-        super()._fit(X, y, dice, **options)
-        with self._one_time_state.use() as state:
-            self.teachers_ = state.teachers
-
-
 class VotesKept(SubsampleAggregateClassifier):
     def predict(self, X):
         with self._one_time_state.use() as state:
@@ -159,7 +152,6 @@ ENSEMBLES = [
     *of_digits(ABC, "110021", "010021", around(aggregators, "answered", unanimous_without_a_draw)),
     *of_digits(ABC, "001000", "021000", around(recipe, "read_labels", labels_of_the_data)),
     *of_digits(ABC, "112020", "110020", around(teachers, "_trained", error_of_one_class)),
-    *of_digits(ABC, "001012", "001010", of_kind(TeachersKept)),
     *of_digits(ABC, "001012", "001010", of_kind(VotesKept), late=True),
 ]
 
