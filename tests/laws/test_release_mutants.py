@@ -28,6 +28,7 @@ from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.preprocessing import quantile_columns
+from dplearn.preprocessing.pca import Nearby, moments_query
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
 from dplearn.releases import SyntheticTable, schema_fits, table_network
@@ -50,6 +51,7 @@ from tests.laws.mutants import (
     on,
     original,
 )
+from tests.learners.moves import greatest_moves, grid
 
 # Where a package has a function of the module's name.
 blocks, noisy_counts, sparse_vector, keys = (
@@ -396,7 +398,14 @@ def test_the_model_sees_no_counts():
     assert first == second
 
 
-# Grouped sums
+# Sums of rows near a released middle, and grouped sums
+
+
+@pytest.mark.parametrize(("order", "noise"), [(1, "laplace"), (2, "gaussian")])
+def test_rows_near_a_middle_move_the_moments_no_further_than_the_noise_is_for(order, noise):
+    rows, near = grid(*[np.arange(-8, 9)] * 2), Nearby(np.array([3.0, -8.0]), 5, order)
+    found = greatest_moves(moments_query(2, noise, 5, near), rows.astype(np.int32))
+    assert 0.8 < found[order - 1].max() <= 1
 
 
 def sums_of_the_whole_epsilon(monkeypatch):

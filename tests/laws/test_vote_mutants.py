@@ -19,7 +19,7 @@ from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import PublicStream
 from dplearn.kernels import votes as soft_votes
 from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.votes import FIXED_POINT_ONE, Lead, SoftVotes, Votes, soft_tally, tally
+from dplearn.kernels.votes import FIXED_POINT_ONE, Votes
 from dplearn.learners.votes import aggregators, asked, recipe, teachers
 from dplearn.learners.votes.aggregators import (
     AGGREGATIONS,
@@ -30,7 +30,6 @@ from dplearn.learners.votes.aggregators import (
 from dplearn.learners.votes.asked import Labels
 from dplearn.learners.votes.online import Ensemble
 from dplearn.learners.votes.recipe import VotesFit
-from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 from tests.laws.conftest import OnePair
@@ -47,7 +46,6 @@ from tests.laws.mutants import (
     noise_used_again,
     of_two,
     on,
-    original,
 )
 
 EPSILON, DELTA = 8, Fraction(1, 20)
@@ -307,25 +305,6 @@ class OneForTwo(StableScores):
         self._questions.epoch = 2 * ballot.max_abstentions, None
 
 
-class SharedBar(StableScores):
-    """Where the threshold's noise is to be drawn anew after each None, the shifted test takes the old one."""
-
-    def _until_unstable(self, votes, scores, start):
-        self._questions.__class__ = BarKeptOnce
-        return super()._until_unstable(votes, scores, start)
-
-
-class BarKeptOnce(Questions):
-    kept = None
-
-    def noisy_threshold(self):
-        if self.epoch[1] is None and self.kept is not None:
-            self.epoch, self.kept = (self.epoch[0], self.kept), None
-            return self.epoch[1]
-        self.kept = super().noisy_threshold()
-        return self.kept
-
-
 SOFT = ApproxDP(8, DELTA)
 ONE_HIGH = ([[HIGH]] * 3, [HIGH], [LOW])
 # The last teacher agrees with the others on one query and on two it does not, or the other way round: one
@@ -357,17 +336,6 @@ def test_a_mistake_is_caught(mistake, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_a_shifted_test_that_shares_the_bars_noise_where_that_is_to_be_renewed_has_another_law(monkeypatch):
-    renewed = stable_answers_noise(SOFT, 2, n_queries=2, renew_threshold=True)
-    monkeypatch.setattr(aggregators, "stable_noise", lambda _: (renewed, 0))
-    # All teachers high on the first query and split on the others, until the last one changes its mind.
-    case, pair = scored([[HIGH, LOW], [HIGH, LOW], [HIGH, HIGH]], [HIGH, HIGH], [HIGH, LOW], privacy=SOFT)
-    right = original(case, pair).digest()
-    monkeypatch.setitem(SOFT_AGGREGATIONS, "sparse_vector", SharedBar)
-    assert OnePair.of(case, pair).digest() != right
-
-
-@pytest.mark.nightly
 def test_soft_votes_keep_the_claim_on_all_neighbours_of_some_scores():
     common, rows = ([HIGH, LOW], [MIDDLE, LOW], [HIGH, MIDDLE]), list(product((LOW, MIDDLE, HIGH), repeat=2))
     found = [
@@ -375,21 +343,6 @@ def test_soft_votes_keep_the_claim_on_all_neighbours_of_some_scores():
     ]
     assert all(report.keeps(CLAIM) for report in found)
     assert max(report.epsilon for report in found) > 2
-
-
-def test_with_the_ends_ignored_two_bins_leave_one_shifted_bin_that_always_wins(monkeypatch):
-    def ends_ignored(fixed_scores, n_bins):
-        """Scores in the half bins at both ends are in no shifted histogram at all."""
-        votes = soft_tally(fixed_scores, n_bins)
-        inside = soft_votes.shifted_bins(soft_votes.half_bins(fixed_scores, 2), 2)
-        few = tally(np.where(inside == 1, -1, inside), 2)
-        return SoftVotes(fixed_scores, votes.n_bins, 1, votes.plain, Lead(few.winner, few.distance))
-
-    # Nobody is in the shifted bin, and yet its middle is what is released.
-    case, pair = scored([[LOW], [LOW], [HIGH]], [HIGH], [LOW], privacy=SOFT)
-    assert all("[0.5]" not in str(seen) for seen in original(case, pair).distributions[pair[0]].masses)
-    monkeypatch.setattr(soft_votes, "soft_tally", ends_ignored)
-    assert any("[0.5]" in str(seen) for seen in OnePair.of(case, pair).distributions[pair[0]].masses)
 
 
 # The paper's threshold
