@@ -125,19 +125,6 @@ def test_two_workers_charge_the_same_account_and_show_its_end(backend, place, er
             cross_val_score(learner(ledger, epsilon=2), X, Y, cv=FOLDS, n_jobs=2)
 
 
-@pytest.mark.nightly  # workers are started; by day `tests/privacy` sends a ledger to another process
-@pytest.mark.parametrize("backend", ["multiprocessing", "loky"])
-def test_a_ledger_in_memory_refuses_before_anything_is_fitted_in_another_process(backend):
-    ledger = PrivacyLedger(2)
-    search = GridSearchCV(learner(ledger), TWO, cv=FOLDS, n_jobs=2)
-    with (
-        parallel_backend(backend, n_jobs=2),
-        pytest.raises(LedgerError, match=r"lives in the memory of another process; give it a path"),
-    ):
-        search.fit(X, Y)
-    assert ledger.history() == []
-
-
 def test_an_ensemble_that_seeds_its_members_is_refused():
     """It would draw their noise from numpy's global generator, which anyone can wind back."""
     ledger = PrivacyLedger(2)
