@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution
-from dplearn.audit.cases import CASES, reductions, small_database
+from dplearn.audit.cases import CASES, reductions
 from dplearn.audit.cases import distribution as cdf_cases
 from dplearn.audit.cases.quantiles import level_case
 from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
@@ -31,7 +31,8 @@ from dplearn.preprocessing import quantile_columns
 from dplearn.preprocessing.pca import Nearby, moments_query
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
-from dplearn.releases import SyntheticTable, schema_fits, table_network
+from dplearn.releases import SyntheticTable, counting_queries, schema_fits, table_network
+from dplearn.releases.counting_queries import _MultiplicativeWeights, _SmallDatabase
 from dplearn.releases.reductions import learner_from_release
 from dplearn.releases.table_network import TableBudget, TableNoise
 from tests.laws.mutants import (
@@ -437,14 +438,30 @@ GROUPED = [
 ]
 
 
-# Small databases, and learners from two releases
+# Counting queries, and learners from two releases
 
 
-def candidates_that_occur(right, rows, queries, *, size, privacy, dice):
-    listed = sorted(set(rows))
-    codes = [listed.index(row) for row in rows]
-    found = right(codes, queries[:, listed], size=size, privacy=privacy, dice=dice)
-    return tuple(listed[code] for code in found)
+def candidates_that_occur(right, release, table, plan, dice):
+    absent, databases = release.histogram(table) == 0, counting_queries._databases
+
+    def of_values(size, n_rows):
+        for counts in databases(size, n_rows):
+            yield counts[~counts[:, absent].any(axis=1)]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counting_queries, "_databases", of_values)
+        return right(release, table, plan, dice)
+
+
+def a_cheap_count(right, release, n_rounds):
+    """A count costs its half of epsilon, and has a quarter of the noise."""
+    selecting, counting = right(release, n_rounds)
+    return selecting, ApproxDP(4 * counting.epsilon)
+
+
+def start_from_the_records(right, release, table, plan, dice):
+    release.start = (release.histogram(table) + 1) / (plan.n_samples + release.of.size)
+    return right(release, table, plan, dice)
 
 
 def absent_records_left_out(values, labels, concepts, *, absent, release):
@@ -471,11 +488,14 @@ POINTS, THRESHOLDS, TWO = "small_database_of_points", "small_database_of_thresho
 OF_POINTS = in_places(POINTS, (0,) * 6, (0,) * 5 + (1,))
 OF_THRESHOLDS = in_places(THRESHOLDS, (0, 0, 0), (0, 0, 3))
 WITNESS = ((0, 0), (0, 0)), ((0, 0), (0, 1))
-half_of_the_noise = given("a_sensitivity_of_1", small_database, "exponential_mechanism", sensitivity=1)
+OF_WEIGHTS = (0, 0), (1, 0)
+half_of_the_noise = given("a_sensitivity_of_1", counting_queries, "exponential_mechanism", sensitivity=1)
 SMALL = [
     *on(POINTS, OF_POINTS, half_of_the_noise),
     *on(THRESHOLDS, OF_THRESHOLDS, half_of_the_noise),
-    *on(POINTS, OF_POINTS, around(small_database, "small_database", candidates_that_occur), way=CERTAIN),
+    *on(POINTS, OF_POINTS, around(_SmallDatabase, "run", candidates_that_occur), way=CERTAIN),
+    *on("weights_of_one_round", OF_WEIGHTS, around(_MultiplicativeWeights, "costs", a_cheap_count)),
+    *on("weights_of_two_rounds", OF_WEIGHTS, around(_MultiplicativeWeights, "run", start_from_the_records)),
     *on(TWO, WITNESS, learned(absent_records_left_out), noise_used_again(TWO), way=CERTAIN),
     *on(TWO, WITNESS, learned(a_second_release_of_the_ones)),
     *on(TWO, (((0, 0), (0, 0)), ((1, 0), (0, 0))), learned(concepts_that_occur), way=CERTAIN),
