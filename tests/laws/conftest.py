@@ -138,38 +138,14 @@ class OnePair(AuditCase):
         return self.run().keeps(self.claim) and self.replay() == []
 
 
+@dataclass(eq=False, repr=False)
 class LineOfAnyTable(LineClassifier):
     # Lines take two columns of residues, as few tables have them. This learner takes any table, and makes
     # residues of the codes of its first and its last column.
 
     __doc__ = LineClassifier.__doc__
 
-    def __init__(
-        self,
-        p=11,
-        *,
-        epsilon=1.0,
-        delta=0.0,
-        method="auto",
-        alpha=0.1,
-        beta=0.05,
-        proper=False,
-        classes=None,
-        ledger=None,
-        random_state=None,
-    ):
-        super().__init__(
-            p,
-            epsilon=epsilon,
-            delta=delta,
-            method=method,
-            alpha=alpha,
-            beta=beta,
-            proper=proper,
-            classes=classes,
-            ledger=ledger,
-            random_state=random_state,
-        )
+    p: int = 11
 
     def _recipe(self, reproducible):
         def encoded(own):

@@ -74,6 +74,11 @@ def of_two(name, release, pair, claim, *, tail_bits=40):
     return case, tuple((record,) for record in pair)
 
 
+def on(case, pair, *patches, way=EXCEEDS, **how):
+    """Return the mistakes that one case shows on one pair."""
+    return [Mistake(patch, case, pair, way, **how) for patch in patches]
+
+
 def mistakes(rows):
     """Run a test for each of some mistakes, with `mistake`."""
     params = [pytest.param(row, id=str(row), marks=pytest.mark.nightly if row.late else ()) for row in rows]
@@ -195,16 +200,15 @@ def given(title, place, name, **changes):
     return around(place, name, wrap, title)
 
 
-def halved(place, name, parts=2):
-    """Make a query that a function returns promise half of its sensitivity."""
+def without_noise(place, name):
+    """Return counts in place of noisy ones."""
+    return instead(place, name, lambda counts, *_, **__: counts, f"exact_{name}")
 
-    def wrap(right, *args, **how):
-        query = right(*args, **how)
-        query.l1 = max(1, query.l1 // parts) if query.l1 else query.l1
-        query.squared_l2 = max(1, query.squared_l2 // parts**2)
-        return query
 
-    return around(place, name, wrap, f"half_the_sensitivity_of_{name}")
+def noise_used_again(case):
+    """Draw noise of each kind once for all numbers and calls of a case."""
+    fit = (CASES[case] if isinstance(case, str) else case).fit
+    return instead_of_the_fit("noise_used_again", lambda rows, dice: fit(rows, OnceForAll(dice)))
 
 
 def instead_of_the_fit(title, fit):

@@ -12,15 +12,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import parallel_config
-from sklearn.model_selection import GridSearchCV
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
     AdditiveClassifier,
-    BudgetExceededError,
     PrivacyLedger,
     StatisticalQueryLogisticRegression,
-    ThresholdClassifier,
 )
 from dplearn.domains import DomainError, Grid, IntegerRange, Schema
 from dplearn.learners import (
@@ -28,9 +25,7 @@ from dplearn.learners import (
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
-from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateRobustScaler
-from dplearn.releases import cdf, median, stable_counts
 from dplearn.table.passes import PartsUnreadableError
 
 #: A cluster of processes is started, and loses some: at night.
@@ -48,11 +43,6 @@ LEARNERS = {
     "learned schema": AdditiveClassifier(domain="learn", interactions=False),
     "ensemble": SubsampleAggregateClassifier(epsilon=5, n_teachers=30, max_queries=50),
     "scaler": PrivateRobustScaler(domain=SCHEMA),
-}
-RELEASES = {
-    "median": partial(median, domain=SCHEMA.columns["wage"]),
-    "cdf": partial(cdf, domain=SCHEMA.columns["wage"]),
-    "counts": partial(stable_counts, delta=1e-3),
 }
 
 
@@ -125,23 +115,6 @@ def test_a_lost_worker_changes_no_fit(name, client, tmp_path):
     assert reads.count("3") > 2  # and other parts, whose results were lost
 
 
-@pytest.mark.parametrize("name", RELEASES)
-def test_a_lost_worker_changes_no_release(name, client, tmp_path):
-    release, column = RELEASES[name], "age" if name == "counts" else "wage"
-    whole = release(WHOLE[column], random_state=1)
-    found = release(in_parts(folder=str(tmp_path), dies=(2,))[column], random_state=1)
-    assert repr({k: v for k, v in vars(found).items() if k != "plan"}) == repr(
-        {k: v for k, v in vars(whole).items() if k != "plan"}
-    )
-    assert (tmp_path / "2").exists()
-
-
-def test_the_score_of_a_cluster_is_that_of_the_table(client):
-    model = fitted(LEARNERS["naive Bayes"], WHOLE[["age", "wage"]], WHOLE["ill"])
-    whole = private_score(model, WHOLE[["age", "wage"]], WHOLE["ill"], random_state=0)
-    assert private_score(model, in_parts(), "ill", random_state=0).value == whole.value
-
-
 def what_is_shown(client):
     """All text that others see: logs of workers and of the scheduler, keys of tasks, and events."""
     seen = [str(client.get_worker_logs()), str(client.get_scheduler_logs())]
@@ -202,12 +175,6 @@ def test_an_error_of_a_reader_is_in_no_error_log_or_key(form, client):
     assert ledger.history() == []
     assert caught.value.__cause__ is caught.value.__context__ is None
     assert "98765" not in what_is_shown(client)
-
-
-def test_a_shuffled_frame_is_read(client):
-    frame = in_parts().shuffle("age")
-    fitted(LEARNERS["naive Bayes"], frame, "ill")
-    median(frame["wage"], domain=SCHEMA.columns["wage"])
 
 
 def test_an_error_that_a_task_raises_is_logged_with_its_text(client):
@@ -275,14 +242,3 @@ def test_nothing_of_a_fit_stays_on_the_cluster(dask):
     assert set(dask.run(known_to_worker).values()) == {0}
     for files in dask.run(on_disk).values():
         assert not any(struct.pack("<d", SECRET) in content for content in files)
-
-
-def test_a_search_charges_one_ledger_for_every_fit_wherever_it_is(dask, tmp_path):
-    ledger = PrivacyLedger(3.5, path=tmp_path / "ledger")
-    model = ThresholdClassifier(classes=[0, 1], ledger=ledger)
-    search = GridSearchCV(model, {"epsilon": [0.5, 1.0]}, cv=2, refit=False)
-    search.fit(X[:, :1], y)
-    assert (ledger.spent().epsilon, len(ledger.history())) == (3, 4)
-    with pytest.raises(BudgetExceededError):
-        search.fit(X[:, :1], y)
-    assert ledger.spent().epsilon <= 3.5

@@ -68,9 +68,3 @@ def test_a_refused_call_spends_nothing_and_changes_nothing(estimator):
             called(model, table, y)
     assert len(ledger.history()) == 1
     assert all(vars(model)[name] is value for name, value in kept.items())
-
-
-@pytest.mark.parametrize("estimator", LEARNING, ids=written)
-def test_a_schema_to_be_learned_is_refused_with_advice(estimator):
-    with pytest.raises(ValueError, match=r"domain must be declared for partial_fit.* declare domain=Schema"):
-        called(clone(estimator), X, y)

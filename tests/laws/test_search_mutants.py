@@ -13,8 +13,7 @@ from dplearn.mechanisms import selection as random_stopping
 from dplearn.model_selection import candidates, search, tables
 from dplearn.privacy import random_stopping as costs
 from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
-from dplearn.privacy.shares import gaussian_budget
-from tests.laws.mutants import LAW, Mistake, around, assert_caught, given, in_places, instead, mistakes
+from tests.laws.mutants import LAW, around, assert_caught, given, in_places, instead, mistakes, on
 
 # Scores
 
@@ -80,33 +79,6 @@ def records_that_test_train_too(monkeypatch):
     monkeypatch.setattr(candidates.Exposure, "of", classmethod(apart))
 
 
-def number_of_runs_published(monkeypatch):
-    counted_of, publish, fitted = candidates.Trial.counted, search.PrivateSearchCV._publish, []
-
-    def counted(self, index, *known, **how):
-        fitted.append(index)
-        return counted_of(self, index, *known, **how)
-
-    def published(self, *found):
-        self.n_fits_ = len(fitted)
-        fitted.clear()
-        publish(self, *found)
-
-    monkeypatch.setattr(candidates.Trial, "counted", counted)
-    monkeypatch.setattr(search.PrivateSearchCV, "_publish", published)
-
-
-def budget_of_one_run(stopping, total, fits):
-    return gaussian_budget(replace(total, epsilon=stopping.factor * total.epsilon))
-
-
-def the_winners_counts_again_without_noise(right, trial, plan, dice):
-    choice = right(trial, plan, dice)
-    exact = search._counted(trial, plan, choice.index, dice)[0]
-    table = choice.tables[choice.index]
-    return replace(choice, tables={**choice.tables, choice.index: replace(table, counts=exact)})
-
-
 class Stubborn:
     """Dice with which there are always as many runs as there may be."""
 
@@ -128,92 +100,56 @@ def number_of_runs_shown(right, run, *, stopping, dice):
 
 
 no_noise = instead(tables.TableNoise, "added", lambda self, counts, **_: counts, "no_noise")
-half_of_a_loss = instead(tables.LossSum, "l1", 1, "losses_that_move_by_one_step")
-whole_budget = around(search, "_part", each_fit_has_the_whole_budget)
+noise_once = around(tables.TableNoise, "added", noise_drawn_once)
+half_a_loss = instead(tables.LossSum, "l1", 1, "losses_that_move_by_one_step")
+half_the_range = sensitivity_of_half_the_range
+half_the_distance = around(tables, "gaussian_sums", gaussian_noise_for_half_the_distance)
+one_label = instead(tables.BinnedScores, "l1", 2, "all_labels_for_the_price_of_one")
+free_targets = instead(tables.TargetSums, "l1", property(lambda each: each.steps), "targets_for_free")
+all_rows = around(execute, "grouping_of", all_rows_of_a_person)
+each_table = around(search, "_noisy", each_table_has_the_whole_budget)
+best = instead(search, "permute_and_flip", best_by_true_errors)
+each_fit = around(search, "_part", each_fit_has_the_whole_budget)
+most_runs = around(search_cases, "best_of_runs", as_many_runs_as_there_may_be)
+shown_runs = around(search_cases, "best_of_runs", number_of_runs_shown)
+added_counts = given("counts_for_an_added_record", tables, "laplace_counts", sensitivity=1)
 FIRST, LAST, NUMBERS = ((1, 0), (0, 0)), ((0, 1), (0, 0)), ((0, 7), (0, 0))
 LABELS, SHARES = (((0, 0),), ((1, 1),)), (((0.2, 0),), ((0.8, 1),))
 LOSSES = ((0.0, 1), (1.0, 1)), ((1.0, 1), (1.0, 1))
-PERSONS = in_places("score_of_groups", (2, 0, 0), (1, 0, 0))
+OF_NUMBERS = ((0.0, 0.0), (0.0, 0.0)), ((0.0, 7.0), (0.0, 0.0))
+FLIPPED, NOISY = "search_by_permute_and_flip", "search_by_noisy_scores"
+OF_ERRORS = "search_by_absolute_error_and_permute_and_flip"
 MISTAKES = [
-    Mistake(patch, name, pair, late=late)
-    for patch, name, pair, late in [
-        (added_records, "score_confusion_matrix", LABELS, False),
-        (around(tables.TableNoise, "added", noise_drawn_once), "score_confusion_matrix", LABELS, False),
-        (added_records, "score_binned", SHARES, False),
-        (
-            instead(tables.BinnedScores, "l1", 2, "all_labels_for_the_price_of_one"),
-            "score_binned_for_each_label",
-            SHARES,
-            False,
-        ),
-        (half_of_a_loss, "score_log_loss", LOSSES, False),
-        (no_noise, "score_log_loss", LOSSES, False),
-        (
-            sensitivity_of_half_the_range,
-            "score_absolute_error",
-            (((0.0, 0.0), (0.0, 0.0)), ((0.0, 7.0), (0.0, 0.0))),
-            False,
-        ),
-        (
-            instead(tables.TargetSums, "l1", property(lambda each: each.steps), "targets_for_free"),
-            "score_r2",
-            (((0.0, 0.0),), ((0.0, 1.0),)),
-            True,
-        ),
-        (
-            around(tables, "gaussian_sums", gaussian_noise_for_half_the_distance),
-            "score_with_gaussian_noise",
-            SHARES,
-            False,
-        ),
-        (around(execute, "grouping_of", all_rows_of_a_person), "score_of_groups", PERSONS, False),
-        (no_noise, "search_by_noisy_scores", LAST, False),
-        (around(search, "_noisy", each_table_has_the_whole_budget), "search_by_noisy_scores", LAST, False),
-        (
-            around(search, "_by_noisy_scores", the_winners_counts_again_without_noise),
-            "search_by_noisy_scores",
-            LAST,
-            True,
-        ),
-        (half_of_a_loss, "search_by_log_loss_and_permute_and_flip", LAST, False),
-        (half_of_a_loss, "search_by_log_loss_and_noisy_scores", LAST, True),
-        (whole_budget, "search_by_permute_and_flip", FIRST, False),
-        (no_noise, "search_by_permute_and_flip", LAST, False),
-        (instead(search, "permute_and_flip", best_by_true_errors), "search_by_permute_and_flip", LAST, False),
-        (records_that_test_train_too, "search_by_permute_and_flip", LAST, False),
-        (no_noise, "search_by_random_stopping", LAST, True),
-        (whole_budget, "search_and_refit", FIRST, True),
-        (
-            around(search_cases, "best_of_runs", as_many_runs_as_there_may_be),
-            "best_of_runs",
-            ((0,), (1,)),
-            False,
-        ),
-        (around(search_cases, "best_of_runs", number_of_runs_shown), "best_of_runs", ((0,), (1,)), True),
-        (sensitivity_of_half_the_range, "search_by_absolute_error_and_permute_and_flip", NUMBERS, True),
-        (sensitivity_of_half_the_range, "search_by_absolute_error_and_noisy_scores", NUMBERS, True),
-        (sensitivity_of_half_the_range, "selection_by_r2", NUMBERS, True),
-        (errors_not_clipped, "selection_by_r2", NUMBERS, False),
-        (errors_not_clipped, "search_by_absolute_error_and_permute_and_flip", NUMBERS, True),
-        (
-            given("counts_for_an_added_record", tables, "laplace_counts", sensitivity=1),
-            "tuned_threshold",
-            LAST,
-            True,
-        ),
-        (records_that_test_train_too, "tuned_threshold", LAST, True),
-    ]
-] + [
-    # Universes so small hold not the worst data for these.
-    Mistake(number_of_runs_published, "search_by_random_stopping", FIRST, LAW, late=True),
-    Mistake(records_that_test_train_too, "search_and_refit", LAST, LAW, late=True),
-    Mistake(
-        instead(search, "gaussian_run_budget", budget_of_one_run),
-        "search_over_gaussian_fits",
-        FIRST,
-        LAW,
+    *on("score_confusion_matrix", LABELS, added_records, noise_once),
+    *on("score_binned", SHARES, added_records),
+    *on("score_binned_for_each_label", SHARES, one_label),
+    *on("score_log_loss", LOSSES, half_a_loss, no_noise),
+    *on("score_absolute_error", OF_NUMBERS, half_the_range),
+    *on("score_r2", (((0.0, 0.0),), ((0.0, 1.0),)), free_targets, late=True),
+    *on("score_with_gaussian_noise", SHARES, half_the_distance),
+    *on("score_of_groups", in_places("score_of_groups", (2, 0, 0), (1, 0, 0)), all_rows),
+    *on(NOISY, LAST, no_noise, each_table),
+    *on("search_by_log_loss_and_permute_and_flip", LAST, half_a_loss),
+    *on("search_by_log_loss_and_noisy_scores", LAST, half_a_loss, late=True),
+    *on(FLIPPED, FIRST, each_fit),
+    *on(FLIPPED, LAST, no_noise, best, records_that_test_train_too),
+    *on("search_by_random_stopping", LAST, no_noise, late=True),
+    *on("search_and_refit", FIRST, each_fit, late=True),
+    *on("best_of_runs", ((0,), (1,)), most_runs),
+    *on("best_of_runs", ((0,), (1,)), shown_runs, late=True),
+    *on(
+        "search_by_absolute_error_and_permute_and_flip",
+        NUMBERS,
+        half_the_range,
+        errors_not_clipped,
         late=True,
     ),
+    *on("search_by_absolute_error_and_noisy_scores", NUMBERS, half_the_range, late=True),
+    *on("selection_by_r2", NUMBERS, half_the_range, late=True),
+    *on("selection_by_r2", NUMBERS, errors_not_clipped),
+    *on("tuned_threshold", LAST, added_counts, records_that_test_train_too, late=True),
+    # Universes so small hold not the worst data for these.
+    *on("search_and_refit", LAST, records_that_test_train_too, way=LAW, late=True),
 ]
 
 

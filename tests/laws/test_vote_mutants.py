@@ -4,15 +4,10 @@ Four teachers have two records each, and a digit names a record of the universe.
 still: they are the first two of the universe.
 """
 
-import copy
 import math
-import warnings
-from contextlib import nullcontext
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import permutations, product
-from math import comb
 
 import numpy as np
 import pytest
@@ -20,26 +15,22 @@ import pytest
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.audit.cases.drawn_shards import drawn_case
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
-from dplearn.audit.enumeration import OutputDistribution, exact_distribution, least_exp_epsilon
+from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import PublicStream
 from dplearn.kernels import votes as soft_votes
-from dplearn.kernels.exact import decay_ratio, log_bounds
-from dplearn.kernels.votes import FIXED_POINT_ONE, Lead, SoftVotes, Votes, soft_tally, tally
-from dplearn.learners.votes import aggregators, asked, recipe, teachers, worker_pool
+from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels.votes import FIXED_POINT_ONE, Votes
+from dplearn.learners.votes import aggregators, asked, recipe, teachers
 from dplearn.learners.votes.aggregators import (
     AGGREGATIONS,
     SOFT_AGGREGATIONS,
-    Answers,
     Ballot,
-    ConfidentVotes,
-    QueriesExhaustedError,
     StableScores,
 )
 from dplearn.learners.votes.asked import Labels
 from dplearn.learners.votes.online import Ensemble
 from dplearn.learners.votes.recipe import VotesFit
-from dplearn.mechanisms.sparse_vector import Questions
-from dplearn.privacy import ApproxDP, OneTimeState
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
@@ -52,8 +43,9 @@ from tests.laws.mutants import (
     instead,
     instead_of_the_fit,
     mistakes,
+    noise_used_again,
     of_two,
-    original,
+    on,
 )
 
 EPSILON, DELTA = 8, Fraction(1, 20)
@@ -96,25 +88,12 @@ def overlapping(n, k, stream):
     return [np.append(shard, cut[i - 1][0]) for i, shard in enumerate(cut)]
 
 
-def cut_by(order_of):
-    """Shards that are cut from an order that the records decide."""
-
-    def cut(right, fit, records, plan, dice):
-        order = np.array_split(order_of(records, plan.n_teachers), plan.n_teachers)
-        plan, found = right(fit, records, plan, dice)
-        return plan, found | {"shards": order}
-
-    return around(VotesFit, "_cut", cut, order_of.__name__)
-
-
-def stratified(records, n_teachers):
+def stratified(right, fit, records, plan, dice):
     """Each shard gets its share of each label: one record with another label pushes all behind it on."""
-    by_label = np.argsort(records.y, kind="stable")
-    return np.concatenate([by_label[i::n_teachers] for i in range(n_teachers)])
-
-
-def sorted_by_value(records, n_teachers):
-    return np.argsort(records.X[:, 0], kind="stable")
+    plan, found = right(fit, records, plan, dice)
+    by_label, k = np.argsort(records.y, kind="stable"), plan.n_teachers
+    order = np.concatenate([by_label[place::k] for place in range(k)])
+    return plan, found | {"shards": np.array_split(order, k)}
 
 
 def gap_less_one(right, labels, n_labels):
@@ -138,45 +117,14 @@ def unanimous_without_a_draw(right, questions, answers, distances):
 # What data tell besides, what is left behind, and who answers
 
 
+def labels_of_the_data(right, y, n, classes):
+    return right(y, n, None)
+
+
 def error_of_one_class(right, estimator, rows, labels, seed):
     if len(set(labels.tolist())) < 2:
         raise ValueError("a shard holds one class only")
     return right(estimator, rows, labels, seed)
-
-
-def warning_of_one_class(monkeypatch):
-    right = teachers._trained
-
-    def trained(estimator, rows, labels, seed):
-        if len(set(labels.tolist())) < 2:
-            warnings.warn("a shard holds one class only", stacklevel=1)
-        return right(estimator, rows, labels, seed)
-
-    monkeypatch.setattr(teachers, "_trained", trained)
-    monkeypatch.setattr(worker_pool, "muted_output", nullcontext)
-
-
-def a_label_of_the_whole_table(monkeypatch):
-    """A shard with one label teaches the commonest label of all records."""
-    cut, trained, labels_of_all = VotesFit._cut, teachers._trained, []
-
-    def remembered(fit, records, plan, dice):
-        labels_of_all[:] = [records.y]
-        return cut(fit, records, plan, dice)
-
-    def taught(estimator, rows, labels, seed):
-        alike = len(set(labels.tolist())) < 2
-        return teachers.LabelShares(labels_of_all[0]) if alike else trained(estimator, rows, labels, seed)
-
-    monkeypatch.setattr(VotesFit, "_cut", remembered)
-    monkeypatch.setattr(teachers, "_trained", taught)
-
-
-class TeachersKept(SubsampleAggregateClassifier):
-    def _fit(self, X, y, dice, **options):
-        super()._fit(X, y, dice, **options)
-        with self._one_time_state.use() as state:
-            self.teachers_ = state.teachers
 
 
 class VotesKept(SubsampleAggregateClassifier):
@@ -186,109 +134,24 @@ class VotesKept(SubsampleAggregateClassifier):
         return super().predict(X)
 
 
-class LabelsOfTeachers(SubsampleAggregateClassifier):
-    """The labels are those that some teacher has learned."""
-
-    def _fit(self, X, y, dice, **options):
-        super()._fit(X, y, dice, **options)
-        with self._one_time_state.use() as state:
-            votes = teachers.answers_of(state.teachers, np.array([[1], [-1]]), Labels(self.classes_))
-        self.classes_ = self.classes_[np.unique(votes)]
-
-
-class SeedsFromTheDice(SubsampleAggregateClassifier):
-    """The seeds of teachers are public; drawn from the secret dice they would tell about the noise."""
-
-    def _fit(self, X, y, dice, **options):
-        self.random_state = dice.below(1 << 31)
-        super()._fit(X, y, dice, **options)
-
-
-class Copied(SubsampleAggregateClassifier):
-    """Asks a copy first, and then itself."""
-
-    def predict(self, X):
-        answers = [each for model in (copy.deepcopy(self), self) for each in answers_of(model, X)]
-        return np.array(answers, dtype=object)
-
-
-def copied_with_teachers(model, memo):
-    """A copy that has a holder of its own, with the same budget in it."""
-    twin = SubsampleAggregateClassifier.__deepcopy__(model, memo)
-    with model._one_time_state.use() as state:
-        dice = state.aggregator._questions.dice
-        twin._one_time_state = OneTimeState(
-            replace(state, aggregator=copy.copy(state.aggregator).attach(dice))
-        )
-    return twin
-
-
-def answers_of(model, X):
-    try:
-        return SubsampleAggregateClassifier.predict(model, X).tolist()
-    except QueriesExhaustedError as stopped:
-        return [*stopped.released.tolist(), "stopped"]
-
-
 def of_kind(kind):
     return instead_of_the_fit(kind.__name__, asked_ensemble(kind).fit)
 
 
-def a_student_of_raw_votes(monkeypatch):
-    counted, taught, votes = asked.tally, asked.teach, []
-
-    def remembered(labels, n_labels):
-        votes[:] = [counted(labels, n_labels)]
-        return votes[0]
-
-    def teach(student, X, answers, classes):
-        return taught(student, X, Answers(votes[0].winner, votes[0].counts), classes)
-
-    monkeypatch.setattr(asked, "tally", remembered)
-    monkeypatch.setattr(asked, "teach", teach)
+def of_digits(case, one, other, patch, **how):
+    return on(case, digits(case, one, other), patch, way=CERTAIN, **how)
 
 
-LABELS_OF_TWO = transferred("ab", protects="labels")
 ENSEMBLES = [
-    Mistake(patch, case, digits(case, *pair), CERTAIN, late=late)
-    for patch, case, pair, late in [
-        (instead(recipe, "shards", overlapping), ABC, ("221200", "221202"), False),
-        (cut_by(stratified), ABABAB, ("104523", "004523"), False),
-        (cut_by(sorted_by_value), ABABAB, ("342335", "342332"), False),
-        (around(asked, "tally", gap_less_one), ABC, ("121020", "221020"), False),
-        (around(aggregators, "answered", declined_by_votes), ABC, ("020211", "020201"), False),
-        (around(aggregators, "answered", unanimous_without_a_draw), ABC, ("110021", "010021"), False),
-        (
-            around(recipe, "read_labels", lambda right, y, n, classes: right(y, n, None), "labels_of_data"),
-            ABC,
-            ("001000", "021000"),
-            False,
-        ),
-        (a_label_of_the_whole_table, ABC, ("012120", "012110"), False),
-        (around(teachers, "_trained", error_of_one_class), ABC, ("112020", "110020"), False),
-        (warning_of_one_class, ABC, ("110121", "110221"), False),
-        (of_kind(TeachersKept), ABC, ("001012", "001010"), False),
-        (of_kind(VotesKept), ABC, ("001012", "001010"), True),
-        (of_kind(LabelsOfTeachers), ABC, ("001012", "001010"), True),
-        # Copies share one holder, which its own tests see by day; each of two answers has all of delta.
-        (
-            instead(Copied, "__deepcopy__", copied_with_teachers),
-            asked_ensemble(Copied),
-            ("021222", "011222"),
-            True,
-        ),
-        (a_student_of_raw_votes, transferred(), ("110121", "110221"), True),
-        (instead(recipe, "shards", overlapping), LABELS_OF_TWO, ("010000", "110000"), True),
-    ]
+    *of_digits(ABC, "221200", "221202", instead(recipe, "shards", overlapping)),
+    *of_digits(ABABAB, "104523", "004523", around(VotesFit, "_cut", stratified)),
+    *of_digits(ABC, "121020", "221020", around(asked, "tally", gap_less_one)),
+    *of_digits(ABC, "020211", "020201", around(aggregators, "answered", declined_by_votes)),
+    *of_digits(ABC, "110021", "010021", around(aggregators, "answered", unanimous_without_a_draw)),
+    *of_digits(ABC, "001000", "021000", around(recipe, "read_labels", labels_of_the_data)),
+    *of_digits(ABC, "112020", "110020", around(teachers, "_trained", error_of_one_class)),
+    *of_digits(ABC, "001012", "001010", of_kind(VotesKept), late=True),
 ]
-
-
-def test_teachers_whose_seeds_are_drawn_from_the_secret_dice_are_noticed_by_the_case_itself():
-    [rows, _] = digits(ABC, "112020", "112021")
-    mutant = exact_distribution(partial(asked_ensemble(SeedsFromTheDice).fit, rows))
-    assert {seen[:3] for seen in mutant.masses} == {
-        ("raised", "AssertionError", "fitting an ensemble draws nothing")
-    }
 
 
 # Drawn shards. Of 0, 1, 2, 3, 4 the labels are a, b, a, b, a; a teacher votes for that of its greatest.
@@ -313,10 +176,6 @@ def equal_chunks(n, k, dice):
     return np.array_split(np.arange(n), k)
 
 
-def places_modulo(n, k, dice):
-    return [np.arange(first, n, k) for first in range(k)]
-
-
 def by_a_public_seed(n, k, dice):
     """The draws of places by the seed that the fit publishes."""
     own = PublicStream(0, SubsampleAggregateClassifier.__name__).labels(k, n)
@@ -338,18 +197,6 @@ def teachers_for_the_true_number(right, model, plan, n, dice):
     return plan.for_count(n)
 
 
-def lengths_left_behind(patch):
-    cut_of, published, sizes = VotesFit._cut, VotesFit._published, []
-
-    def kept(fit, rows, plan, dice):
-        plan, cut = cut_of(fit, rows, plan, dice)
-        sizes[:] = [len(each) for each in cut["shards"]]
-        return plan, cut
-
-    patch.setattr(VotesFit, "_cut", kept)
-    patch.setattr(VotesFit, "_published", lambda fit, plan: published(fit, plan) | {"sizes_": list(sizes)})
-
-
 def silent_without_records(right, self, queries, n_bins=None):
     """An ensemble with an empty shard refuses to answer."""
     if None in self.teachers:
@@ -357,29 +204,29 @@ def silent_without_records(right, self, queries, n_bins=None):
     return right(self, queries, n_bins)
 
 
-FOUR, TWO, FEW, ONE_MORE = of_two_teachers(4), of_two_teachers(2), ((0, 0, 1), (0, 0)), ((0, 1), (0,))
+FOUR, TWO, ONE_MORE = of_two_teachers(4), of_two_teachers(2), ((0, 1), (0,))
+COUNTED = "added_counted_votes"
 DRAWN = [
-    Mistake(patch, case, in_places(case, *pair))
-    for patch, case, pair in [
-        (instead(recipe, "drawn_shards", equal_chunks), FOUR, ((2, 3, 1, 0), (2, 1, 0))),
-        (instead(recipe, "drawn_shards", places_modulo), FOUR, ((1, 3, 0, 2), (1, 0, 2))),
-        (instead(recipe, "drawn_shards", by_a_public_seed), FOUR, ((2, 0, 1, 1), (0, 1, 1))),
-        (instead(recipe, "drawn_shards", a_record_in_two_shards), FOUR, ((0, 0, 0, 1), (0, 0, 0))),
-        (
-            given("half_of_the_noise", aggregators, "laplace_counts", sensitivity=lambda old: old // 2),
-            "added_votes",
-            FEW,
-        ),
-        (lengths_left_behind, "added_votes", FEW),
-        (around(recipe, "shares_with_count", a_count_for_nothing), "added_counted_votes", ONE_MORE),
-        (
-            instead(recipe, "noisy_count", lambda n, *_, **__: n, "the_true_number"),
-            "added_counted_votes",
-            ONE_MORE,
-        ),
-        (around(VotesFit, "_counted", teachers_for_the_true_number), "added_counted_votes", ONE_MORE),
-        (around(Ensemble, "answer", silent_without_records), TWO, ONE_MORE),
-    ]
+    *on(FOUR, in_places(FOUR, (2, 3, 1, 0), (2, 1, 0)), instead(recipe, "drawn_shards", equal_chunks)),
+    *on(FOUR, in_places(FOUR, (2, 0, 1, 1), (0, 1, 1)), instead(recipe, "drawn_shards", by_a_public_seed)),
+    *on(
+        FOUR,
+        in_places(FOUR, (0, 0, 0, 1), (0, 0, 0)),
+        instead(recipe, "drawn_shards", a_record_in_two_shards),
+    ),
+    *on(
+        "added_votes",
+        in_places("added_votes", (0, 0, 1), (0, 0)),
+        given("half_of_the_noise", aggregators, "laplace_counts", sensitivity=lambda old: old // 2),
+    ),
+    *on(
+        COUNTED,
+        in_places(COUNTED, *ONE_MORE),
+        around(recipe, "shares_with_count", a_count_for_nothing),
+        instead(recipe, "noisy_count", lambda n, *_, **__: n, "the_true_number"),
+        around(VotesFit, "_counted", teachers_for_the_true_number),
+    ),
+    *on(TWO, in_places(TWO, *ONE_MORE), around(Ensemble, "answer", silent_without_records)),
 ]
 
 
@@ -410,89 +257,18 @@ def half_the_variance(right, counts, rho, squared, dice):
     return right(counts, rho, 1, dice)
 
 
-def once_for_all(right, counts, rho, squared, dice):
-    """Workers that each answer a query with a copy of the same dice have the same noise."""
-    return counts + right(counts[:1], rho, squared, dice) - counts[:1]
-
-
-def laplace_once_for_all(right, counts, *, privacy, dice, sensitivity):
-    first = counts[:2]
-    noise = right(first, privacy=privacy, dice=dice, sensitivity=sensitivity) - first
-    return counts + np.tile(noise, counts.size // 2)
-
-
 MOVED, APART = (((4, 0),), ((3, 1),)), (((4, 0), (3, 1)), ((3, 1), (4, 0)))
+#: So long that no infinity is one because a tape ends.
+SEVERAL = [counted("lnmax", 16, APART, 40), counted("gnmax", 8, APART, 40)]
 MAXIMA = [
-    Mistake(around(aggregators, "noisy_gaussian", half_the_variance), *counted("gnmax", 4, MOVED, 18)),
-    Mistake(
-        given("half_the_sensitivity", aggregators, "laplace_counts", sensitivity=lambda old: old // 2),
+    *on(*counted("gnmax", 4, MOVED, 18), around(aggregators, "noisy_gaussian", half_the_variance)),
+    *on(
         *counted("lnmax", 4, MOVED, 18),
+        given("half_the_sensitivity", aggregators, "laplace_counts", sensitivity=lambda old: old // 2),
         late=True,
     ),
-    # So long that no infinity is one because a tape ends.
-    Mistake(
-        around(aggregators, "laplace_counts", laplace_once_for_all),
-        *counted("lnmax", 16, APART, 40),
-        CERTAIN,
-        late=True,
-    ),
-    Mistake(
-        around(aggregators, "noisy_gaussian", once_for_all),
-        *counted("gnmax", 8, APART, 40),
-        CERTAIN,
-        late=True,
-    ),
+    *(Mistake(noise_used_again(case), case, pair, CERTAIN, late=True) for case, pair in SEVERAL),
 ]
-
-
-class TestsForFree(ConfidentVotes):
-    """Only answers are charged: who asks about what is declined may ask for ever."""
-
-    __test__ = False
-
-    def answer(self, votes):
-        self._left += len(votes.winner) * self._test
-        return super().answer(votes)
-
-
-def abstained(counts, dice):
-    return bool(prepared("confident_gnmax", 4, 1, dice).answer(votes(counts)).codes[0] < 0)
-
-
-def agreements(counts, times):
-    """The exact distribution of how often a query is agreed on, of so many times that it is asked."""
-    agreed = exact_distribution(partial(abstained, counts), 18).probability(("bool", 0))
-    share, all_ = agreed.numerator, agreed.denominator
-    masses = {j: comb(times, j) * share**j * (all_ - share) ** (times - j) for j in range(times + 1)}
-    return OutputDistribution(masses, all_**times)
-
-
-def asked_in_vain(dice, most=20):
-    """How often a query on which nobody agrees is declined, and may be asked again."""
-    aggregator, times = prepared("confident_gnmax", 4, 1, dice), 0
-    while aggregator.remaining_queries and times < most:
-        assert aggregator.answer(votes([[0, 0]])).codes.tolist() == [-1]
-        times += 1
-    return times
-
-
-class NoNoise:
-    def discrete_gaussian(self, sigma2, size=None):
-        return np.zeros(size, dtype=np.int64)
-
-
-@pytest.mark.nightly
-def test_a_confident_test_that_is_not_charged_can_be_asked_until_it_exceeds_the_claim(monkeypatch):
-    def exact(times):
-        one, other = (agreements(counts, times) for counts in ([[3, 1]], [[2, 1]]))
-        found = [least_exp_epsilon(*both, Fraction(11, 1000))[0] for both in ((one, other), (other, one))]
-        return round(max(float(log_bounds(ratio)[1]) for ratio in found), 2)
-
-    assert asked_in_vain(NoNoise()) == 1
-    assert exact(1) <= 4
-    monkeypatch.setitem(AGGREGATIONS, "confident_gnmax", TestsForFree)
-    assert asked_in_vain(NoNoise()) == 20
-    assert exact(20) > 7
 
 
 # Soft labels. Scores of four teachers on some queries are fixed-point scores; a neighbour has another row.
@@ -529,25 +305,6 @@ class OneForTwo(StableScores):
         self._questions.epoch = 2 * ballot.max_abstentions, None
 
 
-class SharedBar(StableScores):
-    """Where the threshold's noise is to be drawn anew after each None, the shifted test takes the old one."""
-
-    def _until_unstable(self, votes, scores, start):
-        self._questions.__class__ = BarKeptOnce
-        return super()._until_unstable(votes, scores, start)
-
-
-class BarKeptOnce(Questions):
-    kept = None
-
-    def noisy_threshold(self):
-        if self.epoch[1] is None and self.kept is not None:
-            self.epoch, self.kept = (self.epoch[0], self.kept), None
-            return self.epoch[1]
-        self.kept = super().noisy_threshold()
-        return self.kept
-
-
 SOFT = ApproxDP(8, DELTA)
 ONE_HIGH = ([[HIGH]] * 3, [HIGH], [LOW])
 # The last teacher agrees with the others on one query and on two it does not, or the other way round: one
@@ -579,17 +336,6 @@ def test_a_mistake_is_caught(mistake, monkeypatch):
 
 
 @pytest.mark.nightly
-def test_a_shifted_test_that_shares_the_bars_noise_where_that_is_to_be_renewed_has_another_law(monkeypatch):
-    renewed = stable_answers_noise(SOFT, 2, n_queries=2, renew_threshold=True)
-    monkeypatch.setattr(aggregators, "stable_noise", lambda _: (renewed, 0))
-    # All teachers high on the first query and split on the others, until the last one changes its mind.
-    case, pair = scored([[HIGH, LOW], [HIGH, LOW], [HIGH, HIGH]], [HIGH, HIGH], [HIGH, LOW], privacy=SOFT)
-    right = original(case, pair).digest()
-    monkeypatch.setitem(SOFT_AGGREGATIONS, "sparse_vector", SharedBar)
-    assert OnePair.of(case, pair).digest() != right
-
-
-@pytest.mark.nightly
 def test_soft_votes_keep_the_claim_on_all_neighbours_of_some_scores():
     common, rows = ([HIGH, LOW], [MIDDLE, LOW], [HIGH, MIDDLE]), list(product((LOW, MIDDLE, HIGH), repeat=2))
     found = [
@@ -597,21 +343,6 @@ def test_soft_votes_keep_the_claim_on_all_neighbours_of_some_scores():
     ]
     assert all(report.keeps(CLAIM) for report in found)
     assert max(report.epsilon for report in found) > 2
-
-
-def test_with_the_ends_ignored_two_bins_leave_one_shifted_bin_that_always_wins(monkeypatch):
-    def ends_ignored(fixed_scores, n_bins):
-        """Scores in the half bins at both ends are in no shifted histogram at all."""
-        votes = soft_tally(fixed_scores, n_bins)
-        inside = soft_votes.shifted_bins(soft_votes.half_bins(fixed_scores, 2), 2)
-        few = tally(np.where(inside == 1, -1, inside), 2)
-        return SoftVotes(fixed_scores, votes.n_bins, 1, votes.plain, Lead(few.winner, few.distance))
-
-    # Nobody is in the shifted bin, and yet its middle is what is released.
-    case, pair = scored([[LOW], [LOW], [HIGH]], [HIGH], [LOW], privacy=SOFT)
-    assert all("[0.5]" not in str(seen) for seen in original(case, pair).distributions[pair[0]].masses)
-    monkeypatch.setattr(soft_votes, "soft_tally", ends_ignored)
-    assert any("[0.5]" in str(seen) for seen in OnePair.of(case, pair).distributions[pair[0]].masses)
 
 
 # The paper's threshold
