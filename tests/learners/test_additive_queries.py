@@ -34,9 +34,7 @@ from dplearn.learners.additive.queries import (
     grouped,
     margins_of,
     outputs_query,
-    residual_norm,
     residual_query,
-    slices_of,
 )
 from dplearn.learners.additive.start import _normal_scores, synthetic_cells
 from dplearn.privacy import ApproxDP
@@ -104,22 +102,6 @@ def test_residuals_and_targets_are_within_their_reach_and_of_one_record_alone(na
     assert (loss.residuals(np.asfortranarray(margins[::-1]), y[::-1])[::-1] == residuals).all()
 
 
-@pytest.mark.parametrize(
-    "shares", [(0.5, 0.5), (0.97, 0.03), (0.998, 0.002), (0.6, 0.3, 0.1), (0.996, 0.002, 0.002)]
-)
-@pytest.mark.parametrize("order", [1, 2])
-def test_targets_of_the_base_have_the_released_mean_near_0(shares, order):
-    k = len(shares)
-    loss = LogisticLoss(Fraction(1, 2)) if k == 2 else SoftmaxLoss(k, order=order)
-    base = loss.base([answer(*shares)])
-    y = np.repeat(np.arange(k), np.rint(np.array(shares) * 1000).astype(int))
-    means = base.loss.targets(y).mean(axis=0) / ONE
-    assert means == pytest.approx(base.targets, abs=2e-4)
-    assert np.abs(base.targets).max() <= 1 / ONE
-    assert base.loss.target_reach <= loss.most_target_reach == base.loss.most_target_reach
-    assert (base.loss.reach, base.loss.clip if k == 2 else 0) == (loss.reach, loss.clip if k == 2 else 0)
-
-
 def test_residuals_are_minus_the_derivatives_of_the_losses():
     rng = np.random.default_rng(0)
     margins, y = rng.normal(0, 3, (400, 4)).clip(-9, 9), rng.integers(0, 4, 400)
@@ -140,17 +122,6 @@ def test_residuals_are_minus_the_derivatives_of_the_losses():
     assert counts / ONE == pytest.approx(exact.clip(-1, 1), abs=0.02)
 
 
-def test_the_base_and_probabilities_are_those_of_the_released_shares():
-    base = LogisticLoss(Fraction(1)).base([answer(0.8, 0.2)])
-    assert expit(base.margins) == pytest.approx([0.2])
-    assert base.curvature == pytest.approx([0.16])
-    assert softmax(SoftmaxLoss(3).base([answer(0.5, 0.3, 0.2)]).margins) == pytest.approx([0.5, 0.3, 0.2])
-    for loss in (HALF, LogisticLoss(Fraction(1))):
-        found = loss.probabilities(np.array([[-1e300], [-50.0], [0.0], [50.0], [1e300]]))
-        assert found.sum(axis=1) == pytest.approx(1)
-        assert (np.diff(found[:, 1]) >= 0).all()
-
-
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.6, 0.95])
 def test_probabilities_are_those_that_the_clipped_loss_fits(p):
     def mean_loss(margin):
@@ -163,15 +134,6 @@ def test_probabilities_are_those_that_the_clipped_loss_fits(p):
     assert HALF.probabilities(np.array([[best]]))[0, 1] == pytest.approx(p, abs=0.01)
     plain = LogisticLoss(Fraction(1)).probabilities(np.array([[np.log(p / (1 - p))]]))
     assert plain[0].tolist() == pytest.approx([1 - p, p])
-
-
-@pytest.mark.parametrize("clip", [Fraction(1, 2), Fraction(1)])
-@pytest.mark.parametrize("logit", [-9.0, -0.7, -0.1, 0.0, 0.3, 4.0])
-def test_a_margin_has_its_logit_with_residuals_clipped_or_not(clip, logit):
-    loss = LogisticLoss(clip)
-    first, second = loss.probabilities(np.array([[loss.margin_of(logit)]]))[0]
-    assert np.log(second / first) == pytest.approx(logit, abs=1e-9)
-    assert np.isfinite([loss.margin_of(1e4), loss.margin_of(-1e4)]).all()
 
 
 @pytest.mark.parametrize("loss", [LogisticLoss(Fraction(1, 2)), LogisticLoss(Fraction(1)), SoftmaxLoss(3)])
@@ -187,71 +149,7 @@ def test_the_signs_of_shifted_margins_are_those_of_weighted_labels(loss):
     assert loss.shift(np.ones(k)).tolist() == [0.0] * loss.n_outputs
 
 
-@pytest.mark.parametrize("means", [(0.0, 0.0), (-5.0, 9.0), (1e30, -1e30), (-1.0, 1.0), (0.99, 0.0)])
-@pytest.mark.parametrize("deviation", [0.0, 1e-3, 1e20])
-def test_the_base_of_any_answer_is_finite(means, deviation):
-    given = answer(*means, deviation=deviation)
-    labels, numbers, counted = HALF.base([given]), SquaredLoss().base([given]), PoissonLoss().base([given])
-    assert np.isfinite(labels.margins).all()
-    assert (labels.curvature > 0).all()
-    assert 0 < numbers.unit < np.inf
-    assert 1 <= numbers.loss.scale <= 2 * STEPS
-    assert abs(numbers.loss.centre) <= STEPS
-    assert numbers.loss.narrowed(numbers, 0.0, 0.0)[0].loss.scale == 1
-    narrow, wider = counted.loss.narrowed(counted, 0.0, 0.0)
-    for each in (counted, narrow):
-        assert 0 < each.curvature[0] < np.inf
-        assert 0 < each.loss.scale <= 2 * STEPS
-        assert 0 < each.loss.mean <= 2 * STEPS
-    assert wider == 1
-
-
-def test_the_query_for_targets_asks_for_their_means_and_those_of_their_squares():
-    [query] = SquaredLoss(bits=8).base_queries()
-    targets = np.arange(-STEPS, STEPS + 1, STEPS // 64)
-    records = LabelledRows(np.zeros((len(targets), 1), np.int16), targets)
-    rows = query.inputs(records)
-    exact = np.stack([targets / STEPS, (targets / STEPS) ** 2], axis=1)
-    assert rows * float(query.unit) == pytest.approx(exact, abs=2**-7)
-    found = greatest_moves(query, records)
-    assert found.max() <= 1
-    assert found.min() > 0.95
-
-
 # Losses of several outputs.
-
-MIXED = [HALF, SoftmaxLoss(3), LogisticLoss(Fraction(1))]
-
-
-def drawn_outputs(n=500, seed=0):
-    rng = np.random.default_rng(seed)
-    margins = rng.integers(-3 << 12, 3 << 12, (n, 5))
-    return margins, np.stack([rng.integers(0, 2, n), rng.integers(0, 3, n), rng.integers(0, 2, n)], axis=1)
-
-
-def test_residuals_and_targets_are_those_of_each_label_unless_they_are_shortened():
-    margins, y = drawn_outputs()
-    loss = OutputsLoss(MIXED)
-    assert loss.n_outputs == 5
-    assert loss.reach == math.ceil(math.hypot(2048, 4096, 4096))
-    for part, here, codes in zip(MIXED, slices_of([1, 3, 1]), y.T, strict=True):
-        own = part.residuals(margins[:, here], codes)
-        assert (loss.residuals(margins, y)[:, here] == own).all()
-        assert (loss.targets(y)[:, here] == part.targets(codes)).all()
-
-
-@pytest.mark.parametrize("reach", [1, 777, 3000])
-def test_long_residuals_are_shortened_together_to_the_reach(reach):
-    margins, y = drawn_outputs()
-    whole, short = OutputsLoss(MIXED), OutputsLoss(MIXED, reach=reach, target_reach=reach)
-    for before, after in (
-        (whole.residuals(margins, y), short.residuals(margins, y)),
-        (whole.targets(y), short.targets(y)),
-    ):
-        assert norm_powers(after, 2).max() <= reach**2
-        kept = norm_powers(before, 2) <= (0.99 * reach) ** 2
-        assert (np.abs(after - before)[kept] <= np.abs(before)[kept] / 512 + 1).all()
-        assert (np.sign(after) * np.sign(before) >= 0).all()
 
 
 def answered(part, shares=(0.5, 0.5)):
@@ -269,18 +167,6 @@ def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residual
     assert base.loss.target_reach < 0.3 * (1 << RESIDUAL_BITS) * 5
     assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
     assert base.margins.shape == base.variance.shape == (25,)
-
-
-def test_the_base_of_each_label_is_that_of_its_histogram():
-    rng = np.random.default_rng(0)
-    y = (rng.random((20_000, 3)) < [0.1, 0.5, 0.8]).astype(np.int64)
-    records = LabelledRows(np.zeros((20_000, 1)), y)
-    oracle = CentralOracle(records, privacy=ApproxDP(10), dice=SeededDice(0))
-    base = OutputsLoss([HALF] * 3).ask_base(oracle, Fraction(1, 2))
-    shares = 1 / (1 + np.exp(-base.margins))
-    assert shares == pytest.approx([0.1, 0.5, 0.8], abs=0.02)
-    assert [float(each.margins[0]) for each in base.outputs] == base.margins.tolist()
-    assert oracle.left == Fraction(1, 2)
 
 
 def made_rows(seed, order=2, d=2):
@@ -340,7 +226,6 @@ def asked_by(model, X, y):
     return [shape.column for shape in model.shapes_], queries
 
 
-#: Of few values: all records are tried.
 #: Of few values: all records are tried.
 FEW = [
     IntegerRange(0, 3, missing=True),
@@ -450,15 +335,6 @@ def test_factors_of_other_records_are_never_taken_from_the_cache():
         assert found == [1024 // 9 if cell else 1024]
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_shortening_factor_is_the_greatest_that_keeps_the_norm(order):
-    rows = Rows([], 0, 512, 1.0, order)
-    lengths = np.array([0, 1, 512**order - 1, 512**order, 512**order + 1, 3**19, 2**40 + 1, 2**61])
-    for k, length in zip(rows.shortened(lengths).tolist(), lengths.tolist(), strict=True):
-        assert k**order * length <= (512 << 10) ** order
-        assert k == 1024 or (k + 1) ** order * length > (512 << 10) ** order
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -1e300])
 def test_released_tables_of_any_numbers_keep_the_norm(bad):
     tables = [np.array([[bad, 1.0], [0.0, bad]]), np.array([[bad], [1e-300]])]
@@ -469,30 +345,6 @@ def test_released_tables_of_any_numbers_keep_the_norm(bad):
     records = LabelledRows(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
     assert ((query.values(records).astype(object) ** 2).sum(axis=1) <= query.norm**2).all()
     assert (query.inputs(records) == query.values(records)).all()
-
-
-def test_products_are_rounded_so_that_they_are_no_longer_than_before():
-    rng = np.random.default_rng(0)
-    for order in (1, 2):
-        residuals = rng.integers(-2000, 2000, (4000, 5))
-        reach = int(np.ceil((np.abs(residuals) ** order).sum(axis=1).max() ** (1 / order)))
-        weights = rng.integers(0, 1025, 4000)
-        for bits in (0, 4, 11):
-            shift, products = 12 + 10 - bits, residuals * weights[:, None]
-            rounded = queries._rounded(products, shift, (reach * weights) >> shift, order)
-            most = reach * weights / 2**shift
-            assert ((np.abs(rounded) ** order).sum(axis=1) <= most**order).all()
-            assert np.abs(rounded - products / 2**shift).max() < 1
-    assert residual_norm(2048, 512, 11) == 2048 * 256
-
-
-def test_adjacent_columns_are_grouped_while_their_codes_are_few():
-    assert grouped([66, 66, 66]).bundles == ((66, 66), (66,))
-    assert grouped([3, 4, 5, 6, 512, 2]).bundles == ((3, 4, 5, 6), (512, 2))
-    assert grouped([1 << 15, 1, 256, 256]).bundles == ((1 << 15,), (1, 256), (256,))
-    assert max(grouped([2] * 40).sizes) <= 1 << 13
-    assert grouped([1, 1]).bundles == ((1, 1),)
-    assert len(grouped([])) == 0
 
 
 @pytest.mark.parametrize("shape", [(), (3,)])
@@ -648,42 +500,3 @@ def test_released_numbers_of_any_size_are_limited(bad):
         features = JointBasis.of(scores, np.ones(2), np.eye(2), records, size=2).rounded(0.01)
         assert np.abs(features.kernels.scores[0]).max() < 1 << 15
         assert max(largest_sums(features, records).values()) < EXACT
-
-
-def test_coordinates_of_correlated_columns_are_less_correlated():
-    basis, records = basis_of(d=2, cells=21, correlation=0.9, n=3000)
-    scores = np.stack([each[column] for each, column in zip(basis.kernels.scores, records.T, strict=True)])
-    places = basis.kernels.coordinates(records) / 2**10
-    assert np.corrcoef(scores)[0, 1] > 0.85
-    assert abs(np.corrcoef(places.T)[0, 1]) < 0.6
-    assert places.var(axis=0).sum() == pytest.approx(1, abs=0.02)
-    # All of the spread of one column along the other is not removed: rare directions would be noise.
-    assert np.corrcoef(places.T)[0, 1] > 0.2
-
-
-def test_features_are_the_directions_that_vary_most():
-    basis, records = basis_of(n=2000)
-    squares = (basis.values(records) ** 2).mean(axis=0)
-    assert basis.values(records).mean(axis=0) == pytest.approx(0, abs=1e-9)
-    assert (np.diff(squares) < 0).all()
-    assert squares.sum() < 1
-    fewer, _ = basis_of(n=2000, size=4)
-    assert np.abs(fewer.values(records)) == pytest.approx(np.abs(basis.values(records)[:, :4]))
-    louder, _ = basis_of(n=2000, amplitude=3.0)
-    assert (louder.values(records) ** 2).mean(axis=0) == pytest.approx(9 * squares)
-
-
-def test_scaled_features_are_multiples_without_those_of_scale_0():
-    basis, records = basis_of()
-    scales = np.zeros(basis.weights.shape[1])
-    scales[[0, 3]] = 2.0, 0.5
-    assert basis.scaled(scales).values(records) == pytest.approx(basis.values(records)[:, [0, 3]] * [2, 0.5])
-    assert basis.scaled(0 * scales) is None
-
-
-def test_a_product_of_two_columns_is_a_linear_function_of_the_features():
-    basis, records = basis_of(d=2, cells=21, correlation=0.0, n=3000)
-    values = basis.values(records)
-    product = (records[:, 0] - 10.0) * (records[:, 1] - 10.0)
-    fitted = values @ np.linalg.lstsq(values, product, rcond=None)[0]
-    assert 1 - (product - fitted).var() / product.var() > 0.9
