@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
-from dplearn.learners.bins import Bins, binned
+from dplearn.learners.bins import binned
 
 COARSE_OR_MISSING = Floats(significand_bits=0, smallest=1, largest=1, missing=True)
 
@@ -111,8 +111,3 @@ def test_a_value_outside_the_categories_has_no_bin():
 )
 def test_a_condition_in_words(domain, allowed, words):
     assert binned(domain, 4).describe("x", [bool(each) for each in allowed]) == words
-
-
-def test_groups_of_values_are_described_by_number():
-    shared = Bins(Hashed(100), Hashed(100), 0, 5)
-    assert shared.describe("x", [True, False, False, True, False]) == "x is in group 0 or 3 of 5"

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,22 +18,18 @@ from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PublicData
 from dplearn.audit.fits import ready
 from dplearn.chance import SystemDice
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.learners.rules.generic import _shares
+from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.mechanisms import select_exponential
-from dplearn.privacy import ApproxDP, BoundedRange, LedgerError
+from dplearn.privacy import ApproxDP, BoundedRange
 from dplearn.theory import (
-    dichotomy_sample_size,
     generic_failure_bound,
     generic_sample_size,
-    public_cut_sample_size,
     representation_sample_size,
 )
 
 MECHANISMS = ["exponential", "permute_and_flip"]
 UNITS = ("labels", "examples")
 X, Y = load_breast_cancer(return_X_y=True)
-FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
 
 
 def learner(concept_class="stumps", **parameters):
@@ -101,14 +96,6 @@ def test_a_raw_table_with_gaps_text_and_a_constant_column_is_read_by_the_names_o
         assert model.predict(frame(unseen)).tolist() == ["well", "ill"]
 
 
-def test_numbers_outside_a_grid_are_refused_in_fit_and_moved_in_predict():
-    table, y = np.linspace(0, 1, 101)[:, None], np.linspace(0, 1, 101) > 0.45
-    model = learner(domain=Grid(0, 1, 11), epsilon=50)
-    with pytest.raises(DomainError, match="column 'x0', a value lies outside the declared domain Grid"):
-        model.fit(table * 2, y)
-    assert model.fit(table, y).predict([[-7.0], [7.0]]).tolist() == [False, True]
-
-
 CENTRED = (X - np.median(X, axis=0))[:, :8]
 COLUMNS = Product([Grid(-100, 100, outside="clip")] * 8)
 
@@ -153,29 +140,6 @@ def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
     assert "9f3b" not in "".join(map(repr, (caught.value, getattr(caught.value, "__notes__", []))))
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (["clerk", "farmer"] * 5, r"not a number; declare the columns with domain=Schema.*CellEncoder"),
-        ([None, 1.0] * 5, r"missing value; fill it .*Floats\(missing=True\), or Schema.*CellEncoder"),
-    ],
-)
-def test_an_undeclared_frame_with_non_numeric_columns_is_refused_with_advice(column, message):
-    with pytest.raises(DomainError, match=message):
-        learner(classes=[0, 1]).fit(pd.DataFrame({"age": range(10), "other": column}), [0, 1] * 5)
-
-
-def test_so_many_labels_that_they_look_like_numbers_are_refused_unless_declared():
-    table, y = np.arange(400.0)[:, None], np.arange(400) % 200
-    ledger = PrivacyLedger(1)
-    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* declare them by classes=\[...\]"):
-        learner(ledger=ledger, random_state=None).fit(table, y)
-    with pytest.raises(UserWarning, match="y has 200 labels: a rule predicts two of them"):  # errors here
-        learner(classes=range(200), ledger=ledger, random_state=None).fit(table, y)
-    assert ledger.history() == []
-    assert learner(domain=Grid(0, 400, 2)).fit(table, y % 199).classes_.size == 199
-
-
 @pytest.mark.filterwarnings("error:n_samples is")
 @pytest.mark.parametrize(("n", "epsilon"), [(10, 1.0), (2250, 0.001)])
 def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
@@ -185,18 +149,6 @@ def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
         model.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
     assert ledger.history() == []
     assert model.plan(n, n_features=1).excess_error >= 0.5
-
-
-@pytest.mark.parametrize(
-    ("size", "advice"),
-    [
-        (1001, "declare fewer values in domain="),
-        (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)"),
-    ],
-)
-def test_a_warning_does_not_advise_a_domain_that_is_declared(size, advice):
-    (text,) = learner(epsilon=0.1, domain=Grid(0, 100, size)).plan(300, n_features=3, n_labels=2).warnings
-    assert f"; {advice}, spend more epsilon" in text
 
 
 # Public features, and public rows.
@@ -217,17 +169,6 @@ def test_with_labels_only_the_class_is_that_of_the_behaviours_on_x(method):
     functions = [lambda rows, cut=cut: (rows[:, 0] > cut).astype(int) for cut in (0.1, 0.2, 0.3, 5)]
     few = learner(FiniteClass(functions), protects="labels")
     assert ready(few, [[0.0], [1.0]], [0, 1]).plan.class_size == 2
-
-
-def test_a_ledger_of_examples_refuses_a_fit_that_protects_labels():
-    ledger = PrivacyLedger(10, allow_reproducible=True)
-    with pytest.raises(LedgerError, match="protects 'labels'"):
-        learner(protects="labels", ledger=ledger).fit(X, Y)
-    assert ledger.spent().epsilon == 0
-    ledger = PrivacyLedger(10, protects="labels", allow_reproducible=True)
-    learner(protects="labels", ledger=ledger).fit(X, Y)
-    learner(ledger=ledger).fit(X, Y)
-    assert ledger.spent().epsilon == 2
 
 
 @pytest.mark.parametrize(
@@ -256,26 +197,6 @@ def test_public_rows_place_the_cuts_and_protect_whole_records():
     assert len({plan.class_size for plan in plans}) == 1  # the class depends on public rows alone
     planned = learner(classes=[0, 1]).plan(500, n_features=30, n_rows=50)
     assert plans[0].class_size <= planned.class_size == 30 * 2 * 50 + 2
-
-
-def test_plans_say_the_sizes_that_hold():
-    labels = learner(protects="labels").plan(303, n_features=30, n_labels=2, beta=0.1)
-    assert labels.n_realizable == 303 == dichotomy_sample_size(30, epsilon=1, alpha=0.1, beta=0.1)
-    assert (labels.n_needed, labels.class_size) == (2880, 60 * 303 + 2)
-    assert learner(protects="labels").plan(1, n_features=30, n_labels=2, beta=0.1).n_needed == 2880
-    public = learner().plan(400, n_features=30, n_labels=2, n_rows=500, beta=0.1)
-    assert public.n_realizable == 366 == public_cut_sample_size(30, 500, epsilon=1, alpha=0.1, beta=0.1)
-    assert public.n_needed == 2983
-    assert learner().plan(400, n_features=30, n_labels=2, beta=0.1).n_realizable == 856
-    assert learner(domain=Grid(0, 1), classes=[0, 1]).plan(100, n_features=2).class_size == 2 * 256 * 4
-    few, every = (
-        learner(protects=p, domain=[Bits()] * 3).plan(50, n_labels=2) for p in ("labels", "examples")
-    )
-    assert few.n_needed <= every.n_needed
-    assert few.class_size == 3 * 2 * 2 + 2
-    parities = [learner(Parities(5), protects=protects).plan(50) for protects in UNITS]
-    assert parities[0].n_needed == parities[1].n_needed
-    assert parities[0].class_size == 32
 
 
 def test_a_table_in_parts_has_the_dichotomies_of_the_whole_table_and_takes_public_cuts():
@@ -318,13 +239,6 @@ def test_probabilities_are_the_shares_of_the_labels_and_agree_with_the_rule(conc
     assert plans[1].counting == Fraction(1, 10)
     assert plans[1].n_realizable > plans[0].n_realizable
     assert [isinstance(each.event, BoundedRange) for each in plans] == [True, False]
-
-
-def test_noise_makes_no_label_more_probable_than_the_predicted_one():
-    shares = _shares(np.array([[5, 900, 0], [0, 0, 0], [40, 0, 2000]]), Fraction(1))
-    assert shares.argmax(axis=1).tolist() == [0, 1, 2]
-    assert shares.sum(axis=1) == pytest.approx(1)
-    assert shares[1] == pytest.approx([1 / 3] * 3)
 
 
 # Sample sizes are the least that the bound allows, and at them the real learner succeeds.

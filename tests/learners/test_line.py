@@ -116,23 +116,3 @@ def test_new_numbers_outside_the_plane_are_moved_to_the_nearest_inside():
     fitted = learner().fit(rows, y)
     inside = fitted.predict([[0, 20], [100, 13]]).tolist()
     assert fitted.predict([[-5, 20.5], [10**9, 13]]).tolist() == inside == [1, 1]
-
-
-def test_auto_takes_what_needs_fewer_records_and_a_plan_promises_what_the_fit_does():
-    usual = {"method": "auto", "alpha": 0.3, "classes": None}
-    for p, parameters, method in (
-        (2**13 - 1, {}, "pure"),
-        (2**521 - 1, {}, "stability"),
-        (2**521 - 1, {"delta": 0}, "pure"),
-        (2**521 - 1, {"epsilon": 1e-8}, "pure"),
-    ):
-        model = learner(p, **usual | parameters)
-        plan = model.plan(2)
-        assert plan.method == method
-        if not parameters:
-            sizes = {each: model.set_params(method=each).plan(2).n_needed for each in ("pure", "stability")}
-            assert min(sizes, key=sizes.get) == method
-            fitted = model.set_params(method="auto").fit([[1, 2], [3, 4]], [0, 1])
-            assert (plan.guarantee, plan.method) == (fitted.guarantee_, fitted.method_)
-            assert plan.n_least < pure_line_sample_size(p, epsilon=2, alpha=0.3, beta=0.05)
-    assert learner(alpha=0.6).plan(10).n_least is None

@@ -2,22 +2,19 @@
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import CategoricalNB
 
-from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product, Schema
+from dplearn.domains import Bits, Categories, Grid, Hashed, IntegerRange, Schema
 from dplearn.learners.bins import binned, stacked
-from dplearn.learners.counts import naive_bayes
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes, asks_classes, learn_naive_bayes
 from dplearn.queries import LabelledRows, population
-from dplearn.queries.noise import share_noise
 from dplearn.table.encodings import encoded
 
 MODELS = ["central", "local"]
@@ -68,86 +65,6 @@ def test_with_a_large_budget_it_is_scikit_learns_and_predicts_by_sums_of_logarit
         ]
         assert likely == pytest.approx([math.exp(each) / sum(map(math.exp, sums)) for each in sums])
         assert label == sums.index(max(sums))
-
-
-def test_breast_cancer_at_epsilon_three_without_bounds():
-    X, y = load_breast_cancer(return_X_y=True)
-    scores = []
-    for seed in range(3):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
-        learner = StatisticalQueryNaiveBayes(epsilon=3, delta=1e-6, classes=[0, 1])
-        scores.append(learner.fit(X_train, y_train).score(X_test, y_test))
-    assert np.mean(scores) > 0.88  # .92 where it was measured
-
-
-def test_delta_is_spent_where_it_helps():
-    plans = [
-        StatisticalQueryNaiveBayes(delta=1e-6, trust_model=model).plan(1000, n_features=d, n_labels=2)
-        for model, d in [("central", 2), ("central", 60), ("local", 60)]
-    ]
-    assert all(0 < plan.deviation < plan.tolerance for plan in plans)
-    assert [plan.noise for plan in plans] == ["laplace", "gaussian", "local"]
-    assert [plan.guarantee.delta for plan in plans] == [0, Fraction(1, 10**6), 0]
-
-
-@pytest.mark.parametrize(
-    "domain", [Floats(missing=True), IntegerRange(0, 9, missing=True), Grid(0, 9, missing=True)], ids=repr
-)
-def test_missing_numbers_are_a_value_where_the_domain_has_them(domain):
-    X = np.where(np.arange(4000) % 2, np.nan, 3.0)[:, None]
-    y = np.arange(4000) % 2
-    fitted = StatisticalQueryNaiveBayes(epsilon=5, domain=domain).fit(X, y)
-    assert fitted.score(X, y) == 1
-
-
-def test_one_class_is_all_that_is_predicted():
-    fitted = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 3)).fit([[0], [3]], ["a", "a"])
-    assert fitted.predict([[1], [2]]).tolist() == ["a", "a"]
-    assert fitted.predict_proba([[1]]).tolist() == [[1.0]]
-
-
-def planned(n, domains, *, k=2, n_bins="auto", **parameters):
-    learner = StatisticalQueryNaiveBayes(domain=Product(domains), n_bins=n_bins, **parameters)
-    return learner.plan(n, n_labels=k)
-
-
-def noise(plan, size, model):
-    return share_noise(
-        max(2, plan.public.n_labels * size),
-        n_queries=plan.n_queries,
-        n=plan.public.n_samples,
-        epsilon=1,
-        delta=0,
-        noise={"central": "laplace"}.get(model, model),
-    )
-
-
-@pytest.mark.parametrize("model", ["central", "local"])
-def test_as_many_bins_as_leave_an_average_count_clear_of_the_noise(model):
-    for n in (10**3, 10**4, 10**5, 10**6, 10**7):
-        plan = planned(n, [Grid(0, 1)] * 5, k=3, trust_model=model, delta=0)
-        clear = 1 / (3 * plan.n_bins) / noise(plan, plan.n_bins, model).deviation
-        assert clear >= 4 or plan.n_bins == {"central": 4, "local": 2}[model]  # 5, of one query less
-
-
-def test_the_noise_of_the_plan_is_that_of_each_column():
-    plan = planned(1000, [Grid(0, 1), Categories(["a", "b", "c"])], trust_model="local", delta=0)
-    assert plan.deviations == tuple(noise(plan, each.size, "local").deviation for each in plan.bins)
-    assert plan.deviations[0] < plan.deviations[1]
-    assert plan.class_deviation == noise(plan, 1, "local").deviation
-
-
-def test_in_the_local_model_a_column_has_few_bins():
-    columns = [Hashed(1000), Floats()]
-    local = planned(1000, columns, n_bins=4, trust_model="local")
-    assert max(each.size for each in local.bins) <= 32
-    assert planned(1000, columns, n_bins=4).bins[0].size == 1000
-
-
-def test_classes_are_asked_for_where_bins_are_many():
-    assert planned(10, [Hashed(64)], n_bins=2).n_queries == 2
-    assert planned(10, [Bits(None)]).n_queries == 1
-    assert planned(10, [Grid(0, 1)] * 2, n_bins=2).n_queries == 2
 
 
 # Tables from answers.
@@ -215,17 +132,6 @@ def test_a_value_that_was_never_declared_tells_nothing():
     assert joint[0] == pytest.approx(tables.log_prior)
 
 
-@pytest.mark.parametrize("n", [1, 100, 20_000])
-def test_counts_by_blocks_are_those_of_the_categories(n, monkeypatch):
-    monkeypatch.setattr(naive_bayes, "_BLOCK", 97)
-    rng = np.random.default_rng(0)
-    records = LabelledRows(rng.integers(0, 5, (n, 2)).astype(np.int16), rng.integers(0, 3, n))
-    query = naive_bayes._joint(1, 5, 3)
-    counts = np.zeros(15, dtype=np.int64)
-    np.add.at(counts, query.inputs(records), 1)
-    assert query.total(records).tolist() == counts.tolist()
-
-
 # Priors.
 
 RARE = np.r_[np.repeat([0], 1900), np.repeat([1], 100)]
@@ -250,17 +156,6 @@ def test_priors_replace_the_shares_of_the_classes_and_nothing_else():
     assert np.array_equal(models[0].log_ratios[0], models[1].log_ratios[0])
     assert np.exp(models[0].log_prior) == pytest.approx([0.95, 0.05], abs=0.01)
     assert np.exp(models[1].log_prior) == pytest.approx([0.5, 0.5])
-
-
-def test_equal_priors_find_more_records_of_a_rare_class():
-    X, y = rare_table()
-    kinds = {"epsilon": 50, "domain": Grid(0, 10), "classes": [0, 1]}
-    learned = StatisticalQueryNaiveBayes(**kinds).fit(X, y)
-    equal = StatisticalQueryNaiveBayes(**kinds, priors=np.array([0.5, 0.5])).fit(X, y)
-    recall = [model.predict(X)[y == 1].mean() for model in (learned, equal)]
-    assert recall[0] < 0.3
-    assert recall[1] > 0.6
-    assert equal.predict_proba(X)[:, 1].mean() > learned.predict_proba(X)[:, 1].mean()
 
 
 def test_priors_may_be_an_index_and_a_class_with_a_prior_of_zero_is_never_predicted():

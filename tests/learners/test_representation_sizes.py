@@ -78,23 +78,6 @@ def test_two_concepts_fail_no_more_often_than_the_bound(p, q, epsilon, flips):
     assert failure <= bound <= excess + 1e-9
 
 
-@repeatable
-@given(columns=st.integers(1, 10**6), alpha=rates, beta=rates, agnostic=st.booleans())
-def test_from_the_size_of_dichotomies_on_the_bound_is_at_most_beta(columns, alpha, beta, agnostic):
-    given = {"epsilon": 1, "alpha": alpha, "beta": beta, "agnostic": agnostic}
-    n = dichotomy_sample_size(columns, **given)
-
-    def suffices(m):
-        return representation_sample_size(2 * columns * m + 2, **given) <= m - 1
-
-    if not agnostic:
-        assert suffices(n)
-        assert all(map(suffices, range(n, 3 * n, max(1, n // 50))))
-        assert n == 1 or not suffices(n - 1)
-    else:
-        assert n - 1 >= representation_sample_size(2 * columns * n + 2, **given)
-
-
 def test_the_number_of_labellings_is_that_of_small_sets():
     for dimension, points in product(range(5), range(7)):
         sets = sum(len([*combinations(range(points), size)]) for size in range(dimension + 1))
