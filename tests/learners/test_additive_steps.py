@@ -9,25 +9,10 @@ from sklearn.base import clone
 from dplearn import AdditiveClassifier, AdditiveRegressor, domains
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
-from dplearn.learners.additive.cells import (
-    LEVELS,
-    MOST_CELLS,
-    MOST_ORDERED,
-    column_of,
-    kernel,
-    smooth_rows,
-)
-from dplearn.learners.additive.start import (
-    Shape,
-    ask_correlations,
-)
-from dplearn.learners.additive.steps import (
-    covariance_of_weights,
-    learn_additive,
-    posterior_weights,
-    secant,
-)
-from dplearn.queries import LabelledRows
+from dplearn.learners.additive.cells import LEVELS, MOST_CELLS, MOST_ORDERED, column_of, kernel, smooth_rows
+from dplearn.learners.additive.start import Shape, ask_correlations, ask_masses, ask_shapes
+from dplearn.learners.additive.steps import covariance_of_weights, learn_additive, posterior_weights, secant
+from dplearn.queries import CentralOracle, LabelledRows
 from dplearn.queries.oracle import PopulationOracle, oracle_for
 
 # Cells.
@@ -135,7 +120,23 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
         learner.fit(np.zeros((300, 2)), np.arange(300) % 2)
 
 
-# Correlations.
+# First shapes and correlations.
+
+
+def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
+    """Masses of unused categories that are too large: their sums are not those of the mean target."""
+    plan = AdditiveClassifier(classes=[0, 1], domain=[Categories(range(22))]).plan(20_000)
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (20_000, 1)).astype(np.int16)
+    y = (rng.random(20_000) < np.where(X[:, 0] == 0, 0.01, 0.05)).astype(int)
+    for seed in range(5):
+        oracle = CentralOracle(LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(seed))
+        base = plan.loss.ask_base(oracle, plan.shares.target)
+        masses, variance = ask_masses(oracle, plan)
+        ((shape,),) = ask_shapes(oracle, plan, base, masses, variance)
+        deviations = np.sqrt(np.diag(shape.covariance))
+        assert (masses[0][2:] > 0).any()
+        assert (np.abs(shape.effects[2:, 0]) < 2.5 * deviations[2:]).all()
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])

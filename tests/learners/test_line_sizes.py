@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
 
-from dplearn.learners.rules import line as line_sizes
-from dplearn.learners.rules.line import line_budgets
+from dplearn.learners.rules.line import PureLineBound, line_budgets
+from dplearn.learners.rules.point_sizes import silences
 from dplearn.theory import line_failure, pure_line_lower_bound, pure_line_sample_size
 
 
@@ -37,8 +37,8 @@ def exact_failure(counts, masses, line, point, alpha):
     quality = ones.sum(axis=1) - ones.max(axis=1)
     first, second = -np.sort(-ones, axis=1)[:, :2].T
     accurate = total - masses[ones.argmax(axis=1)] <= alpha
-    silent = np.where(accurate, line_sizes._at(point, first - second), 1.0)
-    return float(np.sum(np.exp(log_mass) * line_sizes._at(line, quality) * silent))
+    silent = np.where(accurate, point[(first - second).clip(max=len(point) - 1)], 1.0)
+    return float(np.sum(np.exp(log_mass) * line[quality.clip(0, len(line) - 1)] * silent))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def exact_failure(counts, masses, line, point, alpha):
 @pytest.mark.parametrize("trials", [20, pytest.param(200, marks=pytest.mark.nightly)])
 def test_no_masses_that_a_search_finds_fail_more_often_than_the_bound(n, epsilon, delta, alpha, trials):
     rng = np.random.default_rng(0)
-    silences = line_sizes._silences(Fraction(epsilon), Fraction(str(delta)))
+    silent = [silences(budget) for budget in line_budgets(epsilon, delta)]
     bound = line_failure(n, epsilon=epsilon, delta=delta, alpha=alpha)
     counts = {k: compositions(n, k + 1) for k in (2, 3)}
     worst = 0.0
@@ -55,7 +55,7 @@ def test_no_masses_that_a_search_finds_fail_more_often_than_the_bound(n, epsilon
         k = 2 + trial % 2
         total = alpha * (1.00001 if trial % 4 < 2 else rng.uniform(1.00001, 2.5))
         masses = rng.dirichlet(np.full(k, rng.choice([0.3, 1.0, 5.0]))) * min(total, 1)
-        worst = max(worst, exact_failure(counts[k], masses, *silences, alpha))
+        worst = max(worst, exact_failure(counts[k], masses, *silent, alpha))
     assert worst <= bound
     assert worst > bound / 3
 
@@ -76,8 +76,8 @@ def test_a_hypothesis_is_accurate_for_few_lines(p):
     on = np.array([[(a * x + b - y) % p == 0 for x, y in points] for a, b in lines])
     hypotheses = (np.arange(2 ** len(points))[:, None] >> np.arange(len(points))) & 1 == 1
     for alpha in (0.05, 0.1, 0.2):
-        bounds = line_sizes._PureBound(p, 1.0, alpha)
-        for mass, log_good in list(zip(bounds._masses, bounds._log_good, strict=True))[::9]:
+        bounds = PureLineBound(p, 1.0, alpha)
+        for mass, log_good in list(zip(bounds.masses, bounds.log_good, strict=True))[::9]:
             weights = np.where(on, mass / 2 / p, mass / 2 / (p * p - p))
             weights[:, points.index((0, 0))] += 1 - mass
             errors = np.einsum("hlx,lx->hl", (hypotheses[:, None, :] != on[None]).astype(float), weights)

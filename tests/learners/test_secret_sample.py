@@ -8,7 +8,6 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn import (
     ExponentialMechanismClassifier,
-    ParityClassifier,
     PrivacyLedger,
     SyntheticDataClassifier,
     ThresholdClassifier,
@@ -16,7 +15,7 @@ from dplearn import (
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.learners.rules.point import PointClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
-from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError
+from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.privacy.derived import subsampled
 
 X = np.arange(2000)[:, None] % 100
@@ -53,9 +52,6 @@ def test_the_ledger_refuses_before_anything_is_read():
     ledger = PrivacyLedger("0.1", allow_reproducible=True)
     with pytest.raises(BudgetExceededError):
         sampled(ledger=ledger).fit(X, object())
-    shapes = SecretSampleClassifier(ParityClassifier(), sample_size=5, ledger=PrivacyLedger(1e-9))
-    with pytest.raises(BudgetExceededError):  # of three labels, which reading would refuse
-        shapes.fit(np.zeros((600, 3), dtype=int), np.arange(600) % 3)
 
 
 def test_what_the_learner_refuses_is_refused_though_it_is_not_drawn():
@@ -76,31 +72,21 @@ def test_a_label_that_is_not_drawn_is_still_a_class():
         assert fitted.predict_proba(X[:2]).shape == (2, 2)
 
 
-@pytest.mark.parametrize("y", [["no"] * 40, ["no"] * 39 + ["yes"]], ids=["one label", "two labels"])
-def test_labels_that_a_schema_declares_need_not_all_occur(y):
+def test_labels_that_a_schema_declares_need_not_all_occur():
     schema = Schema({"x": IntegerRange(0, 9)}, labels=["no", "yes"])
     table = pd.DataFrame({"x": [1, 8] * 20})
-    model = SecretSampleClassifier(ThresholdClassifier(domain=schema), sample_size=10).fit(table, y)
-    assert model.classes_.tolist() == ["no", "yes"]
-    assert model.estimator_.classes is None
-    with pytest.raises(DomainError, match="not among the declared classes"):
-        model.fit(table, ["maybe", *y[1:]])
+    model = SecretSampleClassifier(ThresholdClassifier(domain=schema), sample_size=10)
+    assert model.fit(table, ["no"] * 40).classes_.tolist() == ["no", "yes"]
 
 
-@pytest.mark.parametrize(
-    ("inner", "seed"),
-    [
-        (PointClassifier(method="stability", delta=1e-6, classes=[0, 1]), None),
-        (ThresholdClassifier(classes=[0, 1]), 0),
-    ],
-    ids=["delta", "seed"],
-)
 @pytest.mark.parametrize("label", [1, 7])
-def test_the_ledger_refuses_whatever_the_last_label_is(inner, seed, label):
-    ledger = PrivacyLedger(1)  # without delta, and not for tests
-    model = SecretSampleClassifier(inner, sample_size=10, ledger=ledger, random_state=seed)
-    with pytest.raises((BudgetExceededError, LedgerError)):
-        model.fit(np.arange(40.0)[:, None], [0] * 39 + [label])
+def test_the_ledger_refuses_whatever_the_last_label_is(label):
+    ledger = PrivacyLedger(1)  # without delta
+    inner = PointClassifier(method="stability", delta=1e-6, classes=[0, 1])
+    with pytest.raises(BudgetExceededError):
+        SecretSampleClassifier(inner, sample_size=10, ledger=ledger).fit(
+            np.arange(40.0)[:, None], [0] * 39 + [label]
+        )
     assert ledger.spent().epsilon == 0
 
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
@@ -79,8 +79,6 @@ def fitted():
 
 def test_an_interaction_of_two_columns_is_learned(fitted):
     assert fitted.score(X, Y) > 0.9
-    assert (fitted.classes_[fitted.predict_proba(X).argmax(axis=1)] == fitted.predict(X)).all()
-    assert ((fitted.decision_function(X) > 0) == (fitted.predict(X) == "yes")).all()
 
 
 def test_any_estimator_is_trained_on_named_columns_and_has_the_methods_that_it_has():
@@ -121,6 +119,15 @@ def test_numbers_are_predicted_within_their_range():
     assert 0 <= targets.min() < targets.max() <= 100
     line = regressor(make_pipeline(OF_AGE, Ridge()), target_range=(30, 32), clip_target=True).fit(X, NUMBERS)
     assert 30 <= line.predict(X).min() <= line.predict(X).max() <= 32
+
+
+@pytest.mark.filterwarnings("ignore:X has columns of type object")
+@pytest.mark.parametrize("framed", [True, False])
+def test_boosting_takes_categories_of_several_types(framed):
+    mixed = pd.DataFrame({"m": [1, "a"] * 500, "b": [True, "yes"] * 500})
+    domain = Schema({"m": Categories([1, "a"]), "b": Categories([True, "yes"])})
+    X, y = mixed if framed else mixed.to_numpy(), np.arange(1000) % 2
+    assert classifier(domain=domain, classes=[0, 1]).fit(X, y).score(X, y) == 1
 
 
 class FailsLater(LogisticRegression):
@@ -169,10 +176,8 @@ ESTIMATORS = {
     "default": None,
     "logistic": LogisticRegression(),
     "bayes": GaussianNB(),
-    "boosting": HistGradientBoostingClassifier(max_iter=5),
     "tree": DecisionTreeClassifier(max_depth=4),
     "neighbours": KNeighborsClassifier(200),
-    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
     "imputed": make_pipeline(SimpleImputer(), LogisticRegression()),
     "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
 }
@@ -202,7 +207,7 @@ REGRESSORS = {
     "tree of numbers": DecisionTreeRegressor(max_depth=4),
     "boosted numbers": HistGradientBoostingRegressor(max_iter=20),
 }
-FILLED = ("logistic", "bayes", "neighbours", "scaled", "search", "ridge")
+FILLED = ("logistic", "bayes", "neighbours", "search", "ridge")
 
 
 @pytest.mark.filterwarnings("ignore:estimator accepts no missing values")
