@@ -153,18 +153,13 @@ def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
     assert far == pytest.approx(model.decision_function(frame.head(1).assign(age=40)))
 
 
-def rare(seed, n=20_000, rate=0.05):
-    """A table of two labels of which the second is rare, and its effects of both columns."""
+def rare(seed, flipped, n=20_000):
+    """A table with effects of two columns, and two labels of which the second, or the first, is rare."""
     rng = np.random.default_rng(seed)
     towns = rng.choice(["north", "south", "west"], n, p=[0.6, 0.3, 0.1])
     frame = pd.DataFrame({"town": towns, "sex": rng.choice(["m", "f"], n), "age": rng.integers(18, 80, n)})
-    margins = np.log(rate / (1 - rate)) + (towns == "south") * 1.5 - (frame["sex"] == "f") * 1.5
-    return frame, (rng.random(n) < 1 / (1 + np.exp(-margins))).astype(int)
-
-
-def cells_apart(shape, listed):
-    """Which cells of a shape of categories are of none of the listed ones."""
-    return np.array([not any(repr(value) in cell for value in listed) for cell in shape.cells])
+    margins = -3 + (towns == "south") * 1.5 - (frame["sex"] == "f") * 1.5
+    return frame, ((rng.random(n) < 1 / (1 + np.exp(-margins))) ^ flipped).astype(int)
 
 
 @pytest.mark.first_by_day
@@ -173,8 +168,7 @@ def cells_apart(shape, listed):
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
 @pytest.mark.parametrize("seed", range(3))
 def test_categories_without_records_have_no_confident_effects(seed, epsilon, flipped, learned):
-    frame, y = rare(seed)
-    y = 1 - y if flipped else y
+    frame, y = rare(seed, flipped)
     unused = [f"unused {place}" for place in range(6)]
     towns, sexes = ["north", "south", "west"], ["f", "m"]
     schema = Schema(
@@ -184,7 +178,7 @@ def test_categories_without_records_have_no_confident_effects(seed, epsilon, fli
     model = classifier(epsilon=epsilon, domain=domain, random_state=seed).fit(frame, y)
     unknown = 0  # variance of the log-odds of a record of categories without records
     for shape, listed in zip(model.shapes_, (towns, sexes), strict=False):
-        apart = cells_apart(shape, listed)
+        apart = np.array([not any(repr(value) in cell for value in listed) for cell in shape.cells])
         assert apart.sum() == (2 if learned else 6)
         effects, deviations = np.abs(shape.effects[apart]), shape.deviations[apart]
         unknown += (deviations**2).max()
@@ -268,8 +262,9 @@ def test_a_range_far_too_wide_for_the_target_is_reported_by_released_values(kind
 @pytest.mark.parametrize("bounds", [(-1e100, 1e100), (0, 1e-100)])
 def test_the_greatest_and_closest_ranges_have_finite_predictions(kind, bounds):
     X = np.random.default_rng(0).random((300, 2))
-    y = bounds[0] + X[:, 0] * (bounds[1] - bounds[0])
+    y = bounds[0] + X[:, 0] * X[:, 1] * (bounds[1] - bounds[0])
     model = kind(epsilon=50.0, domain=Grid(0, 1), target_range=bounds, random_state=0)
+    model.set_params(**({"interactions": True} if kind is AdditiveRegressor else {}))
     with np.errstate(all="raise"):
         model.fit(X, y)
         intervals = model.predict_interval(X)
@@ -281,24 +276,15 @@ def test_the_greatest_and_closest_ranges_have_finite_predictions(kind, bounds):
 # Several outputs.
 
 
-def several(n=6000, seed=0):
-    """Three labels: of two labels, of three, and rare."""
-    X, margins, rng = made(n, seed)
-    ages = X[:, 2].astype(float) + rng.normal(0, 6, n)
-    Y = np.empty((n, 3), dtype=object)
-    Y[:, 0] = np.where(rng.random(n) < 1 / (1 + np.exp(-margins)), "yes", "no")
-    Y[:, 1] = np.digitize(ages, [13, 27])
-    Y[:, 2] = (rng.random(n) < np.where(X[:, 1] == "b", 0.3, 0.02)).astype(int)
-    return X, Y
-
-
-SETS = [["no", "yes"], [0, 1, 2], [0, 1]]
-
-
 @pytest.mark.parametrize("settings", [{"epsilon": 5.0}, {"epsilon": 30.0, "delta": 0.0}], ids=str)
 def test_several_outputs_are_learned_by_one_fit(settings):
-    X, Y = several(2500)
-    model = classifier(domain=DOMAIN, classes=SETS, **settings).fit(X, Y)
+    X, margins, rng = made(2500)
+    ages, Y = X[:, 2].astype(float) + rng.normal(0, 6, 2500), np.empty((2500, 3), dtype=object)
+    Y[:, 0] = np.where(rng.random(2500) < 1 / (1 + np.exp(-margins)), "yes", "no")
+    Y[:, 1] = np.digitize(ages, [13, 27])
+    Y[:, 2] = (rng.random(2500) < np.where(X[:, 1] == "b", 0.3, 0.02)).astype(int)
+    classes = [["no", "yes"], [0, 1, 2], [0, 1]]
+    model = classifier(domain=DOMAIN, classes=classes, **settings).fit(X, Y)
     predicted = model.predict(X)
     shares = (predicted == Y).mean(axis=0)
     most = [np.unique(column.astype(str), return_counts=True)[1].max() / len(Y) for column in Y.T]
@@ -306,7 +292,7 @@ def test_several_outputs_are_learned_by_one_fit(settings):
     assert model.score(X, Y) == np.mean((predicted == Y).all(axis=1))
     likely = model.predict_proba(X)
     for place, each in enumerate(model.estimators_):
-        assert each.classes_.tolist() == model.classes_[place].tolist() == SETS[place]
+        assert each.classes_.tolist() == model.classes_[place].tolist() == classes[place]
         assert np.log(likely[place]).tolist() == model.predict_log_proba(X)[place].tolist()
         assert each.shapes_[0].masses.tolist() == model.estimators_[0].shapes_[0].masses.tolist()
         assert (each.guarantee_, each.n_features_in_, each.ledger) == (model.guarantee_, 3, None)
@@ -523,10 +509,8 @@ def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, ep
     for seed in seeds:
         X, y = factor_table(kind, d, 2500, seed)
         given = {"epsilon": epsilon, "domain": Grid(-3, 3), "target_range": (-4, 4), "random_state": seed}
-        models = [
-            learner(**given).fit(X[:1500], y[:1500]) for learner in (AdditiveRegressor, LinearRegressor)
-        ]
-        scores.append([model.score(X[1500:], y[1500:]) for model in models])
+        learners = AdditiveRegressor(**given), LinearRegressor(**given)
+        scores.append([each.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) for each in learners])
     additive, linear = np.mean(scores, axis=0)
     assert additive > linear - 0.1
 

@@ -1,6 +1,5 @@
 """Losses, rows and queries of additive models: exact, of one record alone, and within their bounds."""
 
-import math
 from copy import copy
 from dataclasses import replace
 from fractions import Fraction
@@ -29,16 +28,9 @@ from dplearn.learners.additive.losses import (
 )
 from dplearn.learners.additive.model import LANDMARKS, JointBasis
 from dplearn.learners.additive.poisson import PoissonLoss
-from dplearn.learners.additive.queries import (
-    Rows,
-    grouped,
-    margins_of,
-    outputs_query,
-    residual_query,
-)
-from dplearn.learners.additive.start import _normal_scores, synthetic_cells
-from dplearn.privacy import ApproxDP
-from dplearn.queries import Answer, CentralOracle, HistogramQuery, LabelledRows
+from dplearn.learners.additive.queries import Rows, grouped, margins_of, outputs_query, residual_query
+from dplearn.learners.additive.start import normal_scores, synthetic_cells
+from dplearn.queries import Answer, HistogramQuery, LabelledRows
 from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.queries.oracle import BudgetedOracle
@@ -47,10 +39,6 @@ from tests.learners.moves import greatest_moves, grid
 
 ONE = 1 << RESIDUAL_BITS
 HALF = LogisticLoss(Fraction(1, 2))
-
-
-def answer(*means, deviation=0.0):
-    return Answer(np.array(means), 1000, TailBound(root=math.sqrt(2) * deviation), TailBound())
 
 
 def wide_margins(k, n, seed=0):
@@ -152,45 +140,30 @@ def test_the_signs_of_shifted_margins_are_those_of_weighted_labels(loss):
 # Losses of several outputs.
 
 
-def answered(part, shares=(0.5, 0.5)):
-    codes = np.repeat([0, 1], [round(1000 * share) for share in shares])
-    oracle = CentralOracle(
-        LabelledRows(np.zeros((1000, 1)), codes), privacy=ApproxDP(1000), dice=SeededDice(0)
-    )
-    return oracle.ask(part.base_queries())[0]
-
-
 def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residuals():
-    rare = answered(HALF, (0.95, 0.05))
+    rare = Answer(np.array([0.95, 0.05]), 1000, TailBound(), TailBound())
     base = OutputsLoss([HALF] * 25).base([rare] * 25)
     assert base.loss.reach < 0.35 * 2048 * 5
-    assert base.loss.target_reach < 0.3 * (1 << RESIDUAL_BITS) * 5
+    assert base.loss.target_reach < 0.3 * ONE * 5
     assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
-    assert base.margins.shape == base.variance.shape == (25,)
 
 
-def made_rows(seed, order=2, d=2):
-    rng = np.random.default_rng(seed)
-    tables = [rng.normal(size=(4, 1 + seed % 2)) for _ in range(d)]
-    return Rows.of(tables, constant=0.5, length=1.0, bits=6, order=order)
-
-
-def query_of(order=2, reach=None, parts=(HALF, HALF, HALF)):
-    loss = OutputsLoss(list(parts), order, reach=reach)
-    rows = [made_rows(seed, order) for seed in range(len(parts))]
+@pytest.mark.parametrize(("order", "reach"), [(2, None), (2, 1500), (1, None)])
+def test_no_pair_of_records_moves_the_sums_of_several_labels_further_than_their_norm(order, reach):
+    loss, rows = OutputsLoss([HALF] * 3, order, reach=reach), []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        tables = [rng.normal(size=(4, 1 + seed % 2)) for _ in range(2)]
+        rows.append(Rows.of(tables, constant=0.5, length=1.0, bits=6, order=order))
 
     def residuals(blocks):
         margins = np.stack([block.X.sum(axis=1) * (1 << 10) for block in blocks], axis=1)
         return loss.residuals(margins.astype(np.int64), blocks[0].y)
 
-    return outputs_query(rows, residuals, [1] * len(parts), reach=loss.reach, bits=11), rows
-
-
-@pytest.mark.parametrize(("order", "reach"), [(2, None), (2, 1500), (1, None)])
-def test_no_pair_of_records_moves_the_sums_of_several_labels_further_than_their_norm(order, reach):
+    query = outputs_query(rows, residuals, [1] * 3, reach=loss.reach, bits=11)
     records = grid(*[range(4)] * 2, *[range(2)] * 3)
     records = LabelledRows(records[:, :2].astype(np.int16), records[:, 2:])
-    replaced, added = greatest_moves(query_of(order, reach)[0], records)[order - 1]
+    replaced, added = greatest_moves(query, records)[order - 1]
     assert max(replaced, added) <= 1
     assert replaced > 0.85
 
@@ -227,12 +200,7 @@ def asked_by(model, X, y):
 
 
 #: Of few values: all records are tried.
-FEW = [
-    IntegerRange(0, 3, missing=True),
-    Categories(["a", "b", "c"]),
-    IntegerRange(0, 2),
-    Categories(["a", "b"]),
-]
+FEW = [IntegerRange(0, 3, missing=True), Categories("abc"), IntegerRange(0, 2), Categories("ab")]
 
 
 @cache
@@ -347,14 +315,13 @@ def test_released_tables_of_any_numbers_keep_the_norm(bad):
     assert (query.inputs(records) == query.values(records)).all()
 
 
-@pytest.mark.parametrize("shape", [(), (3,)])
-def test_sums_of_bundles_are_sums_of_columns(shape):
+def test_sums_of_bundles_are_sums_of_columns():
     rng = np.random.default_rng(0)
     sizes = [90, 91, 7, 1, 13, 300, 2]
     bundles = grouped(sizes)
     assert len(bundles) < len(sizes)
     cells = np.stack([rng.integers(0, size, 500) for size in sizes], axis=1).astype(np.int16)
-    tables = [rng.integers(-99, 99, (size, *shape)) for size in sizes]
+    tables = [rng.integers(-99, 99, (size, 3)) for size in sizes]
     codes = bundles.codes(cells)
     found = sum(table[each] for table, each in zip(bundles.added(tables), codes, strict=True))
     assert (found == sum(table[column] for table, column in zip(tables, cells.T, strict=True))).all()
@@ -380,18 +347,15 @@ EXACT = 2**53  # sums of whole numbers below it are exact in floats, in any orde
 
 def drawn(masses, correlations, n=500):
     orders = [np.arange(len(mass)) for mass in masses]
-    scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
+    scores = [normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
     return scores, synthetic_cells(masses, orders, correlations, n)
 
 
-def basis_of(d=3, cells=5, correlation=0.5, weights=None, n=500, **settings):
-    """Return a basis of columns with the same masses and correlations, and its synthetic records."""
-    masses = [np.full(cells, 1 / cells)] * d
-    correlations = np.where(np.eye(d), 1.0, correlation)
-    scores, records = drawn(masses, correlations, n)
-    given = {"size": 20} | settings
-    weights = np.ones(d) if weights is None else np.array(weights)
-    return JointBasis.of(scores, weights, correlations, records, **given), records
+def basis_of(d=3, cells=5, n=500, size=20):
+    """Return a basis of columns with the same masses and correlations."""
+    correlations = np.where(np.eye(d), 1.0, 0.5)
+    scores, records = drawn([np.full(cells, 1 / cells)] * d, correlations, n)
+    return JointBasis.of(scores, np.ones(d), correlations, records, size=size)
 
 
 def any_cells(n, d, size, seed=0):
@@ -417,14 +381,14 @@ def exact(features, cells):
 
 @pytest.mark.parametrize("unit", [1e-5, 0.003, 1.0])
 def test_features_are_those_of_whole_numbers(unit):
-    features = basis_of()[0].rounded(unit)
+    features = basis_of().rounded(unit)
     cells = any_cells(20, 3, 5)
     assert features.of(cells).tolist() == [exact(features, record) for record in cells]
 
 
 @pytest.mark.parametrize(("d", "size"), [(2, 2), (3, 5), (40, 9)])
 def test_features_of_a_record_do_not_depend_on_its_place_or_on_other_records(d, size, monkeypatch):
-    features = basis_of(d, size, n=600)[0].rounded(0.003)
+    features = basis_of(d, size, n=600).rounded(0.003)
     cells = any_cells(300, d, size)
     found = features.of(cells)
     assert found.dtype == np.int16
@@ -447,16 +411,13 @@ MASSES = {
 }
 
 
-def largest_sums(features, cells):
-    """Return the greatest magnitudes that sums of the computation can have, distances those of records."""
+def largest_sum(features, cells):
+    """Return the greatest magnitude that a sum of the computation can have, distances those of records."""
     kernels, weights = features.kernels, np.abs(features.weights.astype(float))
     farthest = np.array([np.abs(each).max() for each in kernels.scores])
     norms = [np.linalg.norm(each, axis=1).max() for each in (kernels.coordinates(cells), kernels.landmarks)]
-    return {
-        "scores times turn": (farthest @ np.abs(kernels.turn)).max(),
-        "squared distances": sum(norms) ** 2,
-        "weighted kernels": (2**14 * weights.sum(axis=0) + np.abs(features.means)).max(),
-    }
+    turned = (farthest @ np.abs(kernels.turn)).max()
+    return max(turned, sum(norms) ** 2, (2**14 * weights.sum(axis=0) + np.abs(features.means)).max())
 
 
 @pytest.mark.parametrize("unit", [1e-300, 1e-9, 1.0, 1e300])
@@ -474,7 +435,7 @@ def test_all_sums_are_of_whole_numbers_that_floats_hold_exactly(masses, amplitud
             features = basis.rounded(unit)
             kernels = features.kernels
             cells = any_cells(50, d, len(MASSES[masses]))
-            assert max(largest_sums(features, cells).values()) < EXACT
+            assert largest_sum(features, cells) < EXACT
             for part in (*kernels.scores, kernels.turn, kernels.landmarks, features.means):
                 assert (part == np.rint(part)).all()
             assert np.log2(features.step) == np.rint(np.log2(features.step))
@@ -484,7 +445,7 @@ def test_all_sums_are_of_whole_numbers_that_floats_hold_exactly(masses, amplitud
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
 def test_released_numbers_of_any_size_are_limited(bad):
-    basis, _ = basis_of(d=2, size=2)
+    basis = basis_of(d=2, size=2)
     with np.errstate(all="ignore"):
         for changed in (
             replace(basis, weights=np.full_like(basis.weights, bad)),
@@ -492,11 +453,11 @@ def test_released_numbers_of_any_size_are_limited(bad):
         ):
             features = changed.rounded(0.01)
             cells = any_cells(20, 2, 2)
-            assert max(largest_sums(features, cells).values()) < EXACT
+            assert largest_sum(features, cells) < EXACT
             alone = np.concatenate([features.of(cells[place : place + 1]) for place in range(20)])
             assert (features.of(cells) == alone).all()
         scores = [np.array([bad, 0.0, 1.0]), np.array([-1.0, 1.0])]
         records = any_cells(100, 2, 1)
         features = JointBasis.of(scores, np.ones(2), np.eye(2), records, size=2).rounded(0.01)
         assert np.abs(features.kernels.scores[0]).max() < 1 << 15
-        assert max(largest_sums(features, records).values()) < EXACT
+        assert largest_sum(features, records) < EXACT

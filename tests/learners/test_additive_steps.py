@@ -1,6 +1,7 @@
 """What additive models compute of released numbers: cells, correlations, weights, steps and deviations."""
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,13 @@ from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.additive.cells import LEVELS, MOST_CELLS, MOST_ORDERED, column_of, kernel, smooth_rows
 from dplearn.learners.additive.start import Shape, ask_correlations, ask_masses, ask_shapes
-from dplearn.learners.additive.steps import covariance_of_weights, learn_additive, posterior_weights, secant
+from dplearn.learners.additive.steps import (
+    along_start,
+    covariance_of_weights,
+    learn_additive,
+    posterior_weights,
+    secant,
+)
 from dplearn.queries import CentralOracle, LabelledRows
 from dplearn.queries.oracle import PopulationOracle, oracle_for
 
@@ -198,6 +205,18 @@ def test_all_of_the_budget_is_spent_in_the_planned_queries(learner, delta):
     for mass, effects in zip(model.masses, model.effects, strict=True):
         assert effects.shape == (21, 1)
         assert np.abs(mass @ effects).max() < 1e-6 * max(1, np.abs(effects).max())
+
+
+@pytest.mark.parametrize(("started", "ratio"), [(0.0, 1.0), (1e-6, 1.0), (0.5, 5.0)])
+def test_the_curvature_along_the_start_is_at_least_the_one_that_residuals_show(started, ratio):
+    curvature, weights = positive_definite(5, 0), np.arange(-2.0, 3.0)[:, None]
+    start = np.append(weights[:-1, 0], 0.0)  # without the constant
+    square = start @ curvature @ start
+    plan = SimpleNamespace(public=SimpleNamespace(n_samples=10))
+    base = SimpleNamespace(started=started, step_curvature=np.array([square]))
+    [found] = along_start(plan, base, [curvature], weights)
+    assert start @ found @ start == pytest.approx(ratio * square)
+    assert np.linalg.eigvalsh(found).min() > 0
 
 
 def positive_definite(size, seed):

@@ -42,12 +42,10 @@ def test_a_conjunction_of_bits_is_found(model, delta):
 @pytest.mark.parametrize("positive", ["low", "high"])
 def test_either_label_can_be_the_positive_one(positive):
     X, y = bits()
-    labels = np.array(["high", "low"])
-    y = labels[y] if positive == "low" else labels[::-1][y]
+    y = np.where(y, positive, {"low": "high", "high": "low"}[positive])
     fitted = ConjunctionClassifier(epsilon=4, domain=BITS, positive=positive, alpha=0.3).fit(X, y)
-    assert fitted.score(X, y) == 1
     assert repr(fitted.concept_).startswith(repr(positive))
-    assert fitted.predict_proba(X[:3]).tolist() == (y[:3, None] == fitted.classes_).astype(float).tolist()
+    assert fitted.predict_proba(X).tolist() == (y[:, None] == fitted.classes_).tolist()
 
 
 def test_ranges_and_lists_of_declared_columns():

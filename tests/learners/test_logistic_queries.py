@@ -25,7 +25,7 @@ from dplearn.learners.linear.logistic_queries import (
     score_edges,
     score_queries,
 )
-from dplearn.learners.linear.logistic_steps import calibrate, learn_logistic
+from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle
 from tests.learners.logistic_plans import plan_of
@@ -190,6 +190,11 @@ def test_noise_dominated_counts_give_the_prior_slope_and_offset():
     assert found.offset == pytest.approx(np.log(few[:, 1].sum() / few[:, 0].sum()))
 
 
+def test_scores_of_the_wrong_sign_give_nearly_no_slope():
+    found = calibrate(counts_of(-4.0, 0.0), EDGES, slope=1.0, noise=1.0)
+    assert 0 < found.slope < 1e-3
+
+
 def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours():
     plan = plan_of(2, 3, levels=1)
     records = LabelledRows(np.array([[1.0, 0.0], [1.0, 0.0]]) * plan.reach, np.array([0, 2]))
@@ -197,6 +202,12 @@ def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours()
     after, before = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=4.0)
     assert after.inputs(records).tolist() == [1, 0]  # 3 - 2, 1 - 3
     assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
+
+
+def test_noise_in_empty_bins_is_no_record_of_a_rare_class():
+    weights = ClassWeights(np.ones(2), np.ones(2), 1.0, np.array([0.98, 0.02]))
+    noisy = np.column_stack([[0.5, 0.48, 0.0, 0.0], [0.006, 0.006, 0.018, 0.006]])
+    assert weights.counts(noisy)[:, 1] == pytest.approx([0.002, 0.002, 0.014, 0.002])
 
 
 # Columns that are kept of wide tables.

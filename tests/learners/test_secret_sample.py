@@ -8,6 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn import (
     ExponentialMechanismClassifier,
+    ParityClassifier,
     PrivacyLedger,
     SyntheticDataClassifier,
     ThresholdClassifier,
@@ -52,6 +53,9 @@ def test_the_ledger_refuses_before_anything_is_read():
     ledger = PrivacyLedger("0.1", allow_reproducible=True)
     with pytest.raises(BudgetExceededError):
         sampled(ledger=ledger).fit(X, object())
+    shapes = SecretSampleClassifier(ParityClassifier(), sample_size=5, ledger=PrivacyLedger(1e-9))
+    with pytest.raises(BudgetExceededError):  # of three labels, which reading would refuse
+        shapes.fit(np.zeros((600, 3), dtype=int), np.arange(600) % 3)
 
 
 def test_what_the_learner_refuses_is_refused_though_it_is_not_drawn():

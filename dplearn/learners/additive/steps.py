@@ -172,7 +172,7 @@ def _start(plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copu
     for here, start in zip(rows.slices, features.starts, strict=True):
         weights[here][: len(start)] = start
     weights[-1] = base.margins / (rows.constant * rows.unit)
-    seen = _along_start(plan, base, _curvatures(plan, base, rows, synthetic), weights)
+    seen = along_start(plan, base, _curvatures(plan, base, rows, synthetic), weights)
     floor = plan.public.n_samples * rows.width**2
     return Start(base, copula, features, rows, synthetic, weights, seen, floor)
 
@@ -308,7 +308,7 @@ def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats
     return np.asarray(first + share * (weights - first))
 
 
-def _along_start(
+def along_start(
     plan: AdditivePlan, base: Base, curvatures: list[Floats64], weights: Floats64
 ) -> list[Floats64]:
     """Return the curvatures, made larger along the start if residuals have shown that they are: noise hides
