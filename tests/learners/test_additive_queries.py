@@ -90,6 +90,17 @@ def test_residuals_and_targets_are_within_their_reach_and_of_one_record_alone(na
     assert (loss.residuals(np.asfortranarray(margins[::-1]), y[::-1])[::-1] == residuals).all()
 
 
+@pytest.mark.parametrize("shares", [(0.97, 0.03), (0.998, 0.002), (0.6, 0.3, 0.1), (0.996, 0.002, 0.002)])
+def test_targets_of_the_base_have_the_released_mean_near_0(shares):
+    k = len(shares)
+    loss = HALF if k == 2 else SoftmaxLoss(k)
+    base = loss.base([Answer(np.array(shares), 1000, TailBound(), TailBound())])
+    y = np.repeat(np.arange(k), np.rint(np.array(shares) * 1000).astype(int))
+    means = base.loss.targets(y).mean(axis=0) / ONE
+    assert means == pytest.approx(base.targets, abs=2e-4)
+    assert np.abs(base.targets).max() <= 1 / ONE
+
+
 def test_residuals_are_minus_the_derivatives_of_the_losses():
     rng = np.random.default_rng(0)
     margins, y = rng.normal(0, 3, (400, 4)).clip(-9, 9), rng.integers(0, 4, 400)
@@ -200,7 +211,7 @@ def asked_by(model, X, y):
 
 
 #: Of few values: all records are tried.
-FEW = [IntegerRange(0, 3, missing=True), Categories("abc"), IntegerRange(0, 2), Categories("ab")]
+FEW = [IntegerRange(0, 3, missing=True), Categories(list("abc")), IntegerRange(0, 2), Categories(list("ab"))]
 
 
 @cache

@@ -11,15 +11,16 @@ from dplearn import AdditiveClassifier, AdditiveRegressor, domains
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.additive.cells import LEVELS, MOST_CELLS, MOST_ORDERED, column_of, kernel, smooth_rows
-from dplearn.learners.additive.start import Shape, ask_correlations, ask_masses, ask_shapes
+from dplearn.learners.additive.start import Shape, ask_correlations
 from dplearn.learners.additive.steps import (
     along_start,
     covariance_of_weights,
     learn_additive,
+    near_steps,
     posterior_weights,
     secant,
 )
-from dplearn.queries import CentralOracle, LabelledRows
+from dplearn.queries import LabelledRows
 from dplearn.queries.oracle import PopulationOracle, oracle_for
 
 # Cells.
@@ -127,23 +128,7 @@ def test_gaussian_noise_of_every_query_can_be_drawn_or_the_plan_refuses(exponent
         learner.fit(np.zeros((300, 2)), np.arange(300) % 2)
 
 
-# First shapes and correlations.
-
-
-def test_noise_in_masses_is_no_effect_of_a_cell_without_records():
-    """Masses of unused categories that are too large: their sums are not those of the mean target."""
-    plan = AdditiveClassifier(classes=[0, 1], domain=[Categories(range(22))]).plan(20_000)
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 2, (20_000, 1)).astype(np.int16)
-    y = (rng.random(20_000) < np.where(X[:, 0] == 0, 0.01, 0.05)).astype(int)
-    for seed in range(5):
-        oracle = CentralOracle(LabelledRows(X, y), privacy=plan.guarantee, dice=SeededDice(seed))
-        base = plan.loss.ask_base(oracle, plan.shares.target)
-        masses, variance = ask_masses(oracle, plan)
-        ((shape,),) = ask_shapes(oracle, plan, base, masses, variance)
-        deviations = np.sqrt(np.diag(shape.covariance))
-        assert (masses[0][2:] > 0).any()
-        assert (np.abs(shape.effects[2:, 0]) < 2.5 * deviations[2:]).all()
+# Correlations.
 
 
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
@@ -217,6 +202,14 @@ def test_the_curvature_along_the_start_is_at_least_the_one_that_residuals_show(s
     [found] = along_start(plan, base, [curvature], weights)
     assert start @ found @ start == pytest.approx(ratio * square)
     assert np.linalg.eigvalsh(found).min() > 0
+
+
+def test_weights_are_at_most_twice_as_far_from_the_start_as_the_steps():
+    start, step, curvature = np.ones(3), np.array([1.0, 3.0, 1.0]), np.diag([4.0, 1.0, 1.0])
+    for far, expected in [(1.5, 1.5), (2.0, 2.0), (50.0, 2.0)]:
+        weights = start + [far, 0.0, 0.0]  # as far as a move of twice this along the second axis
+        found = near_steps(weights, [start, step, start], curvature)
+        assert found == pytest.approx(start + [expected, 0.0, 0.0])
 
 
 def positive_definite(size, seed):

@@ -13,6 +13,15 @@ from dplearn.privacy.unknown_count import MOST_RECORDS
 WHOLE = ApproxDP(1, 1e-6, neighbors="add_remove")
 
 
+def test_epsilon_is_divided_and_the_rest_has_the_whole_delta():
+    count, rest = shares_with_count(WHOLE, concentrated=False)
+    assert (count.epsilon, count.delta) == (Fraction(1, 10), 0)
+    assert (rest.epsilon, rest.delta) == (Fraction(9, 10), WHOLE.delta)
+    count, rest = shares_with_count(ApproxDP(1, neighbors="add_remove"), concentrated=True)  # pure
+    assert count.epsilon + rest.epsilon == 1
+    assert rest.delta == 0
+
+
 def test_rho_of_both_parts_is_at_most_that_of_the_whole():
     count, rest = shares_with_count(WHOLE, concentrated=True)
     assert isinstance(count, ZeroConcentratedDP)

@@ -6,6 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
+from scipy.stats import binom
 
 from dplearn.learners.rules.line import PureLineBound, line_budgets
 from dplearn.learners.rules.point_sizes import silences
@@ -58,6 +59,17 @@ def test_no_masses_that_a_search_finds_fail_more_often_than_the_bound(n, epsilon
         worst = max(worst, exact_failure(counts[k], masses, *silent, alpha))
     assert worst <= bound
     assert worst > bound / 3
+
+
+def test_two_points_attain_the_bound_at_epsilon_1():
+    n, alpha, share, total = 1627, 0.1, 0.32, 0.0
+    line, point = [silences(budget) for budget in line_budgets(1, 1e-6)]
+    for ones in range(90, 250):
+        j = np.arange(ones + 1)
+        either = np.minimum(j, ones - j).clip(max=len(line) - 1), abs(ones - 2 * j).clip(max=len(point) - 1)
+        chances = binom.pmf(ones, n, alpha) * binom.pmf(j, ones, share)
+        total += float(chances @ (line[either[0]] * point[either[1]]))
+    assert total == pytest.approx(line_failure(n, epsilon=1, delta=1e-6, alpha=alpha), rel=2e-3)
 
 
 @pytest.mark.parametrize("p", [2, 3, 5, 101, 2**13 - 1, 2**521 - 1], ids=int.bit_length)

@@ -292,14 +292,14 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
         )
         if shrinks and len(path.points) > 1:
             points = [point[:, out] for point in path.points]
-            mean = _near_steps(mean, points, start.curvatures(_FLOOR)[out])
+            mean = near_steps(mean, points, start.curvatures(_FLOOR)[out])
         # The floor is no measurement; the first sums have shown no more than their posterior covariance.
         priors = np.where(features.others, features.priors / features.missed, priors)
         posterior.append((mean, covariance_of_weights(start.seen[out], priors, variance, common)))
     return model_of(rows, base, start.copula, posterior, features.omitted, start.synthetic)
 
 
-def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
+def near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
     """Return weights, moved towards the first point if they are much farther from it than the others."""
     first = points[0]
     far = max(float((point - first) @ curvature @ (point - first)) for point in points)
