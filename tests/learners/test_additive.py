@@ -13,12 +13,7 @@ from sklearn.linear_model import LogisticRegression, PoissonRegressor
 from sklearn.metrics import mean_poisson_deviance, recall_score, roc_auc_score
 from sklearn.utils.class_weight import compute_class_weight
 
-from dplearn import (
-    AdditiveClassifier,
-    AdditiveRegressor,
-    LinearRegressor,
-    PrivacyLedger,
-)
+from dplearn import AdditiveClassifier, AdditiveRegressor, LinearRegressor, PrivacyLedger
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.learners import StatisticalQueryLogisticRegression
 from dplearn.privacy import ApproxDP
@@ -518,13 +513,8 @@ def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, ep
 # Counts.
 
 
-COUNTING = AdditiveRegressor(
-    loss="poisson",
-    domain=Grid(-2, 2, 401),
-    target_range=(0, 60),
-    clip_target=True,
-    epsilon=3.0,
-    random_state=0,
+COUNTING = regressor(
+    loss="poisson", domain=Grid(-2, 2, 401), target_range=(0, 60), clip_target=True, epsilon=3
 )
 
 

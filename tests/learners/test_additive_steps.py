@@ -27,23 +27,18 @@ from dplearn.queries.oracle import PopulationOracle, oracle_for
 
 DOMAINS = [
     Categories(["a"]),
-    Categories(list(range(255))),
     Categories(list(range(256))),
     Categories(list(range(600)), other=True),
     Hashed(1 << 20),
     domains.Bits(None),
     IntegerRange(5, 5),
     IntegerRange(0, 127),
-    IntegerRange(-64, 64),
     IntegerRange(0, 254, missing=True),
     IntegerRange(0, 10**9),
     IntegerRange(-(2**63) + 2, 2**63 - 1, missing=True),
-    LargeIntegerRange(0, 1000),
     LargeIntegerRange(-(2**63), 2**62),
     Grid(1e6, 1e9),
-    Grid(0, 1e-300),
     Grid(-1e307, 1e307, missing=True),
-    Floats(),
     Floats(missing=True),
     Floats(significand_bits=0, smallest=1, largest=4),
 ]

@@ -20,11 +20,7 @@ from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.mechanisms import select_exponential
 from dplearn.privacy import ApproxDP, BoundedRange
-from dplearn.theory import (
-    generic_failure_bound,
-    generic_sample_size,
-    representation_sample_size,
-)
+from dplearn.theory import generic_failure_bound, generic_sample_size, representation_sample_size
 
 MECHANISMS = ["exponential", "permute_and_flip"]
 UNITS = ("labels", "examples")

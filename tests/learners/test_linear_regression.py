@@ -12,12 +12,7 @@ from dplearn import LinearRegressor
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.rows import norm_powers
-from dplearn.learners.linear.regression import (
-    LinearModel,
-    LinearPlan,
-    bounded_rows,
-    target_moments_query,
-)
+from dplearn.learners.linear.regression import LinearModel, LinearPlan, bounded_rows, target_moments_query
 from dplearn.privacy import ApproxDP
 from dplearn.table.encodings import DesignMatrix
 from dplearn.table.targets import STEPS

@@ -11,9 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from dplearn.chance import SeededDice
 from dplearn.estimator.recipe import FitFacts
-from dplearn.learners.linear.columns import (
-    mass_query,
-)
+from dplearn.learners.linear.columns import mass_query
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
     Mapped,

@@ -13,12 +13,8 @@ from dplearn import StatisticalQueryLogisticRegression
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.estimator import recipe
-from dplearn.learners.linear.columns import (
-    reduction,
-)
-from dplearn.learners.linear.logistic import (
-    deviation_of,
-)
+from dplearn.learners.linear.columns import reduction
+from dplearn.learners.linear.logistic import deviation_of
 from dplearn.learners.linear.logistic_queries import Mapped, label_parts, products_query
 from dplearn.queries import CentralOracle, LabelledRows
 from dplearn.queries.oracle import oracle_for
