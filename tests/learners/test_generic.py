@@ -279,6 +279,7 @@ def test_the_failure_bound_is_that_of_the_proof(class_size, n, epsilon, alpha):
 UNSURE = 1e-6  # how often a Clopper-Pearson bound may be wrong
 
 THRESHOLDS = [[int(place < cut) for place in range(8)] for cut in range(9)]
+ANY_LABELS = [[3, 1], [0, 8], [4, 0], [1, 5], [2, 2], [6, 1], [1, 0], [1, 1]]
 THREE_LABELS = [[a, b] for a in range(3) for b in range(3)]
 
 # A class; for each place how often it occurs with each label, out of a sum; epsilon, alpha, beta; a size at
@@ -286,14 +287,7 @@ THREE_LABELS = [[a, b] for a in range(3) for b in range(3)]
 TASKS = {
     "two concepts": ([[0], [1]], [[1, 9]], 0.5, 0.5, 0.25, 1),
     "thresholds, private": (THRESHOLDS, [[1, 9]] * 4 + [[9, 1]] * 4, 0.05, 0.2, 0.2, 5),
-    "none of them fits": (
-        THRESHOLDS,
-        [[3, 1], [0, 8], [4, 0], [1, 5], [2, 2], [6, 1], [1, 0], [1, 1]],
-        1,
-        0.1,
-        0.3,
-        3,
-    ),
+    "none of them fits": (THRESHOLDS, ANY_LABELS, 1, 0.1, 0.3, 3),
     "three labels": (THREE_LABELS, [[1, 0, 7], [1, 5, 2]], 1, 0.25, 0.1, 2),
 }
 
@@ -306,9 +300,7 @@ def failures(task, n, repetitions):
     true_error = [1 - distribution[np.arange(len(row)), row].sum() for row in table]
     allowed = min(true_error) + alpha + 1e-9
     privacy, dice, failed = ApproxDP(epsilon), SystemDice(), 0
-    cells = np.array(
-        [(place, label) for place in range(len(distribution)) for label in range(distribution.shape[1])]
-    )
+    cells = np.array(list(np.ndindex(distribution.shape)))
     for counts in np.random.default_rng(0).multinomial(n, distribution.ravel(), size=repetitions):
         places, labels = np.repeat(cells, counts, axis=0).T
         profile = concepts.error_profile(concepts.domain.encode(places[:, np.newaxis]), labels)
