@@ -159,6 +159,20 @@ def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residual
     assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
 
 
+@pytest.mark.parametrize("reach", [1, 777, 3000])
+def test_long_residuals_and_targets_are_shortened_together_to_the_reach(reach):
+    margins = np.random.default_rng(0).integers(-3 << 12, 3 << 12, (500, 3))
+    y = np.random.default_rng(1).integers(0, 2, (500, 3))
+    whole, short = OutputsLoss([HALF] * 3), OutputsLoss([HALF] * 3, reach=reach, target_reach=reach)
+    for before, after in (
+        (whole.residuals(margins, y), short.residuals(margins, y)),
+        (whole.targets(y), short.targets(y)),
+    ):
+        assert norm_powers(after, 2).max() <= reach**2
+        kept = norm_powers(before, 2) <= (0.99 * reach) ** 2
+        assert (np.abs(after - before)[kept] <= np.abs(before)[kept] / 512 + 1).all()
+
+
 @pytest.mark.parametrize(("order", "reach"), [(2, None), (2, 1500), (1, None)])
 def test_no_pair_of_records_moves_the_sums_of_several_labels_further_than_their_norm(order, reach):
     loss, rows = OutputsLoss([HALF] * 3, order, reach=reach), []
@@ -312,6 +326,15 @@ def test_factors_of_other_records_are_never_taken_from_the_cache():
     for cell in (0, 1) * 20:  # objects that are gone at once, so that others get their identity
         found = rows.block(LabelledRows(np.array([[cell]]), np.array([0]))).weights.tolist()
         assert found == [1024 // 9 if cell else 1024]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_shortening_factor_is_the_greatest_that_keeps_the_norm(order):
+    rows = Rows([], 0, 512, 1.0, order)
+    lengths = np.array([0, 1, 512**order - 1, 512**order, 512**order + 1, 3**19, 2**40 + 1, 2**61])
+    for k, length in zip(rows.shortened(lengths).tolist(), lengths.tolist(), strict=True):
+        assert k**order * length <= (512 << 10) ** order
+        assert k == 1024 or (k + 1) ** order * length > (512 << 10) ** order
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -1e300])
