@@ -1,6 +1,5 @@
 """Losses, rows and queries of additive models: exact, of one record alone, and within their bounds."""
 
-from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -12,11 +11,12 @@ from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
+from dplearn.audit import fitted_with
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
 from dplearn.kernels.rows import norm_powers
 from dplearn.learners.additive import model as models
-from dplearn.learners.additive import queries, steps
+from dplearn.learners.additive import queries
 from dplearn.learners.additive.losses import (
     MARGIN_BITS,
     RESIDUAL_BITS,
@@ -30,6 +30,7 @@ from dplearn.learners.additive.model import LANDMARKS, JointBasis
 from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.queries import Rows, grouped, margins_of, outputs_query, residual_query
 from dplearn.learners.additive.start import normal_scores, synthetic_cells
+from dplearn.learners.additive.steps import line_records
 from dplearn.queries import Answer, HistogramQuery, LabelledRows
 from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import CentralNoise, LocalNoise
@@ -199,20 +200,16 @@ NOISES = {"gaussian": {}, "laplace": {"delta": 0}}
 
 
 def asked_by(model, X, y):
-    """Return the columns of a fit, and all queries that it asks, as queries about its records."""
-    queries, images = [], []
+    """Return the columns of a fit, and all queries that it asks, each with the image of its records."""
+    asked, images = [], [lambda records: records]
     right, mapped = {kind: kind.answer for kind in (CentralNoise, LocalNoise)}, BudgetedOracle.map
 
     def spied(self, query, *task):
-        of_records = copy(query)
-        for image in images:
-            of_records._function = lambda records, image=image: query.values(image(records))
-            of_records._total = lambda records, image=image: query.total(image(records))
-        queries.append(of_records)
+        asked.append((query, images[-1]))
         return right[type(self)](self, query, *task)
 
     def noted(self, image):
-        if getattr(image, "func", None) is steps._image:  # else from rows to its records
+        if getattr(image, "func", None) is line_records:  # else from rows to its records
             images.append(image)
         return mapped(self, image)
 
@@ -220,8 +217,8 @@ def asked_by(model, X, y):
         patch.setattr(BudgetedOracle, "map", noted)
         for kind in right:
             patch.setattr(kind, "answer", spied)
-        model._fit(X, y, SeededDice(1))
-    return [shape.column for shape in model.shapes_], queries
+        fitted = fitted_with(model, X, y, dice=SeededDice(1))
+    return [shape.column for shape in fitted.shapes_], asked
 
 
 #: Of few values: all records are tried.
@@ -229,42 +226,42 @@ FEW = [IntegerRange(0, 3, missing=True), Categories(list("abc")), IntegerRange(0
 
 
 @cache
-def asked(kind, n_labels, n=400, steps=2):
-    """Return all queries that a fit asks, and all records of its columns and of some targets."""
+def asked(kind, n_labels, n=400, interactions=True):
+    """Return all queries that a fit asks, each with all records of its columns and of some targets."""
     rng = np.random.default_rng(0)
     X = np.empty((n, 4), dtype=object)
     X[:, 0], X[:, 2] = rng.choice([np.nan, 0, 1, 2, 3], n), rng.integers(0, 3, n)
     X[:, 1], X[:, 3] = rng.choice(["a", "b", "c"], n, p=[0.8, 0.15, 0.05]), rng.choice(["a", "b"], n)
     score = X[:, 2].astype(float) + (X[:, 1] == "a") * (X[:, 3] == "a")
-    given = {"domain": FEW, "interactions": True if steps else "auto", "epsilon": 3.0, **NOISES[kind]}
+    given = {"domain": FEW, "interactions": interactions, "epsilon": 3.0, **NOISES[kind]}
     if n_labels:
         model = AdditiveClassifier(classes=range(n_labels), **given)
         y, codes = np.minimum(score.astype(int), n_labels - 1), np.arange(n_labels)
     else:
         model, y = AdditiveRegressor(target_range=(-3, 3), **given), score
         codes = np.array([-STEPS, -12345, -1, 1, STEPS])
-    model._steps = steps
-    columns, queries = asked_by(model, X, y)
-    found = grid(*[range(column.size) for column in columns], codes)
-    return queries, LabelledRows(found[:, :4].astype(np.int16), found[:, 4])
+    columns, found = asked_by(model, X, y)
+    every = grid(*[range(column.size) for column in columns], codes)
+    records = LabelledRows(every[:, :4].astype(np.int16), every[:, 4])
+    return [(query, image(records)) for query, image in found]
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 0])
 @pytest.mark.parametrize("kind", NOISES)
 def test_no_pair_of_records_moves_a_sum_of_a_fit_further_than_its_noise_is_for(kind, n_labels):
-    queries, records = asked(kind, n_labels)
-    found = np.array([greatest_moves(query, records) for query in queries])
+    queries = asked(kind, n_labels)
+    found = np.array([greatest_moves(query, records) for query, records in queries])
     assert found.max() <= 1
     of_noise = found[:, 0 if kind == "laplace" else 1]
-    histograms = np.array([isinstance(query, HistogramQuery) for query in queries])
+    histograms = np.array([isinstance(query, HistogramQuery) for query, _ in queries])
     assert (of_noise[histograms] == 1).all()
     assert (~histograms).sum() > 3
     assert (of_noise[~histograms].min(axis=0) > [0.74, 0.94]).all()
 
 
 def test_no_pair_of_records_moves_a_sum_of_a_linear_fit_further_than_its_noise_is_for():
-    queries, records = asked("gaussian", 3, n=60, steps=None)
-    found = np.array([greatest_moves(query, records)[1] for query in queries])
+    queries = asked("gaussian", 3, n=60, interactions="auto")
+    found = np.array([greatest_moves(query, records)[1] for query, records in queries])
     assert found.max() <= 1
     assert (found.min(axis=0) > [0.59, 0.95]).all()  # rows have a 1 in common: none are opposite
 
@@ -303,10 +300,10 @@ def test_rows_with_joint_features_are_shortened_to_the_reach_and_sums_move_no_fu
 
 @pytest.mark.parametrize("kind", NOISES)
 def test_a_total_is_the_sum_of_values_each_of_which_is_of_its_own_record(kind, monkeypatch):
-    monkeypatch.setattr(queries, "_BLOCK", 7)
-    found, records = asked(kind, 3)
-    records = records[np.random.default_rng(0).permutation(270)[:40]]
-    for query in found:
+    monkeypatch.setattr(queries, "BLOCK", 7)
+    some = np.random.default_rng(0).permutation(270)[:40]
+    for query, every in asked(kind, 3):
+        records = every[some]
         values, each = query.values(records), query.inputs(records)
         alone = [query.values(records[np.array([place])])[0] for place in range(40)]
         assert values.dtype.kind in "iu"
@@ -433,7 +430,7 @@ def test_features_of_a_record_do_not_depend_on_its_place_or_on_other_records(d, 
     assert (np.concatenate([features.of(cells[place : place + 1]) for place in range(300)]) == found).all()
     for cut in (1, 7, 150):
         assert (np.concatenate([features.of(cells[:cut]), features.of(cells[cut:])]) == found).all()
-    monkeypatch.setattr(models, "_BLOCK", 7)
+    monkeypatch.setattr(models, "BLOCK", 7)
     assert (features.of(cells) == found).all()
 
 

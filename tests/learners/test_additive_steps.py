@@ -94,6 +94,7 @@ def test_a_kernel_is_a_covariance_and_rows_have_norms_of_at_most_1(level, domain
     assert full == pytest.approx(full.T)
     assert np.linalg.eigvalsh(full).min() > -1e-9
     assert np.diag(full).max() <= 1 + 1e-9
+    assert np.array_equal(full[: column.gap], np.eye(column.size)[: column.gap])
     rows = smooth_rows(column, level)
     assert len(rows) == column.size
     assert np.linalg.norm(rows, axis=1).max() == pytest.approx(1)

@@ -464,7 +464,7 @@ def learn_linear(
 ) -> AdditiveModel:
     """Learn an additive model of straight lines and effects of categories."""
     tables = [line_rows(column) for column in columns]
-    model = learn_logistic(oracle.within(share).map(partial(_image, tables, plan)), plan)
+    model = learn_logistic(oracle.within(share).map(partial(line_records, tables, plan)), plan)
     assert model.covariance is not None
     intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
     for table, mass in zip(tables, masses, strict=True):
@@ -477,7 +477,7 @@ def learn_linear(
     return AdditiveModel(intercept, effects, deviations, list(masses))
 
 
-def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
+def line_records(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
     """Return the rows of records, of one length, in integers; a block of records at a time."""
     blocks = [plan.rows(np.zeros((0, plan.n_numbers)))]
     for start in range(0, len(records), _BLOCK):
