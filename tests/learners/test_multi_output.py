@@ -87,15 +87,9 @@ def test_each_output_is_learned_within_one_charge():
     assert numbers(ledger.spent()) == (20, 0)  # three outputs spend no delta
     plan = several(epsilon=20.0).plan(2000, n_features=1, n_labels=2, n_outputs=3)
     assert {each.guarantee_.epsilon for each in model.estimators_} == {plan.share.epsilon}
-    found = model.predict(X)
     assert model.score(X, Y) > 0.9
     assert model.score(X, np.where(Y == "no", "yes", "no")) == 0
-    assert model.score(X, Y, sample_weight=(found == Y).all(axis=1).astype(float)) == 1
-    for place, (each, likely) in enumerate(zip(model.estimators_, model.predict_proba(X), strict=True)):
-        assert (each.predict(X) == found[:, place]).all()
-        assert (each.predict_proba(X) == likely).all()
-        for row, label in zip(likely[:50], found[:50, place], strict=True):
-            assert label == LABELS[int(row[1] > row[0])]
+    assert model.score(X, Y, sample_weight=(model.predict(X) == Y).all(axis=1).astype(float)) == 1
 
 
 def test_labels_of_several_kinds_and_numbers_of_classes():
