@@ -138,9 +138,9 @@ class ConceptClass(ABC):
             of this class is equal to one of them.
         """
         raise TypeError(
-            "concept_class must be a class whose members are compared on public records if protects='labels':"
-            " stumps, thresholds, corners, conjunctions, parities, a FiniteClass, or one with a method"
-            f" dichotomies; got {type(self).__name__}"
+            "concept_class must be a class whose members are compared on public records if protects='labels',"
+            " or X_public is given: stumps, thresholds, corners, conjunctions, parities, a FiniteClass, or"
+            f" one with a method dichotomies; got {type(self).__name__}"
         )
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - of use to subclasses

@@ -302,7 +302,7 @@ class ListedCorners(Corners):
         )
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":  # noqa: ARG002 - none are used
-        raise TypeError("concept_class must have cuts that are not listed yet if protects='labels'")
+        raise TypeError("concept_class must have cuts that are not listed yet if public rows list them")
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
         return self.size

@@ -11,6 +11,7 @@ from dplearn.learners.linear import (
 )
 from dplearn.learners.parity.masked import MaskedParityClassifier
 from dplearn.learners.parity.parity import ParityClassifier
+from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.learners.rules.line import LineClassifier
 from dplearn.learners.rules.point import ChosenKeys, ChosenPrefix, PointClassifier
@@ -38,6 +39,7 @@ __all__ = [
     "ChosenPrefix",
     "ColumnShape",
     "ConjunctionClassifier",
+    "CornerClassifier",
     "ExponentialMechanismClassifier",
     "KnowledgeTransferClassifier",
     "LineClassifier",

@@ -5,6 +5,13 @@ A release is a function `x` of private values that returns a frozen result. Each
 """
 
 from dplearn.releases.cdf import CDFRelease, ConfidenceBand, cdf, cdf_plan
+from dplearn.releases.counting_queries import (
+    ReleasedShares,
+    multiplicative_weights,
+    multiplicative_weights_plan,
+    small_database,
+    small_database_plan,
+)
 from dplearn.releases.grouped import Grouped, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
@@ -54,6 +61,7 @@ __all__ = [
     "Mean",
     "Quantiles",
     "ReleasePlan",
+    "ReleasedShares",
     "StableCounts",
     "SyntheticTable",
     "SyntheticTablePlan",
@@ -73,8 +81,12 @@ __all__ = [
     "mean_plan",
     "median",
     "median_plan",
+    "multiplicative_weights",
+    "multiplicative_weights_plan",
     "quantiles",
     "quantiles_plan",
+    "small_database",
+    "small_database_plan",
     "stable_counts",
     "stable_counts_plan",
     "threshold_from_corner_learner",

@@ -88,12 +88,14 @@ from dplearn.theory.rules import public_cut_sample_size as public_cut_sample_siz
 from dplearn.theory.rules import published_line_sample_size as published_line_sample_size
 from dplearn.theory.rules import sauer_bound as sauer_bound
 from dplearn.theory.sample_sizes import SmallDatabaseSizes as SmallDatabaseSizes
+from dplearn.theory.sample_sizes import corner_lower_bound as corner_lower_bound
 from dplearn.theory.sample_sizes import empirical_lower_bound as empirical_lower_bound
 from dplearn.theory.sample_sizes import generalisation_failure as generalisation_failure
 from dplearn.theory.sample_sizes import generalisation_sample_size as generalisation_sample_size
 from dplearn.theory.sample_sizes import interior_point_lower_bound as interior_point_lower_bound
 from dplearn.theory.sample_sizes import noisy_counts_sample_size as noisy_counts_sample_size
 from dplearn.theory.sample_sizes import small_database_sizes as small_database_sizes
+from dplearn.theory.sample_sizes import uniform_convergence_failure as uniform_convergence_failure
 from dplearn.theory.simulation import Request as Request
 from dplearn.theory.simulation import query_sample_size as query_sample_size
 from dplearn.theory.simulation import run_locally as run_locally

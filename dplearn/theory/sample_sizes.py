@@ -14,8 +14,10 @@ from dplearn.kernels.search import least
 from dplearn.learners.limits import least_failure, packing_records
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.releases.counting_queries import database_error
 
 _TINY = 1e-9
+_SHARES = 12  # of errors that are tried
 
 
 def generalisation_failure(
@@ -112,6 +114,40 @@ def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha
     return least(suffices, low)
 
 
+def uniform_convergence_failure(vc_dimension: int, n_samples: int, *, alpha: Any) -> float:
+    """Return a bound on the probability that the share of some query is far from its probability.
+
+    Parameters
+    ----------
+    vc_dimension : int
+        VC dimension of the queries, at least 0.
+    n_samples : int
+        Number n of records: independent draws.
+    alpha : number
+        The distance of the share of the records that a query counts from its probability, in (0, 1).
+
+    Returns
+    -------
+    float
+        4 S exp(-n alpha**2 / 8), with S as for `generalisation_failure`. It may exceed 1. For thresholds
+        `dkw_bound` is far smaller.
+
+    Notes
+    -----
+    **Source.** Vapnik and Chervonenkis (1971), Theorem 2; Bun, Nissim, Stemmer and Vadhan (2015), Theorem
+    4.9, has another constant.
+
+    Examples
+    --------
+    >>> from dplearn.theory import uniform_convergence_failure
+    >>> round(uniform_convergence_failure(1, 12_000, alpha=0.1), 3)
+    0.029
+    """
+    d, n = check_count("vc_dimension", vc_dimension), check_count("n_samples", n_samples)
+    exponent = _log_failure(d, n, float(check_number("alpha", alpha, low=_TINY, below=1)) ** 2 / 8)
+    return math.exp(exponent) if exponent < 700 else math.inf
+
+
 def _rate(alpha: Any, empirical_alpha: Any) -> float:
     """Return the decrease of the logarithm of the failure per record."""
     large = float(check_number("alpha", alpha, low=_TINY, below=1))
@@ -167,14 +203,13 @@ def small_database_sizes(
     -----
     Proof. The candidates are the C(d + m - 1, m) multisets of m values of a domain of d values; their
     qualities are minus the greatest magnitude of n c(D') - m c(D) over the queries c
-    (`dplearn.audit.cases.small_database`). Draw m of the n private records. With probability at most 2 Q
-    exp(-2 m a**2), some of the Q answers moves by more than a
-    (Hoeffding's inequality, and the union over the queries). If this is below 1, some candidate has no error
-    above a, so the best quality is at least -n m a. With probability at least 1 - beta, the exponential
+    (`dplearn.releases.small_database`). Some candidate has no error above a (the proof stands at
+    `dplearn.releases.counting_queries.database_error`), so the best quality is at least -n m a. With
+    probability at least 1 - beta, the exponential
     mechanism with sensitivity m selects a candidate whose quality is below the best by at most
-    2 m (ln C + ln(1/beta)) / epsilon. Its errors are at most alpha if, for some a above
-    sqrt(ln(2 Q) / (2 m)), n is at least 2 (ln C + ln(1/beta)) / (epsilon (alpha - a)). The bound is computed
-    for each m up to the first whose ln C exceeds the least bound even for a = 0.
+    2 m (ln C + ln(1/beta)) / epsilon. Its errors are at most alpha if n is at least 2 (ln C + ln(1/beta)) /
+    (epsilon (alpha - a)). The bound is computed for each m up to the first whose ln C exceeds the least bound
+    even for a = 0.
 
     **Source.** Blum, Ligett and Roth (2008); Bun, Nissim and Stemmer (2016), Theorem 2.18.
 
@@ -182,16 +217,16 @@ def small_database_sizes(
     --------
     >>> from dplearn.theory import small_database_sizes
     >>> small_database_sizes(2**4, 24, epsilon=1.0, alpha=0.1, beta=0.05)  # all two-way tables of four bits
-    SmallDatabaseSizes(n_samples=2551, n_rows=3514)
+    SmallDatabaseSizes(n_samples=1379, n_rows=191)
     """
     size = check_count("domain_size", domain_size, low=2)
-    spread = (math.log(2) + math.log(check_count("n_queries", n_queries, low=1))) / 2
+    asked = check_count("n_queries", n_queries, low=1)
     privacy, wanted, failure = _numbers(epsilon, alpha, beta)
     m, candidates, best = 0, -math.log(failure), (math.inf, 0)
     while 2 * candidates < best[0] * privacy * wanted:
         m += 1
         candidates += math.log(size + m - 1) - math.log(m)  # C(|X| + m - 1, m) from C(|X| + m - 2, m - 1)
-        slack = wanted - math.sqrt(spread / m)
+        slack = wanted - database_error(size, asked, m)
         if slack > 0:
             best = min(best, (2 * candidates / (privacy * slack), m))
     return SmallDatabaseSizes(math.floor(best[0]) + 1, best[1])
@@ -449,3 +484,68 @@ def _tried(bound: Fraction) -> Iterator[int]:
     """Yield integers above a bound, ascending."""
     least = math.floor(bound) + 1
     return (least + least * step // 8 if step > 8 else least + step for step in _STEPS)
+
+
+def corner_lower_bound(
+    n_columns: int, domain_size: int, *, epsilon: Any, delta: Any = 0, alpha: Any, beta: Any
+) -> int:
+    """Return a number of records such that no private learner that names a corner is accurate with fewer.
+
+    Parameters
+    ----------
+    n_columns : int
+        The number of columns d: the label is 1 where each is at most its cut.
+    domain_size : int
+        The number of values of each column, of any size.
+    epsilon : number
+        Privacy parameter, positive.
+    delta : number, default=0
+        Privacy parameter, at least 0 and below 1.
+    alpha, beta : number
+        Error on the given records, and probability of failure; in (0, 1).
+
+    Returns
+    -------
+    int
+        Of order d / alpha times `interior_point_lower_bound`.
+
+    Notes
+    -----
+    The corner has an error of at most alpha on the given records, at least two, with probability at least 1 -
+    beta, for all records that some corner labels without error.
+
+    Proof. Let m, even, be too few codes for an interior point among half as many values, with the privacy of
+    two replaced records and failure above beta + 2 a. Place hard data of m codes on a random one of d columns
+    and fresh ones on each other (`threshold_from_corner_learner`), and fill up with records at the least
+    value of all columns, of label 1, to n = a d m / alpha. At most alpha n = a d m errors leave c a m or
+    fewer on the private column with probability 1 - beta - 1 / c. For c just below 1 / (2 a) these are fewer
+    than m / 2, which give an interior point (`interior_point_from_threshold_learner`). For fewer records take
+    fewer columns, and then fewer codes: the share of errors grows to at most twice alpha, so a is at least
+    that. The best of some a is taken.
+
+    *Releases.* Two releases of the queries of all corners, with errors of at most alpha, make such a learner
+    with errors of at most 4 alpha (`learner_from_release`): no release with epsilon and delta is so accurate
+    with fewer records than this function returns for 2 epsilon, 2 delta, 4 alpha and 2 beta.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Theorems 6.2, 6.4 and 6.7, with no constants stated.
+
+    Examples
+    --------
+    >>> from dplearn.theory import corner_lower_bound
+    >>> [corner_lower_bound(d, 2**64, epsilon=1, delta=1e-6, alpha=0.01, beta=0.05) for d in (1, 10, 100)]
+    [238, 2376, 23751]
+    """
+    d = check_count("n_columns", n_columns, low=1)
+    values = check_count("domain_size", domain_size, low=2) // 2
+    privacy = ApproxDP(check_number("epsilon", epsilon, above=0), delta).for_group(2)
+    share = check_number("alpha", alpha, above=0, below=1)
+    failure = check_number("beta", beta, above=0, below=1)
+    found = 1
+    for place in range(1, _SHARES):
+        a = (1 - failure) / 2 * place / _SHARES
+        allowed = failure + 2 * a * (1 + Fraction(1, 1000))
+        if 2 * share <= a and allowed < 1 and privacy.delta < 1:
+            asked = {"epsilon": privacy.epsilon, "delta": privacy.delta, "beta": allowed}
+            codes = (interior_point_lower_bound(values, **asked) - 1) // 2 * 2
+            found = max(found, math.floor(a * d * codes / share) + 1)
+    return found

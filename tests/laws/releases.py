@@ -32,6 +32,8 @@ ASKED = [
     MeanQuery(lambda rows: rows, low=0, high=99),
     HistogramQuery(lambda rows: rows // 10, categories=10),
 ]
+YEARS = IntegerRange(0, 99)
+DECADES = np.repeat(np.eye(10, dtype=int), 10, axis=1)
 
 
 @cache
@@ -93,6 +95,12 @@ RECURSIVE = {"method": "recursive", "epsilon": 20, "delta": 1e-2, **IN_YEARS}
 MEANS = {"values": AGES, "bounds": (0, 99)}
 RELEASES = {
     "mean": Record(releases.mean, "ages", {"bounds": (0, 120)}),
+    "small_database": Record(
+        releases.small_database, "ages", {"queries": DECADES, "domain": YEARS, "n_rows": 2}
+    ),
+    "multiplicative_weights": Record(
+        releases.multiplicative_weights, "ages", {"queries": DECADES, "domain": YEARS, "n_rounds": 4}
+    ),
     "median": Record(releases.median, "ages", IN_YEARS),
     "median of floats": Record(releases.median, "heights", {}),
     "quantiles": Record(releases.quantiles, "ages", {"q": [0.1, 0.5], **IN_YEARS}),

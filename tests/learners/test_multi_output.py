@@ -12,11 +12,14 @@ from dplearn import (
     PointClassifier,
     PrivacyLedger,
     PrivateMultiOutputClassifier,
+    PublicData,
     StatisticalQueryLogisticRegression,
+    StatisticalQueryNaiveBayes,
     ThresholdClassifier,
 )
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP, BoundedRange, BudgetExceededError, Composition, PureDP
+from dplearn.releases import quantiles
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_samples is")
 X = np.arange(2000)[:, None] % 100
@@ -118,3 +121,20 @@ def test_a_ledger_that_holds_less_refuses_before_a_value_is_read():
     ledger = PrivacyLedger("0.5", 1e-6)
     with pytest.raises(BudgetExceededError):
         several(ledger=ledger).fit(X, object())
+
+
+def test_released_quantiles_take_the_place_of_all_cuts():
+    rng = np.random.default_rng(0)
+    X = rng.lognormal(sigma=2, size=(4000, 1))
+    Y = np.quantile(X, [0.2, 0.4, 0.6, 0.8]) < X
+    rows = quantiles(X[:, 0], np.arange(1, 32) / 32, epsilon=0.25).values
+    learner = PrivateMultiOutputClassifier(
+        ExponentialMechanismClassifier("thresholds"), epsilon=0.75, classes=[False, True]
+    )
+    model = learner.fit(X, Y, X_public=PublicData(rows[:, None]))
+    assert (model.predict(X) != Y).mean() < 0.06
+    cuts = {each.concept_.concept.code for each in model.estimators_}
+    assert cuts <= set(model.estimators_[0].domain_.domains[0].encode(rows).tolist())
+    assert model.estimators_[0].guarantee_.assumes[-1] == "the rows in X_public are public"
+    with pytest.raises(TypeError, match="X_public must be None for an estimator whose fit takes no public"):
+        PrivateMultiOutputClassifier(StatisticalQueryNaiveBayes()).fit(X, Y, X_public=PublicData(rows))

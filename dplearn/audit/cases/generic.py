@@ -95,9 +95,9 @@ def _shown(fitted: Any) -> tuple[str, Any]:
 def _stumps(
     values: int, labels: Sequence[str], epsilon: float = 1.0, **parameters: Any
 ) -> ExponentialMechanismClassifier:
-    domain = IntegerRange(0, values - 1)
+    domain, kind = IntegerRange(0, values - 1), parameters.pop("concept_class", "stumps")
     return ExponentialMechanismClassifier(
-        "stumps", domain=domain, classes=list(labels), epsilon=epsilon, **parameters
+        kind, domain=domain, classes=list(labels), epsilon=epsilon, **parameters
     )
 
 
@@ -141,6 +141,15 @@ CASES = (
         rules=_COUNTS,  # two counts move, which a replay sees if both rules predict alike
     ),
     learner_case("public_cuts_classifier", 4, _YES_NO, 3, Required(44, 0.7), public=(0, 2)),
+    learner_case(
+        "public_corners_classifier",
+        4,
+        _YES_NO,
+        3,
+        Required(30, 0.6),
+        public=(0, 2),
+        concept_class="corners",
+    ),
     learner_case(
         "small_public_cuts_classifier", 4, _YES_NO, 2, Required(19, 0.6), public=(0, 2), staged=False
     ),

@@ -10,12 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.small_database import query_table, small_database
-from dplearn.audit.fits import Rows
+from dplearn.audit.cases.counting_queries import query_table, rows_of
+from dplearn.audit.fits import Rows, ready
 from dplearn.audit.replay import RULES, groups_within, moved_by
 from dplearn.chance.dice import Dice
+from dplearn.domains import IntegerRange
 from dplearn.mechanisms import laplace_counts
 from dplearn.privacy import ApproxDP
+from dplearn.releases.counting_queries import _SmallDatabase
 from dplearn.releases.reductions import learner_from_release
 
 __all__ = ["CASES", "noisy_thresholds", "small_thresholds"]
@@ -34,9 +36,9 @@ def noisy_thresholds(values: list[int], dice: Dice) -> tuple[int, ...]:
 
 def small_thresholds(values: list[int], dice: Dice) -> tuple[int, ...]:
     """Return the numbers of a small database at or below each code, where the absent are above all."""
-    rows = small_database(
-        values, query_table("thresholds", SIZE + 1), size=len(values), privacy=EACH, dice=dice
-    )
+    queries = query_table("thresholds", SIZE + 1)
+    release = _SmallDatabase(queries, IntegerRange(0, SIZE), len(values), EACH.epsilon, 0)
+    rows = rows_of(ready(release, values).run(dice))
     return tuple(sum(row <= code for row in rows) for code in range(SIZE))
 
 

@@ -18,10 +18,11 @@ from dplearn.audit.fits import Rows, StagedFit, WholeFit
 from dplearn.audit.replay import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
+from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.threshold import ThresholdClassifier, threshold_between
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "between_case", "threshold_case"]
+__all__ = ["CASES", "between_case", "corner_classifier_case", "threshold_case"]
 
 
 def threshold_case(
@@ -58,6 +59,34 @@ def _split(rows: Rows) -> tuple[Any, Any]:
 
 def _shown(fitted: ThresholdClassifier) -> tuple[str, Any]:
     return f"x{fitted.feature_} {fitted.direction_} {fitted.threshold_}", fitted
+
+
+def corner_classifier_case(
+    name: str, values: Sequence[int], n: int, claim: ApproxDP, *, required: Required, **parameters: Any
+) -> AuditCase:
+    """Return a case of the fit of a corner; the whole fit runs on each path if the name begins with small."""
+    domain = [IntegerRange(0, size - 1) for size in values]
+    chosen: dict[str, Any] = {
+        "epsilon": claim.epsilon,
+        "delta": claim.delta,
+        "classes": ("no", "yes"),
+        "beta": 0.9,
+    }
+    whole = WholeFit(partial(CornerClassifier, domain=domain, **chosen | parameters), _split, _shown_corner)
+    return AuditCase(
+        name,
+        whole if name.startswith("small") else StagedFit(whole),
+        list(product(*map(range, values), ("no", "yes"))),
+        n,
+        claim,
+        ordered=False,
+        verifies=("CornerClassifier",),
+        required=required,
+    )
+
+
+def _shown_corner(fitted: CornerClassifier) -> tuple[str, Any]:
+    return repr(fitted.concept_), fitted
 
 
 def between_case(name: str, size: int, n: int, m: int, *, required: Required) -> AuditCase:
@@ -118,4 +147,9 @@ CASES = (
     ),
     between_case("threshold_between", 5, 3, 1, required=Required(21, 0.6)),
     between_case("threshold_between_of_two", 4, 4, 2, required=Required(70, 0.66)),
+    corner_classifier_case("corner_classifier", (2, 2), 3, ApproxDP(6), required=Required(20, 0.3)),
+    corner_classifier_case(
+        "corner_classifier_above", (3,), 3, ApproxDP(2), directions=[">"], required=Required(10, 0.3)
+    ),
+    corner_classifier_case("small_corner_classifier", (2, 2), 1, ApproxDP(6), required=Required(5, 0.3)),
 )

@@ -176,8 +176,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
-            Public rows, with the columns of `X` and no labels, for stumps and thresholds: only their values
-            are cuts. None: all values of the domain are; required if only labels are protected.
+            Public rows, with the columns of `X` and no labels: of the concepts, those that differ on these
+            rows, each behaviour once; of stumps and thresholds, those with cuts at their values. Not for a
+            drawn class. None: all concepts; required if only labels are protected.
         groups : array-like of shape (n_samples,), optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together, and the set of groups is public.
@@ -392,8 +393,9 @@ class RuleFit(FitRecipe):
             _check_takes_rows(self, "X_public")
             concepts = _concepts(self, facts)
             columns = self._public_columns(X_public, facts, concepts)
-            assert isinstance(concepts, DecisionStumps)
-            known = {"concepts": concepts.at_values(columns), "n_rows": len(columns[0])}
+            at_rows = concepts.at_values if isinstance(concepts, DecisionStumps) else concepts.dichotomies
+            concepts = _alone(concepts, partial(at_rows, columns))
+            known = {"concepts": concepts, "n_rows": len(columns[0])}
         elif self.cost.protects == "labels":
             # The features are public; no label is read.
             known = {"concepts": _dichotomies(_concepts(self, facts), table)}
@@ -598,12 +600,10 @@ def _class_of(params: FitRecipe, facts: FitFacts) -> ConceptClass:
 def _check_takes_rows(params: FitRecipe, name: str) -> None:
     """Raise unless a fit with these parameters takes public rows."""
     refuse_unsupported(params, name)
-    kind = params.concept_class
-    cuts = kind in ("stumps", "thresholds") if isinstance(kind, str) else isinstance(kind, DecisionStumps)
-    if not cuts:
+    if _is_drawn(params):
         raise ValueError(
-            f"{name} must be None unless concept_class is 'stumps' or 'thresholds', whose cuts are at public"
-            f" values then, got {brief(kind)}"
+            f"{name} must be None for a drawn concept class, whose members depend on a seed, got"
+            f" {brief(params.concept_class)}"
         )
 
 
@@ -631,7 +631,10 @@ def _sample_size(
 ) -> int | None:
     """Return the number of records for a true error; None if no number suffices."""
     if n_rows is not None:
-        return public_sample_size(size, n_rows, agnostic=agnostic, **goal)
+        regions = [(1, 0)] if isinstance(target, DecisionStumps) else [(target.size, 0)]
+        if not isinstance(target, DecisionStumps) and n_rows > target.records_of_dichotomy:
+            regions.append((target.most_dichotomies(n_rows), target.records_of_dichotomy))
+        return public_sample_size(size, n_rows, regions=regions, agnostic=agnostic, **goal)
     if target.is_drawn:
         return _records_needed_if_drawn(target, goal, agnostic=agnostic)
     fixed = representation_sample_size(target.size, agnostic=agnostic, **goal)
@@ -886,25 +889,43 @@ def growing_sample_size(
 
 
 def public_sample_size(
-    class_size: int, n_rows: int, *, epsilon: Any, alpha: Any, beta: Any, agnostic: bool = False
+    class_size: int,
+    n_rows: int,
+    *,
+    epsilon: Any,
+    alpha: Any,
+    beta: Any,
+    agnostic: bool = False,
+    regions: Sequence[tuple[int, int]] = ((1, 0),),
 ) -> int | None:
-    """Return the number of private records for a selection among stumps with cuts at public values, or None.
+    """Return the number of private records for a selection among concepts of public rows, or None.
+
+    `regions` are alternatives, of which the best counts: how many sets of records must each have a public row
+    if its probability is above kappa, and how many rows may determine such a set.
 
     Notes
     -----
-    Proof. Let the best stump cut a column at t, and kappa = 1 - miss**(1 / n_rows). The stump that cuts at
-    the greatest public value up to t, or has the constant label of greater values if there is none, differs
-    from the best one at values above that cut and up to t. If their probability is above kappa, then no
-    public value is in a set of probability kappa or more, which happens with probability at most (1 -
-    kappa)**n_rows = miss. A stump of a value that no public row has is replaced by a constant, and differs
-    with the probability of this value, to which the same bound applies. The size is the least one for a grid
-    of miss.
+    Proof. Let R be the number of sets, each determined by k of the rows: then kappa = 1 - (miss / R)**(1 /
+    (n_rows - k)), since the other rows are independent of it. The size is the least one for a grid of miss.
+
+    *Stumps*, R = 1 and k = 0. Let the best stump cut a column at t. The stump that cuts at the greatest
+    public value up to t, or has the constant label of greater values if there is none, differs from the best
+    one at values above that cut and up to t. If their probability is above kappa, then no public value is in
+    a set of probability kappa or more. A stump of a value that no public row has is replaced by a constant,
+    and differs with the probability of this value, to which the same bound applies.
+
+    *Other classes.* Some listed concept is equal to the best one on all public rows. The sets are those on
+    which a concept differs from the best one: one for each concept of the class, or, if k rows determine a
+    listed concept, one for each of those.
+
+    **Source.** Alon, Bassily and Moran (2019) for public rows and any class; the constants are ours.
     """
     ratio, error, failure = _ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
     sizes = []
     for share in _SHARES:
         miss = failure * share
-        kappa = -math.expm1(math.log(miss) / n_rows)
+        logs = [(math.log(miss) - math.log(sets)) / (n_rows - known) for sets, known in regions]
+        kappa = -math.expm1(max(logs))
         if kappa < error:
             rate, _ = _rate(ratio, error, kappa, agnostic=agnostic)
             sizes.append(_least_size(class_size, rate, failure - miss))

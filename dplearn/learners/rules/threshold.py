@@ -187,7 +187,7 @@ class ThresholdClassifier(RuleClassifier):
             self,
             ApproxDP(epsilon, reproducible=reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
-            declared=_declared(self.domain),
+            declared=declared_columns(self.domain),
             feature=feature,
             alpha=check_number("alpha", self.alpha, above=0, below=1),
             beta=check_number("beta", self.beta, above=0, below=1),
@@ -211,7 +211,7 @@ class ThresholdClassifier(RuleClassifier):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
-        domain = _declared(self.domain)
+        domain = declared_columns(self.domain)
         tags.input_tags.allow_nan = domain.accepts_missing
         tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
@@ -226,7 +226,7 @@ class ThresholdFit(FitRecipe):
         check_two_labels(classes, "a threshold")
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
-        _chosen_method(self, _columns(domain, self.feature))  # raises on incompatible parameters
+        _chosen_method(self, columns_of(domain, self.feature))  # raises on incompatible parameters
         public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
         return public, LabelledRows(Columns(domain.encode(X)), codes)
 
@@ -236,7 +236,7 @@ class ThresholdFit(FitRecipe):
         if facts.classes is None and not isinstance(self.declared, Product):
             # Without names from a data frame, a name stands for any column if all have one domain.
             feature = 0 if isinstance(feature, str) and feature not in domain.names else feature
-        columns = _columns(domain, feature)
+        columns = columns_of(domain, feature)
         method, sizes = _chosen_method(self, columns), _sizes(self, columns)
         n = facts.n_samples
         excess = threshold_excess_errors(method, **sizes)
@@ -327,14 +327,14 @@ def _n_cuts(columns: "Sequence[CutColumn]") -> int:
     return 1 + max(column.size for column in columns)
 
 
-def _declared(domain: Any) -> Any:
+def declared_columns(domain: Any) -> Any:
     """Return the domain of all columns, or the product of their domains; "float64" becomes `Floats()`."""
     if isinstance(domain, (list, tuple)) and not is_pair(domain):
-        return Product([_declared(each) for each in domain])
+        return Product([declared_columns(each) for each in domain])
     return domain if isinstance(domain, (Domain, Product)) else as_number_domain(domain)
 
 
-def _columns(domain: Product, feature: int | str | None) -> "list[CutColumn]":
+def columns_of(domain: Product, feature: int | str | None) -> "list[CutColumn]":
     """Return the columns with an ordered domain, or the one given by `feature`."""
     if feature is None:
         ordered = [CutColumn(place, each) for place, each in enumerate(domain.domains) if each.ordered]
@@ -398,7 +398,11 @@ class CutColumn:
 
     def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
         """Return the threshold at a cut from -1 to size - 1."""
-        return Stump(self.feature, self.domain, last_code(cut) if self._nonuniform else cut, *labels)
+        return Stump(self.feature, self.domain, self.last_code(cut), *labels)
+
+    def last_code(self, cut: int) -> int:
+        """Return the last code at or below a cut from -1 to size - 1."""
+        return last_code(cut) if self._nonuniform else cut
 
 
 class _ColumnThresholds(Thresholds):
@@ -559,7 +563,7 @@ def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, eps
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
     beta = check_number("beta", beta, above=0, below=1)
     if check_choice("method", method, THRESHOLD_METHODS) == "exponential":
-        return _shortfall(2 * n_columns * n_cuts, epsilon, beta)
+        return shortfall(2 * n_columns * n_cuts, epsilon, beta)
     column, point = _interior_shortfalls(n_cuts, n_columns, epsilon, beta)
     return 3 * column + point
 
@@ -710,12 +714,12 @@ def _checked(n_cuts: Any, n_columns: Any, epsilon: Any) -> tuple[int, int, Fract
 
 def _interior_shortfalls(n_cuts: int, n_columns: int, epsilon: Fraction, beta: Fraction) -> tuple[int, int]:
     """Return the shortfalls of the selected column and direction, and of the point, from the best."""
-    column = _shortfall(2 * n_columns, COLUMN_SHARE * epsilon, beta / 2)
+    column = shortfall(2 * n_columns, COLUMN_SHARE * epsilon, beta / 2)
     # A replaced record changes at most two of the points.
-    return column, _shortfall(n_cuts, (1 - COLUMN_SHARE) * epsilon / 2, beta / 2)
+    return column, shortfall(n_cuts, (1 - COLUMN_SHARE) * epsilon / 2, beta / 2)
 
 
-def _shortfall(candidates: int, epsilon: Fraction, beta: Fraction) -> int:
+def shortfall(candidates: int, epsilon: Fraction, beta: Fraction) -> int:
     """Return the greatest k with candidates * ratio**k >= beta; a greater shortfall is less probable."""
     ratio = selection_ratio(epsilon)
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.

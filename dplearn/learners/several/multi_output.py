@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from inspect import signature
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
-from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
+from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier, refuse_parameters
 from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.execute import begin
@@ -51,7 +52,7 @@ def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
 @documented_by()
 @dataclass(eq=False, repr=False)
 class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, SeveralOutputsClassifier):
-    """FitRecipe one private classifier for each of several labels of a record, within one privacy budget.
+    """Fit one private classifier for each of several labels of a record, within one privacy budget.
 
     All classifiers have the same share of the budget, the greatest that a composition theorem allows. For
     many labels it is much greater than epsilon divided by their number.
@@ -112,7 +113,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     **Accuracy.** That of `estimator` with the share of the budget, for each output by itself: if each fails
     with probability at most beta, some of k outputs fails with probability at most k beta.
 
-    **Source.** Bun, Nissim and Stemmer (2016), Observation 3.2. There composition is basic or advanced.
+    **Source.** Bun, Nissim and Stemmer (2016), Observation 3.2, and with `X_public` Lemma 3.7, where public
+    rows take the place of a sanitizer. There composition is basic or advanced.
 
     Examples
     --------
@@ -144,6 +146,27 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
     estimators_: list[Any] = field(init=False)
     classes_: Any = field(init=False)
+
+    @documented_by(SeveralOutputsClassifier.fit)
+    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+        """Fit one classifier to each output; the data are used for this one release and are not kept.
+
+        Parameters
+        ----------
+        X_public : PublicData, optional
+            Public rows, for all classifiers; only if the `fit` of `estimator` takes them.
+
+        Returns
+        -------
+        self : object
+        """
+        refuse_parameters(type(self).__name__, fit_parameters)
+        if X_public is not None and "X_public" not in signature(self.estimator.fit).parameters:
+            raise TypeError(
+                "X_public must be None for an estimator whose fit takes no public rows, got"
+                f" {type(self.estimator).__name__}"
+            )
+        return self._fit_privately(X, y, X_public=X_public, groups=groups)
 
     def plan(self, n_samples: int, *, n_outputs: int = 1, **parameters: Any) -> StatedPlan:
         """Return the plan of a fit: its guarantee, the share of each output and its plan. No data is read.
@@ -277,7 +300,7 @@ class MultiOutputFit(FitRecipe):
             # The table is read again in the release, so that one encoded table is held at a time.
             labels = outputs.classes[place]
             learner = _with_share(self, share, None if self.classes is None else labels, seeds[place])
-            own = learner._recipe(reproducible)
+            own = learner._recipe(reproducible).given(fit_arguments=self.fit_arguments)
             ready = learner_alone(learner, lambda: begin(own, rows, labels[records.y[:, place]]))
             return _Fit(learner, own, ready.plan)
 
@@ -418,7 +441,7 @@ def _checked(estimator: Any) -> Any:
         )
     if estimator.needs_public_rows:
         raise ValueError(
-            f"estimator must be fitted from X and y only, got {kind}, which needs X_public unless"
+            f"estimator must not require public rows, got {kind}, which needs X_public unless"
             " protects='labels'; SyntheticDataClassifier needs no public rows"
         )
     return clone(estimator)

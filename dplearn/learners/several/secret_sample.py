@@ -35,7 +35,7 @@ from dplearn.table.table import InMemory, Table, shape_of, taken
 @documented_by()
 @dataclass(eq=False, repr=False)
 class SecretSampleClassifier(PrivateClassifier):
-    """FitRecipe a private classifier on a secret sample of the records, drawn with replacement.
+    """Fit a private classifier on a secret sample of the records, drawn with replacement.
 
     Parameters
     ----------

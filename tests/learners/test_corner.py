@@ -1,0 +1,89 @@
+"""Thresholds in several dimensions: cuts of all columns, and the least number of records."""
+
+from ast import literal_eval
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from dplearn import CornerClassifier
+from dplearn.audit import exact_distribution, fitted_with
+from dplearn.domains import Grid, IntegerRange
+from dplearn.privacy import ApproxDP
+from dplearn.theory import corner_lower_bound, interior_point_lower_bound
+
+FOURTHS = Grid(0, 1, 5)
+
+
+def corner(**parameters):
+    return CornerClassifier(**{"classes": [0, 1], "domain": IntegerRange(0, 9), **parameters})
+
+
+@pytest.mark.parametrize("n_columns", [1, 2, 4])
+@pytest.mark.parametrize("delta", [0, 1e-6])
+def test_at_the_size_of_the_plan_the_error_is_at_most_alpha_and_no_record_outside_is_inside(n_columns, delta):
+    learner = corner(delta=delta, epsilon=5, alpha=0.2, beta=0.1)
+    n, rng = learner.plan(1, n_features=n_columns).n_needed, np.random.default_rng(0)
+    failed = 0
+    for _ in range(30):
+        X = rng.integers(0, 10, (n, n_columns))
+        y = (X <= 7).all(axis=1).astype(int)
+        predicted = learner.fit(X, y).predict(X)
+        assert float(learner.guarantee_.delta) in (0, delta)
+        failed += (predicted != y).mean() > 0.2 or bool((predicted > y).any())
+    assert failed <= 6  # 3 expected at most
+
+
+def test_a_large_epsilon_cuts_at_a_record_of_the_inner_label():
+    X, y = load_iris(return_X_y=True)
+    inside = (y < 2).astype(int)
+    learner = CornerClassifier(epsilon=1e3, delta=0, domain=Grid(0, 10, 101), classes=[0, 1])
+    assert learner.fit(X, inside).score(X, inside) > 0.85
+    rule = repr(learner.concept_)
+    assert rule.startswith("1 if x0 < ")
+    assert rule.endswith(", else 0")
+    assert rule.count(" and ") == 3
+
+
+def test_values_above_a_cut_are_the_mirror_image_of_values_below_it():
+    rows = [(0, 3, 1), (1, 1, 1), (2, 0, 0), (4, 4, 1)]
+    X, y = np.array([row[:2] for row in rows]) / 4, [row[2] for row in rows]
+
+    def law(X, directions):
+        learner = corner(domain=FOURTHS, epsilon=6, beta=0.9, directions=directions)
+        found = exact_distribution(
+            lambda dice: str(fitted_with(learner, X, y, dice=dice).concept_.concept.codes)
+        )
+        return {literal_eval(seen[2]): mass / found.total for seen, mass in found.masses.items()}
+
+    up_to, above = law(X, "<="), law(1 - X, [">", ">"])
+    mirrored = {tuple(3 - code for code in codes): mass for codes, mass in above.items()}
+    assert up_to == pytest.approx(mirrored)
+
+
+def test_a_disjunction_is_a_corner_with_both_labels_exchanged():
+    X = np.random.default_rng(0).integers(0, 10, (20_000, 3))
+    y = np.where((X > 7).any(axis=1), "a", "b")  # a disjunction, of the first label
+    assert corner(classes=["a", "b"], epsilon=4).fit(X, y).score(X, y) > 0.95
+
+
+def test_floats_without_bounds_and_records_without_the_inner_label():
+    rng = np.random.default_rng(0)
+    X = rng.standard_cauchy((4000, 2)) * 1e100
+    y = (X <= [1e100, 3e101]).all(axis=1).astype(int)
+    learner = CornerClassifier(classes=[0, 1], epsilon=4)
+    assert learner.fit(X, y).score(X, y) > 0.9
+    assert learner.fit(X, np.zeros(4000, int)).predict(X).max() == 0
+
+
+def test_the_lower_bound_is_that_of_interior_points_times_columns_and_below_what_the_learner_needs():
+    asked = {"epsilon": 1, "alpha": 0.05, "beta": 0.05}
+    for delta in (0, 1e-6):
+        one, ten = (corner_lower_bound(d, 2**32, delta=delta, **asked) for d in (1, 10))
+        assert ten - 1 == pytest.approx(10 * (one - 1), rel=0.05)
+        two = ApproxDP(1, delta).for_group(2)
+        codes = interior_point_lower_bound(2**31, epsilon=2, delta=two.delta, beta=0.05 + 2 * 0.201) - 1
+        assert one > 0.2 / 0.05 * (codes // 2 * 2)
+        learner = CornerClassifier(domain=IntegerRange(0, 2**32 - 1), delta=delta, alpha=0.05)
+        assert 1 < ten < learner.plan(100, n_features=10).n_needed
+    assert corner_lower_bound(3, 2**32, epsilon=1, alpha=0.5, beta=0.5) == 1
