@@ -1,8 +1,5 @@
 """Private conjunctions: what a fit finds and says, from answers within a threshold, and enough records."""
 
-import warnings
-from fractions import Fraction
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,13 +13,10 @@ from dplearn.learners.counts.conjunction import (
     ConjunctionClassifier,
     conjunction_error,
     conjunction_query_sample_size,
-    conjunction_threshold,
     learn_conjunction,
-    literals_kept,
 )
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, LocalOracle, population
-from dplearn.queries.answer import TailBound
 
 BITS = Bits(None)
 
@@ -48,12 +42,10 @@ def test_a_conjunction_of_bits_is_found(model, delta):
 @pytest.mark.parametrize("positive", ["low", "high"])
 def test_either_label_can_be_the_positive_one(positive):
     X, y = bits()
-    labels = np.array(["high", "low"])
-    y = labels[y] if positive == "low" else labels[::-1][y]
+    y = np.where(y, positive, {"low": "high", "high": "low"}[positive])
     fitted = ConjunctionClassifier(epsilon=4, domain=BITS, positive=positive, alpha=0.3).fit(X, y)
-    assert fitted.score(X, y) == 1
     assert repr(fitted.concept_).startswith(repr(positive))
-    assert fitted.predict_proba(X[:3]).tolist() == (y[:3, None] == fitted.classes_).astype(float).tolist()
+    assert fitted.predict_proba(X).tolist() == (y[:, None] == fitted.classes_).tolist()
 
 
 def test_ranges_and_lists_of_declared_columns():
@@ -77,25 +69,6 @@ def test_rare_exceptions_undo_no_condition_and_frequent_ones_undo_all():
     assert str(clone(learner).set_params(alpha=0.1).fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 1"
 
 
-def test_delta_is_spent_where_columns_are_many():
-    learner = ConjunctionClassifier(delta=1e-6)
-    many, few = (learner.plan(10**6, n_features=d) for d in (100, 3))
-    assert (many.noise, many.guarantee.delta) == ("gaussian", Fraction(1, 10**6))
-    assert (few.noise, few.guarantee.delta) == ("laplace", 0)
-
-
-def test_a_fit_warns_of_numbers_that_no_domain_declares_to_be_bits():
-    ages = np.random.default_rng(0).integers(18, 90, (20_000, 2))
-    y = ages[:, 0] > 40
-    learner = ConjunctionClassifier(classes=[False, True])
-    with pytest.warns(UserWarning, match="each column is read as a bit, which is 1 where a value is above 0"):
-        assert str(learner.fit(ages, y).concept_) == "True if x0 > 0 and x1 > 0, else False"
-    for domain in (Bits(), IntegerRange(18, 89), "learn"):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("error", message="domain is None")
-            clone(learner).set_params(domain=domain).fit(ages, y)
-
-
 # Conjunctions from shares: found by any oracle, and said in words.
 
 BIT = binned(Bits(None), 2)
@@ -112,14 +85,6 @@ def test_every_conjunction_is_found_with_answer_errors_below_the_threshold(liter
     learned = learn_conjunction(oracle, [BIT] * 4, positive=positive, alpha=0.1, beta=0.05)
     assert (learned.predict(list(ALL.T)) == y).all()
     assert not oracle.adaptive
-
-
-def test_where_no_record_is_positive_none_is_predicted():
-    learned = learn_conjunction(
-        population(LabelledRows(ALL, np.zeros(16, int))), [BIT] * 4, positive=1, alpha=0.1, beta=0.05
-    )
-    assert not learned.predict(list(ALL.T)).any()
-    assert learned.describe(list("abcd"), ["no", "yes"]) == "always 'no'"
 
 
 def test_a_range_has_no_holes_and_a_list_has():
@@ -187,15 +152,3 @@ def test_from_that_number_on_the_error_is_at_most_alpha(kind, share):
         learned = learn_conjunction(oracle, [binned(Bits(None), 2)] * d, positive=1, alpha=alpha, beta=beta)
         failures += (learned.predict(list(X.T)) != records.y).mean() > alpha
     assert failures <= 30 * beta
-
-
-def test_the_threshold_is_half_of_alpha_over_the_literals_or_the_noise_bound():
-    assert literals_kept([2, 2, 5]) == 6
-    assert literals_kept([2]) == 2
-    assert conjunction_threshold([2, 2], TailBound(), alpha=0.1, beta=0.05) == pytest.approx(0.025)
-    noise = TailBound(linear=0.01, size=3)
-    assert conjunction_threshold([2, 2], noise, alpha=0.1, beta=0.05) == pytest.approx(
-        0.01 * np.log(6 * 4 / 0.05)
-    )
-    assert conjunction_threshold([2, 2], noise.times(100), alpha=0.1, beta=0.05) == 1 / 4
-    assert conjunction_error([2, 2], 10, epsilon=1, alpha=0.1, beta=0.05) == 1

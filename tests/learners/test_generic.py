@@ -6,35 +6,25 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import log_loss
-from sklearn.model_selection import train_test_split
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PublicData
 from dplearn.audit.fits import ready
 from dplearn.chance import SystemDice
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.learners.rules.generic import _shares
+from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
 from dplearn.mechanisms import select_exponential
-from dplearn.privacy import ApproxDP, BoundedRange, LedgerError
-from dplearn.theory import (
-    dichotomy_sample_size,
-    generic_failure_bound,
-    generic_sample_size,
-    public_cut_sample_size,
-    representation_sample_size,
-)
+from dplearn.privacy import ApproxDP, BoundedRange
+from dplearn.theory import generic_failure_bound, generic_sample_size, representation_sample_size
 
 MECHANISMS = ["exponential", "permute_and_flip"]
 UNITS = ("labels", "examples")
 X, Y = load_breast_cancer(return_X_y=True)
-FRAMES = pytest.mark.parametrize("frame", [pd.DataFrame, pl.from_pandas], ids=["pandas", "polars"])
 
 
 def learner(concept_class="stumps", **parameters):
@@ -53,16 +43,6 @@ def test_at_a_large_epsilon_it_finds_a_best_stump_with_public_features_or_rows_t
     public = learner(epsilon=500, method=method).fit(table, y, X_public=PublicData(table))
     labels = learner(epsilon=500, method=method, protects="labels").fit(table, y)
     assert (public.predict(table) != y).sum() == (labels.predict(table) != y).sum() == best
-
-
-def test_at_epsilon_1_breast_cancer_is_within_5_points_of_the_best_stump():
-    gaps = []
-    for seed in range(8):
-        X_train, X_test, y_train, y_test = train_test_split(X, Y, random_state=seed, stratify=Y)
-        private = learner(random_state=seed).fit(X_train, y_train)
-        best = learner(epsilon=500).fit(X_train, y_train)
-        gaps.append(best.score(X_test, y_test) - private.score(X_test, y_test))
-    assert np.mean(gaps) < 0.05
 
 
 def test_the_plans_training_error_holds():
@@ -85,28 +65,21 @@ SCHEMA = Schema(
 )
 
 
-@FRAMES
-def test_a_raw_table_with_gaps_text_and_a_constant_column_is_read_by_the_names_of_a_schema(frame):
-    for parameters, more in [
+@pytest.mark.parametrize(
+    ("parameters", "given"),
+    [
         ({}, {}),
         ({"protects": "labels"}, {}),
-        ({}, {"X_public": PublicData(frame(PEOPLE[["constant", "age", "town"]].head(60)))}),
-    ]:
-        model = learner(domain=SCHEMA, epsilon=50, **parameters).fit(
-            frame(PEOPLE.assign(other=0)), ILL, **more
-        )
-        assert model.score(frame(PEOPLE), ILL) > 0.9
-        assert "age" in repr(model.concept_)
-        unseen = PEOPLE.head(2).assign(age=[np.nan, 1e9], town="never seen")
-        assert model.predict(frame(unseen)).tolist() == ["well", "ill"]
-
-
-def test_numbers_outside_a_grid_are_refused_in_fit_and_moved_in_predict():
-    table, y = np.linspace(0, 1, 101)[:, None], np.linspace(0, 1, 101) > 0.45
-    model = learner(domain=Grid(0, 1, 11), epsilon=50)
-    with pytest.raises(DomainError, match="column 'x0', a value lies outside the declared domain Grid"):
-        model.fit(table * 2, y)
-    assert model.fit(table, y).predict([[-7.0], [7.0]]).tolist() == [False, True]
+        ({}, {"X_public": PublicData(PEOPLE[["constant", "age", "town"]].head(60))}),
+    ],
+    ids=["all private", "labels", "public rows"],
+)
+def test_a_raw_table_with_gaps_text_and_a_constant_column_is_read_by_the_names_of_a_schema(parameters, given):
+    model = learner(domain=SCHEMA, epsilon=50, **parameters).fit(PEOPLE.assign(other=0), ILL, **given)
+    assert model.score(PEOPLE, ILL) > 0.9
+    assert "age" in repr(model.concept_)
+    unseen = PEOPLE.head(2).assign(age=[np.nan, 1e9], town="never seen")
+    assert model.predict(unseen).tolist() == ["well", "ill"]
 
 
 CENTRED = (X - np.median(X, axis=0))[:, :8]
@@ -153,50 +126,13 @@ def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
     assert "9f3b" not in "".join(map(repr, (caught.value, getattr(caught.value, "__notes__", []))))
 
 
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (["clerk", "farmer"] * 5, r"not a number; declare the columns with domain=Schema.*CellEncoder"),
-        ([None, 1.0] * 5, r"missing value; fill it .*Floats\(missing=True\), or Schema.*CellEncoder"),
-    ],
-)
-def test_an_undeclared_frame_with_non_numeric_columns_is_refused_with_advice(column, message):
-    with pytest.raises(DomainError, match=message):
-        learner(classes=[0, 1]).fit(pd.DataFrame({"age": range(10), "other": column}), [0, 1] * 5)
-
-
-def test_so_many_labels_that_they_look_like_numbers_are_refused_unless_declared():
-    table, y = np.arange(400.0)[:, None], np.arange(400) % 200
-    ledger = PrivacyLedger(1)
-    with pytest.raises(DomainError, match=r"y has 200 labels, 200 or more.* declare them by classes=\[...\]"):
-        learner(ledger=ledger, random_state=None).fit(table, y)
-    with pytest.raises(UserWarning, match="y has 200 labels: a rule predicts two of them"):  # errors here
-        learner(classes=range(200), ledger=ledger, random_state=None).fit(table, y)
-    assert ledger.history() == []
-    assert learner(domain=Grid(0, 400, 2)).fit(table, y % 199).classes_.size == 199
-
-
 @pytest.mark.filterwarnings("error:n_samples is")
-@pytest.mark.parametrize(("n", "epsilon"), [(10, 1.0), (2250, 0.001)])
-def test_too_few_records_are_warned_of_before_anything_is_spent(n, epsilon):
+def test_too_few_records_are_warned_of_before_anything_is_spent():
     ledger = PrivacyLedger(1)
-    model = learner(epsilon=epsilon, classes=[0, 1], ledger=ledger, random_state=None)
-    with pytest.raises(UserWarning, match=f"n_samples is {n}: with epsilon {epsilon:.3g} and 2.* concepts"):
-        model.fit(np.linspace(0, 1, n)[:, None], np.arange(n) % 2)  # warnings are errors here
+    model = learner(classes=[0, 1], ledger=ledger, random_state=None)
+    with pytest.raises(UserWarning, match=r"n_samples is 10: with epsilon 1 and 2.* concepts"):
+        model.fit(np.linspace(0, 1, 10)[:, None], np.arange(10) % 2)  # warnings are errors here
     assert ledger.history() == []
-    assert model.plan(n, n_features=1).excess_error >= 0.5
-
-
-@pytest.mark.parametrize(
-    ("size", "advice"),
-    [
-        (1001, "declare fewer values in domain="),
-        (1002, "declare a smaller domain=, such as Grid(0, 100, 1001)"),
-    ],
-)
-def test_a_warning_does_not_advise_a_domain_that_is_declared(size, advice):
-    (text,) = learner(epsilon=0.1, domain=Grid(0, 100, size)).plan(300, n_features=3, n_labels=2).warnings
-    assert f"; {advice}, spend more epsilon" in text
 
 
 # Public features, and public rows.
@@ -210,24 +146,9 @@ def test_with_labels_only_the_class_is_that_of_the_behaviours_on_x(method):
     assert abs(plan.class_size - (2 * n_cuts + 2)) < 30  # the domain has more bits than float32
     assert plan.class_size <= model.plan(len(X), n_features=30).class_size == 30 * 2 * len(X) + 2
     assert plan.excess_error < learner(classes=[0, 1]).plan(len(X), n_features=30).excess_error / 2
-    assert plan.public.n_rows is None
-    flowers, kinds = load_iris(return_X_y=True)
-    n_cuts = sum(len(np.unique(column)) - 1 for column in flowers.T)
-    assert ready(model.set_params(classes=None), flowers, kinds).plan.class_size == n_cuts * 6 + 3
     functions = [lambda rows, cut=cut: (rows[:, 0] > cut).astype(int) for cut in (0.1, 0.2, 0.3, 5)]
     few = learner(FiniteClass(functions), protects="labels")
     assert ready(few, [[0.0], [1.0]], [0, 1]).plan.class_size == 2
-
-
-def test_a_ledger_of_examples_refuses_a_fit_that_protects_labels():
-    ledger = PrivacyLedger(10, allow_reproducible=True)
-    with pytest.raises(LedgerError, match="protects 'labels'"):
-        learner(protects="labels", ledger=ledger).fit(X, Y)
-    assert ledger.spent().epsilon == 0
-    ledger = PrivacyLedger(10, protects="labels", allow_reproducible=True)
-    learner(protects="labels", ledger=ledger).fit(X, Y)
-    learner(ledger=ledger).fit(X, Y)
-    assert ledger.spent().epsilon == 2
 
 
 @pytest.mark.parametrize(
@@ -258,26 +179,6 @@ def test_public_rows_place_the_cuts_and_protect_whole_records():
     assert plans[0].class_size <= planned.class_size == 30 * 2 * 50 + 2
 
 
-def test_plans_say_the_sizes_that_hold():
-    labels = learner(protects="labels").plan(303, n_features=30, n_labels=2, beta=0.1)
-    assert labels.n_realizable == 303 == dichotomy_sample_size(30, epsilon=1, alpha=0.1, beta=0.1)
-    assert (labels.n_needed, labels.class_size) == (2880, 60 * 303 + 2)
-    assert learner(protects="labels").plan(1, n_features=30, n_labels=2, beta=0.1).n_needed == 2880
-    public = learner().plan(400, n_features=30, n_labels=2, n_rows=500, beta=0.1)
-    assert public.n_realizable == 366 == public_cut_sample_size(30, 500, epsilon=1, alpha=0.1, beta=0.1)
-    assert public.n_needed == 2983
-    assert learner().plan(400, n_features=30, n_labels=2, beta=0.1).n_realizable == 856
-    assert learner(domain=Grid(0, 1), classes=[0, 1]).plan(100, n_features=2).class_size == 2 * 256 * 4
-    few, every = (
-        learner(protects=p, domain=[Bits()] * 3).plan(50, n_labels=2) for p in ("labels", "examples")
-    )
-    assert few.n_needed <= every.n_needed
-    assert few.class_size == 3 * 2 * 2 + 2
-    parities = [learner(Parities(5), protects=protects).plan(50) for protects in UNITS]
-    assert parities[0].n_needed == parities[1].n_needed
-    assert parities[0].class_size == 32
-
-
 def test_a_table_in_parts_has_the_dichotomies_of_the_whole_table_and_takes_public_cuts():
     table, y = [X[:100], X[100:]], [Y[:100], Y[100:]]
     model = learner(protects="labels", domain=[Grid(0, 100, 1001, outside="clip")] * 30, classes=[0, 1])
@@ -302,29 +203,24 @@ def test_probabilities_are_the_shares_of_the_labels_and_agree_with_the_rule(conc
     plain = learner(concept_class, **given).fit(rows, LIKELY)
     model = learner(concept_class, probability=True, **given).fit(rows, LIKELY)
     found, predicted = model.predict_proba(rows), model.predict(rows)
-    assert (found.argmax(axis=1) == predicted).all()
-    assert found.sum(axis=1) == pytest.approx(1)
     for label in (0, 1):
         assert model.label_shares_[label, 1] == pytest.approx(LIKELY[predicted == label].mean(), abs=0.08)
-    assert plain.label_shares_ is None
-    assert set(np.unique(plain.predict_proba(rows))) == {0, 1}
     assert log_loss(LIKELY, found) < log_loss(LIKELY, plain.predict_proba(rows))
     parted = learner(concept_class, probability=True, **given)
     parted.fit([rows[:7], rows[7:]], [LIKELY[:7], LIKELY[7:]])
     np.testing.assert_array_equal(parted.label_shares_, model.label_shares_)
     plans = [each.plan(4000, n_features=rows.shape[1]) for each in (plain, model)]
-    assert plans[0].guarantee == plans[1].guarantee == model.guarantee_
-    assert plans[1].selection.epsilon + plans[1].counting == 1
-    assert plans[1].counting == Fraction(1, 10)
+    assert (plans[1].counting, plans[1].selection.epsilon) == (Fraction(1, 10), Fraction(9, 10))
     assert plans[1].n_realizable > plans[0].n_realizable
     assert [isinstance(each.event, BoundedRange) for each in plans] == [True, False]
 
 
-def test_noise_makes_no_label_more_probable_than_the_predicted_one():
-    shares = _shares(np.array([[5, 900, 0], [0, 0, 0], [40, 0, 2000]]), Fraction(1))
-    assert shares.argmax(axis=1).tolist() == [0, 1, 2]
-    assert shares.sum(axis=1) == pytest.approx(1)
-    assert shares[1] == pytest.approx([1 / 3] * 3)
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_makes_no_label_more_probable_than_the_predicted_one(seed):
+    model = learner(probability=True, epsilon=0.001, domain=IntegerRange(0, 19), random_state=seed)
+    found = model.set_params(classes=[0, 1]).fit(ROWS[:50], LIKELY[:50]).predict_proba(ROWS)
+    assert (found.argmax(axis=1) == model.predict(ROWS)).all()
+    assert found.sum(axis=1) == pytest.approx(1)
 
 
 # Sample sizes are the least that the bound allows, and at them the real learner succeeds.
@@ -383,6 +279,7 @@ def test_the_failure_bound_is_that_of_the_proof(class_size, n, epsilon, alpha):
 UNSURE = 1e-6  # how often a Clopper-Pearson bound may be wrong
 
 THRESHOLDS = [[int(place < cut) for place in range(8)] for cut in range(9)]
+ANY_LABELS = [[3, 1], [0, 8], [4, 0], [1, 5], [2, 2], [6, 1], [1, 0], [1, 1]]
 THREE_LABELS = [[a, b] for a in range(3) for b in range(3)]
 
 # A class; for each place how often it occurs with each label, out of a sum; epsilon, alpha, beta; a size at
@@ -390,14 +287,7 @@ THREE_LABELS = [[a, b] for a in range(3) for b in range(3)]
 TASKS = {
     "two concepts": ([[0], [1]], [[1, 9]], 0.5, 0.5, 0.25, 1),
     "thresholds, private": (THRESHOLDS, [[1, 9]] * 4 + [[9, 1]] * 4, 0.05, 0.2, 0.2, 5),
-    "none of them fits": (
-        THRESHOLDS,
-        [[3, 1], [0, 8], [4, 0], [1, 5], [2, 2], [6, 1], [1, 0], [1, 1]],
-        1,
-        0.1,
-        0.3,
-        3,
-    ),
+    "none of them fits": (THRESHOLDS, ANY_LABELS, 1, 0.1, 0.3, 3),
     "three labels": (THREE_LABELS, [[1, 0, 7], [1, 5, 2]], 1, 0.25, 0.1, 2),
 }
 
@@ -410,9 +300,7 @@ def failures(task, n, repetitions):
     true_error = [1 - distribution[np.arange(len(row)), row].sum() for row in table]
     allowed = min(true_error) + alpha + 1e-9
     privacy, dice, failed = ApproxDP(epsilon), SystemDice(), 0
-    cells = np.array(
-        [(place, label) for place in range(len(distribution)) for label in range(distribution.shape[1])]
-    )
+    cells = np.array(list(np.ndindex(distribution.shape)))
     for counts in np.random.default_rng(0).multinomial(n, distribution.ravel(), size=repetitions):
         places, labels = np.repeat(cells, counts, axis=0).T
         profile = concepts.error_profile(concepts.domain.encode(places[:, np.newaxis]), labels)

@@ -27,25 +27,18 @@ def on_and_off(p, n=1000, n_points=90):
     return rows, [1 - i % 2 for i in range(n)]
 
 
-@pytest.mark.parametrize("p", PRIMES, ids=int.bit_length)
-def test_it_finds_the_line(p):
-    rows, y = on_and_off(p)
-    fitted = learner(p).fit(rows, y)
+@pytest.mark.parametrize(
+    ("method", "p"), [*(("stability", p) for p in PRIMES), *(("pure", p) for p in PRIMES[:3])]
+)
+def test_it_finds_the_line(method, p):
+    n = 1000 if method == "stability" else pure_line_sample_size(p, epsilon=2, alpha=0.1, beta=1e-6)
+    rows, y = on_and_off(p, n, n_points=60)
+    fitted = learner(p, method=method).fit(rows, y)
     assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, p)
     assert not fitted.abstained_
-    assert fitted.method_ == "stability"
+    assert fitted.method_ == method
     assert fitted.score(rows, y) == 1
-    assert fitted.predict([[0, INTERCEPT], [0, INTERCEPT + 1]]).tolist() == [1, 0]
-    assert fitted.guarantee_.delta == Fraction(1, 10**6)
-
-
-@pytest.mark.parametrize("p", PRIMES[:3])
-def test_pure_finds_the_line_too_and_spends_no_delta(p):
-    rows, y = on_and_off(p, n=pure_line_sample_size(p, epsilon=2, alpha=0.1, beta=1e-6), n_points=60)
-    fitted = learner(p, method="pure").fit(rows, y)
-    assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, p)
-    assert fitted.guarantee_.delta == 0
-    assert not fitted.abstained_
+    assert fitted.guarantee_.delta == (Fraction(1, 10**6) if method == "stability" else 0)
 
 
 def test_one_point_is_published_as_a_point_and_nothing_as_the_first_label():
@@ -91,11 +84,8 @@ def test_the_failures_at_the_worst_masses_are_as_the_bound_says():
 @pytest.mark.parametrize("p", [101, 2**521 - 1], ids=int.bit_length)
 def test_any_holder_gives_the_same_line_with_integers_of_any_size(p):
     rows, y = on_and_off(p)
-    held = [tuple(map(tuple, rows)), np.array(rows, dtype=object), pd.DataFrame(rows, columns=["u", "v"])]
-    if p == 101:
-        held += [np.array(rows, dtype=kind) for kind in (int, float, np.uint8)]
-        held += [held[2].convert_dtypes(), pl.from_pandas(held[2])]
-    for each in held:
+    small = [np.array(rows, dtype=float), pl.DataFrame(rows, orient="row")] if p == 101 else []
+    for each in (tuple(map(tuple, rows)), np.array(rows, dtype=object), pd.DataFrame(rows), *small):
         fitted = learner(p).fit(each, y)
         assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, p)
         assert fitted.predict(each).tolist() == y
@@ -116,23 +106,3 @@ def test_new_numbers_outside_the_plane_are_moved_to_the_nearest_inside():
     fitted = learner().fit(rows, y)
     inside = fitted.predict([[0, 20], [100, 13]]).tolist()
     assert fitted.predict([[-5, 20.5], [10**9, 13]]).tolist() == inside == [1, 1]
-
-
-def test_auto_takes_what_needs_fewer_records_and_a_plan_promises_what_the_fit_does():
-    usual = {"method": "auto", "alpha": 0.3, "classes": None}
-    for p, parameters, method in (
-        (2**13 - 1, {}, "pure"),
-        (2**521 - 1, {}, "stability"),
-        (2**521 - 1, {"delta": 0}, "pure"),
-        (2**521 - 1, {"epsilon": 1e-8}, "pure"),
-    ):
-        model = learner(p, **usual | parameters)
-        plan = model.plan(2)
-        assert plan.method == method
-        if not parameters:
-            sizes = {each: model.set_params(method=each).plan(2).n_needed for each in ("pure", "stability")}
-            assert min(sizes, key=sizes.get) == method
-            fitted = model.set_params(method="auto").fit([[1, 2], [3, 4]], [0, 1])
-            assert (plan.guarantee, plan.method) == (fitted.guarantee_, fitted.method_)
-            assert plan.n_least < pure_line_sample_size(p, epsilon=2, alpha=0.3, beta=0.05)
-    assert learner(alpha=0.6).plan(10).n_least is None

@@ -8,18 +8,11 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
-from dplearn import LinearRegressor, StatisticalQueryLogisticRegression
-from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Product, Schema
+from dplearn import LinearRegressor
+from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.recipe import FitFacts
-from dplearn.kernels import rows as row_blocks
 from dplearn.kernels.rows import norm_powers
-from dplearn.learners.linear.regression import (
-    LinearModel,
-    LinearPlan,
-    bounded_rows,
-    matrix_of,
-    target_moments_query,
-)
+from dplearn.learners.linear.regression import LinearModel, LinearPlan, bounded_rows, target_moments_query
 from dplearn.privacy import ApproxDP
 from dplearn.table.encodings import DesignMatrix
 from dplearn.table.targets import STEPS
@@ -65,18 +58,6 @@ def test_rows_are_rounded_to_steps_and_longer_ones_shortened_with_their_constant
     assert long[:3] / long[2] == pytest.approx([3, 4, 1], abs=1e-2)
     assert short[3] == pytest.approx(plan.target_unit)
     assert long[3] / long[2] == pytest.approx(plan.target_unit, rel=1e-2)
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_moments_in_blocks_are_those_of_all_rows(order, monkeypatch):
-    plan = plan_of(4, order)
-    rows = bounded_rows(*tables(np.random.default_rng(2), 300, 4), plan)
-    query, whole = target_moments_query(plan), rows.astype(np.int64)
-    assert np.array_equal(matrix_of(plan, query.total(rows)), whole.T @ whole)
-    expected = query.values(rows).sum(axis=0)
-    monkeypatch.setattr(row_blocks, "_FEWEST", 7)
-    monkeypatch.setattr(row_blocks, "_MOST", 7)
-    assert np.array_equal(query.total(rows), expected)
 
 
 @pytest.mark.parametrize(("order", "least"), [(1, [0.85, 0.96]), (2, [0.97, 0.97])])
@@ -133,17 +114,6 @@ def test_without_noise_it_is_least_squares():
     assert np.sqrt(np.diag(model.covariance)).max() < 1e-5
 
 
-def test_a_unit_of_the_target_is_taken_off():
-    moments = moments_of(np.random.default_rng(1), 10_000, 2, np.array([0.3, -0.2, 0.1]))
-    scale = np.diag([1.0, 1.0, 1.0, 2.5])
-    model, scaled = (
-        LinearModel.of(each, 1e-14, np.eye(3), unit)
-        for each, unit in ((moments, 1.0), (scale @ moments @ scale, 2.5))
-    )
-    assert scaled.weights == pytest.approx(model.weights, rel=1e-4)
-    assert scaled.residual == pytest.approx(model.residual, rel=1e-4)
-
-
 @pytest.mark.parametrize("deviation", [0.003, 0.03, 0.1])
 def test_posterior_intervals_cover_the_weights_without_noise(deviation):
     rng, missed = np.random.default_rng(2), []
@@ -155,13 +125,6 @@ def test_posterior_intervals_cover_the_weights_without_noise(deviation):
         spread = np.sqrt(np.diag(model.covariance))
         missed.append(np.abs(model.weights - exact) > 1.96 * spread)
     assert np.mean(missed) < 0.09
-
-
-def test_noise_alone_gives_small_weights_and_a_wide_residual():
-    rng = np.random.default_rng(3)
-    model = LinearModel.of(with_noise(np.zeros((9, 9)), 1.0, rng), 1.0, np.eye(8))
-    assert np.abs(model.weights).max() < 1
-    assert model.residual >= 1
 
 
 @pytest.mark.parametrize("moments", [np.zeros((3, 3)), -np.eye(3), 1e100 * np.eye(3), np.ones((3, 3))])
@@ -201,9 +164,7 @@ def test_at_large_epsilon_it_is_least_squares(fitted):
     assert fitted.score(X, Y) > plain.score(X, Y) - 0.02
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "least"), [(1.0, 1e-6, 0.85), (0.1, 1e-6, 0.7), (1.0, 0.0, 0.85)]
-)
+@pytest.mark.parametrize(("epsilon", "delta", "least"), [(0.1, 1e-6, 0.7), (1.0, 0.0, 0.85)])
 def test_a_linear_relation_is_learned_at_a_small_epsilon(epsilon, delta, least):
     table, target = made(20_000)
     small = learner(epsilon=epsilon, delta=delta, target_range=(-1, 1)).fit(table[:10_000], target[:10_000])
@@ -225,15 +186,10 @@ def test_a_table_of_anything_is_encoded_by_its_schema():
     assert model.design_.names[2:5] == ("town == 'south'", "town is missing", "debt")
     assert model.coef_[1:4].sum() == pytest.approx(0, abs=1e-9)
     assert model.coef_[2] - model.coef_[1] == pytest.approx(20, abs=2)
-    labels = np.where((frame["town"] == "south") ^ (frame["debt"].isna()), "yes", "no")
-    floats = Schema(columns | {"debt": Floats(missing=True), "owner": Bits(None)}, labels=["no", "yes"])
-    logistic = StatisticalQueryLogisticRegression(epsilon=5.0, domain=floats, random_state=0)
-    assert logistic.fit(frame, labels).score(frame, labels) > 0.75
-    for fitted in (model, logistic):
-        assert fitted.predict(frame.assign(town="moon", age=300)).shape == (3000,)
+    assert model.predict(frame.assign(town="moon", age=300)).shape == (3000,)
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 10.0])
+@pytest.mark.parametrize("epsilon", [0.3, 10.0])
 def test_prediction_intervals_cover_new_targets(epsilon):
     table, target = made(12_000, noise=0.2)
     covered = []
@@ -242,10 +198,7 @@ def test_prediction_intervals_cover_new_targets(epsilon):
         model.fit(table[:6000], target[:6000])
         low, high = model.predict_interval(table[6000:]).T
         predicted = model.predict(table[6000:])
-        assert (low >= -1).all()
-        assert (low <= predicted).all()
-        assert (predicted <= high).all()
-        assert (high <= 1).all()
+        assert np.array_equal([low, predicted, high], np.sort(np.clip([low, predicted, high], -1, 1), axis=0))
         covered.append(np.mean((low <= target[6000:]) & (target[6000:] <= high)))
     assert np.mean(covered) > 0.94
     if epsilon == 10:
@@ -267,14 +220,11 @@ def test_coefficient_intervals_cover_the_fit_without_noise():
 
 
 def test_predictions_are_within_the_range_of_the_target(fitted):
-    with np.errstate(all="raise"):
-        far = fitted.predict(X * 1e300)
-        plain = learner().fit(X, Y)
-        edges = np.array([[1e308, -1e308] * 5, [np.finfo(float).max] * 10, [5e-324] * 10])
-        predicted, ends = plain.predict(edges), plain.predict_interval(edges)
-    assert ((far >= 0) & (far <= 400)).all()
-    assert ((predicted >= 0) & (predicted <= 400)).all()
-    assert ((ends >= 0) & (ends <= 400)).all()
+    far = np.array([[1e308, -1e308] * 5, [np.finfo(float).max] * 10, [5e-324] * 10])
+    for model in (fitted, learner().fit(X, Y)):
+        with np.errstate(all="raise"):
+            found = np.column_stack([model.predict(far), model.predict_interval(far)])
+        assert ((found >= 0) & (found <= 400)).all()
 
 
 @pytest.mark.parametrize("settings", [{}, {"delta": 0.0}], ids=str)

@@ -1,24 +1,17 @@
 """Queries and arithmetic of logistic regression: sums and their bounds, steps, calibration, kept columns."""
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
-from scipy.special import expit, softmax
+from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from dplearn.chance import SeededDice
 from dplearn.estimator.recipe import FitFacts
-from dplearn.learners.linear.columns import (
-    kept_columns,
-    mass_query,
-    mass_threshold,
-    reduced_rows,
-    reduction,
-)
+from dplearn.learners.linear.columns import mass_query
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
     Mapped,
@@ -29,11 +22,10 @@ from dplearn.learners.linear.logistic_queries import (
     products_query,
     score_edges,
     score_queries,
-    weighted_parts,
 )
-from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic, released_weights
+from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle, population
+from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle
 from tests.learners.logistic_plans import plan_of
 from tests.learners.moves import greatest_moves, grid
 
@@ -59,24 +51,12 @@ def queries(plan, seed=0):
     ]
 
 
-PLANS = [
-    plan_of(d, k, order=order, bits=bits)
-    for d, k, order, bits in [
-        (4, 2, 1, 10),
-        (4, 2, 2, 10),
-        (3, 3, 1, 7),
-        (3, 3, 2, 7),
-        (2, 10, 2, 1),
-        (5, 4, 2, 0),
-    ]
-]
-shapes = pytest.mark.parametrize(
-    "plan", PLANS, ids=lambda plan: f"{plan.n_columns}-{plan.n_classes}-{plan.order}-{plan.bits}"
+@pytest.mark.parametrize(
+    ("d", "k", "order", "bits"),
+    [(4, 2, 1, 10), (4, 2, 2, 10), (3, 3, 1, 7), (3, 3, 2, 7), (2, 10, 2, 1), (5, 4, 2, 0)],
 )
-
-
-@shapes
-def test_no_pair_of_records_moves_totals_further_than_is_claimed(plan):
+def test_no_pair_of_records_moves_totals_further_than_is_claimed(d, k, order, bits):
+    plan = plan_of(d, k, order=order, bits=bits)
     few = {2: [-30, -1, -0.1, 0, 0.5, 30], 3: [-30, -1, 0, 0.5, 30]}.get(plan.n_columns, [-30, 0, 1])
     records = grid(*[few] * (plan.n_columns - 1), range(plan.n_classes))
     records = LabelledRows(plan.rows(records[:, :-1]), records[:, -1].astype(int))
@@ -107,10 +87,8 @@ def test_predictions_are_those_of_each_row_by_itself(k):
     rows, weights = example(plan, n=400).X.astype(float), 5 * np.random.default_rng(6).normal(size=(3, k))
     likely = [exact_likelihoods(plan, row, weights) for row in rows]
     parts = [[math.floor(Fraction(one * plan.whole, sum(each))) for one in each] for each in likely]
-    assert (
-        predicted_parts(plan, weights)(rows, np.zeros(400, int)).tolist()
-        == plan.less(np.array(parts)).tolist()
-    )
+    found = predicted_parts(plan, weights)(rows, np.zeros(400, int))
+    assert np.array_equal(found, plan.less(np.array(parts)))
 
 
 def exact_likelihoods(plan, row, weights):
@@ -129,13 +107,6 @@ def test_weights_of_any_size_leave_margins_exact():
     assert np.array_equal(huge[:, 0], -signs * plan.portion)
 
 
-@pytest.mark.parametrize("n_steps", [1, 2, 24])
-def test_shares_are_all_of_the_budget(n_steps):
-    plan = plan_of(2, 2, n_steps=n_steps)
-    directions, labels, step = plan.shares
-    assert directions + labels + (n_steps - 1) * step + plan.calibration_share == Fraction(1)
-
-
 # Steps.
 
 
@@ -150,8 +121,7 @@ def accuracy(model, X, y):
     return np.mean(model.margins(X).argmax(axis=1) == y)
 
 
-@pytest.mark.parametrize("k", [2, 3])
-@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize(("k", "order"), [(2, 1), (3, 2)])
 def test_without_noise_it_is_as_good_as_logistic_regression(k, order):
     X, y = classes_of(k=k)
     plan = plan_of(5, k, order=order)
@@ -169,16 +139,6 @@ def test_a_central_oracle_with_a_large_epsilon_is_as_accurate(order, delta):
     assert len(oracle.rounds) == 2 + plan.n_steps
 
 
-def test_probabilities_are_calibrated_where_noise_is_small():
-    X, y = classes_of(n=20_000, k=2)
-    plan = plan_of(5, 2)
-    oracle = CentralOracle(LabelledRows(plan.rows(X), y), privacy=ApproxDP(3, "1e-6"), dice=SeededDice(0))
-    chances = softmax(learn_logistic(oracle, plan).margins(X), axis=1)[:, 1]
-    for low in (0.1, 0.3, 0.5, 0.7):
-        near = (chances >= low) & (chances < low + 0.2)
-        assert abs(y[near].mean() - chances[near].mean()) < 0.12
-
-
 # Calibration.
 
 EDGES = np.concatenate([[-1.0], score_edges(9), [1.0]])
@@ -191,7 +151,7 @@ def counts_of(slope, offset, n=100_000):
     return np.column_stack([each * (1 - likely), each * likely])
 
 
-@pytest.mark.parametrize(("slope", "offset"), [(2.0, 0.0), (8.0, -3.0), (0.5, 1.0)])
+@pytest.mark.parametrize(("slope", "offset"), [(2.0, 0.0), (8.0, -3.0)])
 def test_slope_and_offset_are_found_for_every_prior(slope, offset):
     found = calibrate(counts_of(slope, offset), EDGES, slope=1.0, noise=1.0)
     assert (found.slope, found.offset) == (pytest.approx(slope, rel=0.02), pytest.approx(offset, abs=0.02))
@@ -226,34 +186,6 @@ def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours()
     after, before = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=4.0)
     assert after.inputs(records).tolist() == [1, 0]  # 3 - 2, 1 - 3
     assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
-
-
-# Class weights.
-
-
-def test_only_ratios_of_weights_matter_and_absent_labels_have_the_weight_1():
-    oracle = population(LabelledRows(np.zeros((4, 1)), np.array([1, 0, 0, 0])))
-    found = [
-        released_weights(oracle, each, (0, 1), share=1, noise_to_signal=0.0).loss.tolist()
-        for each in ({0: 3.0, 1: 9.0}, {1: 3.0}, {0: 1 / 3})
-    ]
-    assert found == [pytest.approx([1 / 3, 1.0])] * 3
-
-
-def test_weighted_parts_are_whole_and_no_greater_than_those_of_weight_1():
-    parts = lambda rows, y: np.array([[-5.0, 3.0], [511.0, -512.0]])  # noqa: E731
-    found = weighted_parts(parts, np.array([1.0, 0.02]))(None, np.array([0, 1]))
-    assert found.tolist() == [[-40, 24], [82, -82]]
-
-
-def test_the_steps_use_weights_as_far_as_the_noise_allows():
-    oracle = population(LabelledRows(np.zeros((50, 1)), np.array([1] + [0] * 49)))
-    known = {"classes": (0, 1), "share": 1}
-    found = [
-        released_weights(oracle, "balanced", noise_to_signal=noise, **known).steps[0]
-        for noise in (0.001, 0.003, 0.006, 0.015, 0.5)
-    ]
-    assert found == pytest.approx([49**-1, 49**-0.75, 49**-0.5, 49**-0.25, 1.0])
 
 
 def test_noise_in_empty_bins_is_no_record_of_a_rare_class():
@@ -297,12 +229,6 @@ def test_no_pair_of_records_moves_masses_further_than_is_claimed_and_one_reaches
     assert found.tolist() == [[1, 1], [1, 1]]
 
 
-def test_rows_of_zeros_and_tables_without_numbers_have_no_mass():
-    plan = wide_plan(3, 2)
-    for rows in (csr_array((2, 3)), csr_array((np.zeros(2), ([0, 1], [1, 2])), shape=(2, 3))):
-        assert mass_query(plan).total(LabelledRows(rows, np.zeros(2))).tolist() == [0, 0, 0]
-
-
 @pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf, 1e308])
 def test_no_number_makes_a_mass_that_is_out_of_bounds(stray):
     rows = csr_array((np.array([stray, 1e308, 3.0, stray]), ([0, 0, 1, 1], [0, 1, 0, 2])), shape=(2, 3))
@@ -310,36 +236,3 @@ def test_no_number_makes_a_mass_that_is_out_of_bounds(stray):
     total = query.total(LabelledRows(rows, np.zeros(2)))
     assert (total >= 0).all()
     assert total.sum() <= 2 * query.norm
-
-
-def test_columns_above_the_threshold_are_kept():
-    masses = np.array([0.0, 0.5, 0.02, 0.3, -0.01])
-    assert kept_columns(masses, threshold=0.03, most=4).tolist() == [1, 3]
-    assert kept_columns(masses, threshold=0.01, most=4).tolist() == [1, 2, 3]
-    assert kept_columns(masses, threshold=0.01, most=2).tolist() == [1, 3]
-    assert kept_columns(masses, threshold=9.0, most=4).tolist() == [1]
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_about_one_column_without_mass_is_above_the_threshold(order):
-    plan = replace(wide_plan(10**6), noise="laplace" if order == 1 else "gaussian")
-    rng = np.random.default_rng(order)
-    noise = rng.laplace(size=10**6) / np.sqrt(2) if order == 1 else rng.normal(size=10**6)
-    assert (noise > mass_threshold(plan, 1.0)).sum() <= 5
-    assert (noise > 0.9 * mass_threshold(plan, 1.0)).sum() >= 2
-
-
-def test_rows_are_reduced_to_kept_columns_and_signed_sums_of_the_others():
-    matrix = reduction(np.array([1, 4]), 7, 2)
-    rows = np.arange(1.0, 8.0)[None] * [[1.0], [10.0]]
-    # The others are 0, 2, 3, 5 and 6, with quotients by 2 of 0, 1, 1, 2 and 3.
-    assert (rows @ matrix).tolist() == [[2, 5, 1 - 3 - 7, -4 + 6], [20, 50, -90, 20]]
-    assert (rows @ reduction(np.array([1, 4]), 7, 0)).tolist() == [[2, 5], [20, 50]]
-
-
-def test_reduced_records_are_integer_rows_of_the_reduced_table():
-    rows, inner, matrix = sparse(20, 6, seed=2), wide_plan(6, n_kept=3), reduction(np.array([1, 4]), 6, 1)
-    records = LabelledRows(rows, np.arange(20))
-    reduced = reduced_rows(inner, matrix, records)
-    assert np.array_equal(reduced.X, inner.rows((rows @ matrix).toarray()))
-    assert reduced.y is records.y

@@ -1,14 +1,12 @@
 import numpy as np
-import pandas as pd
 import pytest
-from scipy.sparse import csr_matrix
 from scipy.stats import binom
 
 from dplearn.concepts.parities import masked_rows
 from dplearn.kernels.gf2 import pack
 from dplearn.learners import MaskedParityClassifier
 from dplearn.learners.parity.masked import Asking, MaskedRecords, learn_masked_parity
-from dplearn.queries import MeanQuery, PopulationOracle
+from dplearn.queries import PopulationOracle
 from dplearn.theory import masked_parity_sample_size
 
 R = np.array([1, 0, 1, 1, 0, 0, 0, 1])
@@ -83,55 +81,6 @@ def test_one_round_finds_the_parity_and_nothing_of_its_complement(way):
         assert (found.shown, found.parity.features, oracle.adaptive) == ((0, 2, 3), (), False)
 
 
-# --- Theorem 5.16, part 2. ---
-
-
-class Blind:
-    """An oracle that answers as if both intercepts were equally likely, within the tolerance."""
-
-    def __init__(self, r):
-        self.both = [population(r, a) for a in (0, 1)]
-
-    def ask(self, queries, tolerance):
-        answers = [oracle.ask(queries) for oracle in self.both]
-        blind = [(one.means + other.means) / 2 for one, other in zip(*answers, strict=True)]
-        off = [np.abs(one.means - other.means).max() / 2 for one, other in zip(*answers, strict=True)]
-        return blind, max(off) <= tolerance
-
-
-@pytest.mark.parametrize("d", [3, 4, 5])
-def test_queries_of_one_round_are_answered_alike_for_a_parity_and_its_complement(d):
-    # Those of the learner's one round, and guesses of three parities.
-    asked = []
-
-    class Listening(PopulationOracle):
-        def ask(self, queries, share=None, **terms):
-            asked.extend(queries if isinstance(queries, list) else [queries])
-            return super().ask(queries, share, **terms)
-
-    heard = population(np.zeros(d, dtype=int), 0, Listening)
-    learn_masked_parity(heard, d, Asking("hadamard"), None)
-
-    def guess(parity):
-        bits = np.array([parity >> i & 1 for i in range(d)], dtype=np.uint8)
-        return MeanQuery(
-            lambda rows: (1 - 2 * (rows.matrix.dot(bits) ^ rows.labels).astype(int)) * (rows.mask == 0),
-            low=-1,
-            high=1,
-        )
-
-    guesses = [1, 2**d - 1, 5 % 2**d]
-    asked += [guess(parity) for parity in guesses]
-    given = [
-        code
-        for code in range(2**d)
-        if not Blind(np.array([code >> i & 1 for i in range(d)])).ask(asked, 2 ** (-d / 3) / 2)[1]
-    ]
-    # The learner's own query at mask 0 is for the empty parity, a guess of its own.
-    assert set(given) <= {0, *guesses}
-    assert len(given) <= len(asked) / (4 * (2 ** (-d / 3) / 2) ** 2)
-
-
 # --- The estimator. ---
 
 
@@ -170,25 +119,3 @@ def test_the_sample_size_keeps_its_promise_and_a_quarter_of_it_does_not(kind, ep
             failed[size] += not learned(fitted, R[:d], seed % 2)
     assert failed[n] <= binom.ppf(1 - 1e-6, 30, 0.2)
     assert failed[n // 4] > 0.2 * 30
-
-
-def test_a_plan_is_what_a_fit_does():
-    X, y = records(1000)
-    planned = model(trust_model="local", epsilon=4).plan(1000, n_features=X.shape[1])
-    fitted = model(trust_model="local", epsilon=4).fit(X, y)
-    assert planned.n_rounds == fitted.rounds_ == 2
-    assert planned.guarantee.epsilon == fitted.guarantee_.epsilon == 4
-    assert planned.n_bits == 8
-    assert (planned.alpha, planned.failure <= 0.05) == (0, planned.n_needed <= 1000)
-    assert model(interactive=False).plan(1000, n_features=12).alpha == 1 / 4
-
-
-def test_tables_are_read_in_every_form():
-    X, y = records(800)
-    words = np.where(y, "odd", "even")
-    for table in (X.astype(float), csr_matrix(X), pd.DataFrame(X).add_prefix("c"), X.tolist()):
-        fitted = model(classes=["even", "odd"]).fit(table, words)
-        assert learned(fitted)
-        assert (fitted.predict(table) == words).all()
-        assert (fitted.predict_proba(table)[:, 1] == y).all()
-        assert " is 0 or 2 or 3 or 7, else 'even'" in repr(fitted.concept_)

@@ -6,33 +6,9 @@ from scipy.stats import binom
 
 from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.hadamard import walsh_hadamard
-from dplearn.learners.parity.masked import masked_parity_sizes, signs_failure
-from dplearn.theory import masked_parity_sample_size, truth_probability
+from dplearn.learners.parity.masked import signs_failure
+from dplearn.theory import truth_probability
 from dplearn.theory.rules import nonadaptive_chance
-
-MODELS = [("central", 1), ("central", 0.1), ("local", 1), ("local", 6)]
-
-
-@pytest.mark.parametrize("n", [2, 3, 17, 400])
-@pytest.mark.parametrize(("model", "epsilon"), MODELS)
-def test_both_rounds_get_a_part(n, model, epsilon):
-    sizes = masked_parity_sizes(n, n_bits=8, epsilon=epsilon, trust_model=model)
-    assert 0 < sizes.first_share < 1
-    if model == "local":
-        first = sizes.first_share * n
-        assert first.denominator == 1
-        assert first % (8 if sizes.first_way == "hadamard" else 1) == 0
-
-
-def test_sizes_grow_as_promised():
-    central, local = (
-        [masked_parity_sample_size(d, epsilon=0.1, beta=0.05, trust_model=model) for d in (16, 64)]
-        for model in ("central", "local")
-    )
-    assert 4 < central[1] / central[0] < 6  # d ln d
-    assert 16 < local[1] / local[0] < 24  # d**2 ln d
-    halved = masked_parity_sample_size(16, epsilon=0.05, beta=0.05, trust_model="local")
-    assert halved / local[0] == pytest.approx(4, rel=0.01)
 
 
 @pytest.mark.parametrize("way", ["hadamard", "cells"])
@@ -110,9 +86,3 @@ def test_the_chance_is_that_of_the_theorem_and_better(d):
         assert ours == pytest.approx(max(0, 1 / 2 - t / 2 ** (d / 3 + 3)))
         assert ours >= 1 / 2 - t / 2 ** (d / 3 + 2)
     assert nonadaptive_chance(d, 1 << 40, 2 ** (-d / 3)) == 0
-
-
-def test_guessing_attains_it():
-    # t guesses determine the intercept for t of 2**d parities; for the others, a coin is right half the time.
-    d, t = 5, 8
-    assert nonadaptive_chance(d, t, 1 / 2) == (1 - t / 2**d) / 2

@@ -1,14 +1,11 @@
 """The parity classifier: what it learns, from what input, and what it refuses."""
 
-import warnings
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from scipy import sparse
-from sklearn.utils import get_tags
 
 from dplearn import ParityClassifier
 from dplearn.kernels.gf2 import pack
@@ -49,15 +46,7 @@ def test_each_method_finds_the_parity(method, fit_intercept):
 
 
 @pytest.mark.parametrize(
-    "holder",
-    [
-        lambda X: X.astype(object),
-        lambda X: pd.DataFrame(X.astype(bool)).rename(columns=str),
-        lambda X: pl.DataFrame(X, schema=[f"b{i}" for i in range(X.shape[1])]),
-        sparse.csc_array,
-        lambda X: sparse.coo_matrix(X.astype(float)),
-    ],
-    ids=["objects", "pandas bool", "polars", "csc", "coo"],
+    "holder", [lambda X: pd.DataFrame(X.astype(bool)), sparse.csc_array], ids=["pandas bool", "csc"]
 )
 def test_bits_of_every_kind_are_read_alike(holder):
     X, y = parity_data(n=500)
@@ -65,43 +54,8 @@ def test_bits_of_every_kind_are_read_alike(holder):
         fitted = learner("elimination", binarize=binarize).fit(holder(X), y)
         assert np.flatnonzero(fitted.parity_).tolist() == [1, 4, 7]
         assert (fitted.predict(holder(X)) == y).all()
-
-
-def test_numbers_above_the_bar_count_as_one_zeros_that_are_not_stored_too():
-    X, y = parity_data(n=500)
-    for wide in (sparse.csr_matrix, np.asarray):
-        fitted = learner("elimination", binarize=-0.5).fit(wide(np.where(X, 0, -1)), y)
-        assert np.flatnonzero(fitted.parity_).tolist() == [1, 4, 7]
-
-
-def test_blocks_of_rows_make_no_difference(monkeypatch):
-    X, y = parity_data(n=500)
-    whole = learner("agnostic").fit(X, y).parity_
-    monkeypatch.setattr("dplearn.table.encodings._CELLS", 100)
-    assert (learner("agnostic").fit(X, y).parity_ == whole).all()
-    assert (learner("agnostic").fit(sparse.csr_matrix(X), y).parity_ == whole).all()
-
-
-def test_too_few_records_are_warned_about_with_the_number_that_is_needed_and_public_numbers_alone():
-    X, y = parity_data(n=60)
-    needed = learner("elimination").plan(60, n_features=12).n_needed
-    assert needed > 60
-    with pytest.warns(UserWarning, match=rf"n_samples is 60: .* require {needed} records of 12 columns"):
-        learner("elimination").fit(X, y)
-    more = parity_data(n=needed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        learner("elimination").fit(*more)
-
-
-def test_auto_takes_the_first_that_has_enough_records_and_spends_delta_only_if_it_needs_to():
-    auto = ParityClassifier(epsilon=0.1, delta=1e-6)
-    plans = [auto.plan(n, n_features=d) for n, d in ((9000, 16), (50_000, 100), (30_000, 100), (10, 100))]
-    assert [plan.method for plan in plans] == ["agnostic", "elimination", "stable", "elimination"]
-    assert [plan.n_needed <= plan.n_samples for plan in plans] == [True, True, True, False]
-    assert [plan.guarantee.delta > 0 for plan in plans] == [False, False, True, False]
-    enough = [auto.plan(plans[1].n_needed - less, n_features=100).method for less in (0, 1)]
-    assert enough == ["elimination", "stable"]
+    below = learner("elimination", binarize=-0.5).fit(sparse.csr_matrix(np.where(X, 0, -1)), y)
+    assert np.flatnonzero(below.parity_).tolist() == [1, 4, 7]  # zeros that are not stored are above the bar
 
 
 # --- None ---
@@ -136,15 +90,11 @@ def test_agnostic_learns_through_noise_that_elimination_cannot_bear():
 # --- Several labels ---
 
 
-def many_labels(n=3000, d=12, k=5):
-    rng = np.random.default_rng(2)
-    X = rng.integers(0, 2, (n, d))
-    parities = rng.integers(0, 2, (k, d)).astype(np.uint8)
-    return X, pack(X).dot(parities.T), parities
-
-
 def test_several_labels_are_learned_at_once_by_stable():
-    X, Y, parities = many_labels()
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 2, (3000, 12))
+    parities = rng.integers(0, 2, (5, 12)).astype(np.uint8)
+    Y = pack(X).dot(parities.T)
     fitted = learner("stable").fit(X, Y)
     assert (fitted.parity_ == parities).all()
     assert (fitted.predict(X) == Y).all()
@@ -156,21 +106,7 @@ def test_several_labels_are_learned_at_once_by_stable():
     assert not silent.predict(X).any()
 
 
-@pytest.mark.parametrize("delta", [0.01, Fraction(1, 100), "0.01", 0])
-def test_several_labels_are_announced_where_there_is_a_delta(delta):
-    assert get_tags(ParityClassifier(delta=delta)).target_tags.multi_output == bool(delta)
-    assert not get_tags(ParityClassifier(method="elimination", delta=delta)).target_tags.multi_output
-
-
 def test_the_sample_size_does_not_grow_with_the_number_of_labels():
     model = learner("stable")
     needed = {model.plan(100, n_features=30, n_outputs=k).n_needed for k in (1, 2, 1000)}
     assert len(needed) == 1
-
-
-def test_a_thousand_columns_and_wide_sparse_tables_are_no_trouble():
-    rng = np.random.default_rng(6)
-    X = sparse.csr_matrix(rng.integers(0, 2, (4000, 300), dtype=np.int8))
-    y = np.asarray(X[:, :100].sum(axis=1)).ravel() % 2
-    fitted = learner("stable", epsilon=8.0).fit(X, y)
-    assert np.flatnonzero(fitted.parity_).tolist() == list(range(100))

@@ -8,7 +8,7 @@ from dplearn.chance import SeededDice
 from dplearn.kernels.confidence_bounds import success_bounds
 from dplearn.mechanisms import consistent_parity
 from dplearn.privacy import ApproxDP
-from dplearn.theory import elimination_sizes, parity_probabilities, parity_sample_size, stable_parity_sizes
+from dplearn.theory import parity_sample_size, stable_parity_sizes
 
 UNSURE = 1e-4  # how often a bound on the probability of failure would be wrong, were the seeds not fixed
 
@@ -38,15 +38,17 @@ def failures(release, columns, n, runs, alpha):
     return failed
 
 
-def once(epsilon):
+def once(**task):
+    """One part by itself."""
+
     def release(X, y, seed):
-        return consistent_parity(X, y, privacy=ApproxDP(epsilon), dice=SeededDice(seed))
+        return consistent_parity(X, y, privacy=ApproxDP(task["epsilon"]), dice=SeededDice(seed))
 
     return release
 
 
-def learner(name, **parameters):
-    model = ParityClassifier(method=name, classes=[0, 1], binarize=None, **parameters)
+def learner(method, **parameters):
+    model = ParityClassifier(method=method, classes=[0, 1], binarize=None, **parameters)
 
     def release(X, y, seed):
         fitted = model.set_params(random_state=seed).fit(X, y)
@@ -55,62 +57,39 @@ def learner(name, **parameters):
     return release
 
 
-PURE = {
-    "coins": (coins(10), 1, 0.4, 0.12),
-    "rare ones": (rare(8, 0.11), 1, 0.1, 0.12),
-    "one rare column": (rare(1, 0.11), 1, 0.1, 0.2),
-}
-
-
-#: One distribution with every change, the others at night.
-each_distribution = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if i == 0 else pytest.mark.nightly) for i, name in enumerate(PURE)]
-)
-
-
-@pytest.mark.nightly
-@each_distribution
-def test_elimination_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
-    columns, epsilon, alpha, beta = PURE[name]
-    task, d = {"epsilon": epsilon, "alpha": alpha, "beta": beta}, columns[0].shape[1]
-    n, runs = elimination_sizes(d, **task).n_samples, 300
-    failed = failures(learner("elimination", **task), columns, n, runs, alpha)
-    assert success_bounds(failed, runs, UNSURE)[1] <= beta
-    n, runs = n // 8, 150
-    failed = failures(learner("elimination", **task), columns, n, runs, alpha)
-    assert success_bounds(failed, runs, UNSURE)[0] > beta
+COINS, RARE, ONE = coins(10), rare(8, 0.11), rare(1, 0.11)
+#: A method, the distribution of columns, the task, and how often it is run with all records and with fewer.
+BY_DAY = [
+    ("once", COINS, {"epsilon": 2, "alpha": 0.4, "beta": 0.3}, 400, 150),
+    ("agnostic", COINS, {"epsilon": 1, "alpha": 0.4, "beta": 0.12}, 200, 50),
+]
+AT_NIGHT = [
+    ("once", RARE, {"epsilon": 2, "alpha": 0.1, "beta": 0.3}, 400, 150),
+    ("once", ONE, {"epsilon": 2, "alpha": 0.1, "beta": 0.3}, 400, 150),
+    ("agnostic", RARE, {"epsilon": 1, "alpha": 0.1, "beta": 0.12}, 200, 50),
+    ("elimination", COINS, {"epsilon": 1, "alpha": 0.4, "beta": 0.12}, 300, 150),
+    ("elimination", RARE, {"epsilon": 1, "alpha": 0.1, "beta": 0.12}, 300, 150),
+    ("elimination", ONE, {"epsilon": 1, "alpha": 0.1, "beta": 0.2}, 300, 150),
+]
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["coins", *[pytest.param(name, marks=pytest.mark.nightly) for name in ("rare ones", "one rare column")]],
+    ("method", "columns", "task", "runs", "fewer"),
+    [*BY_DAY, *(pytest.param(*each, marks=pytest.mark.nightly) for each in AT_NIGHT)],
 )
-def test_one_part_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
-    columns, _, alpha, _ = PURE[name]
-    n = parity_sample_size(columns[0].shape[1], epsilon=2, alpha=alpha, beta=0.3, method="once")
-    failed = failures(once(2), columns, n, 400, alpha)
-    high = success_bounds(failed, 400, UNSURE)[1]
-    assert float(parity_probabilities(2)[1]) < high <= 0.3
-    failed = failures(once(2), columns, n // 8, 150, alpha)
-    assert success_bounds(failed, 150, UNSURE)[0] > 0.3
-
-
-@pytest.mark.parametrize("name", ["coins", pytest.param("rare ones", marks=pytest.mark.nightly)])
-def test_the_agnostic_learner_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(name):
-    columns, epsilon, alpha, beta = PURE[name]
-    task, d = {"epsilon": epsilon, "alpha": alpha, "beta": beta}, columns[0].shape[1]
-    n, runs = parity_sample_size(d, method="agnostic", **task), 200
-    failed = failures(learner("agnostic", **task), columns, n, runs, alpha)
-    assert success_bounds(failed, runs, UNSURE)[1] <= beta
-    n, runs = n // 8, 50
-    failed = failures(learner("agnostic", **task), columns, n, runs, alpha)
-    assert success_bounds(failed, runs, UNSURE)[0] > beta
+def test_a_method_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(
+    method, columns, task, runs, fewer
+):
+    release = once(**task) if method == "once" else learner(method, **task)
+    n = parity_sample_size(columns[0].shape[1], method=method, **task)
+    failed = failures(release, columns, n, runs, task["alpha"])
+    assert success_bounds(failed, runs, UNSURE)[1] <= task["beta"]
+    failed = failures(release, columns, n // 8, fewer, task["alpha"])
+    assert success_bounds(failed, fewer, UNSURE)[0] > task["beta"]
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    ("d", "epsilon", "beta"), [(3, 4, 0.3), pytest.param(6, 2, 0.1, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize(("d", "epsilon", "beta"), [(3, 4, 0.3), (6, 2, 0.1)])
 def test_the_stable_learner_fails_as_often_as_computed_and_with_half_of_the_records_more(d, epsilon, beta):
     task = {"epsilon": epsilon, "delta": 1e-3, "beta": beta}
     sizes, runs = stable_parity_sizes(d, **task), 120
@@ -118,6 +97,5 @@ def test_the_stable_learner_fails_as_often_as_computed_and_with_half_of_the_reco
     failed = failures(release, coins(d), sizes.n_samples, runs, 0.4)
     low, high = success_bounds(failed, runs, UNSURE)
     assert low <= sizes.failure <= high
-    n, runs = sizes.n_samples // 2, 60
-    failed = failures(learner("stable", **task), coins(d), n, runs, 0.4)
-    assert success_bounds(failed, runs, UNSURE)[0] > beta
+    failed = failures(learner("stable", **task), coins(d), sizes.n_samples // 2, 60, 0.4)
+    assert success_bounds(failed, 60, UNSURE)[0] > beta

@@ -12,12 +12,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from dplearn import SyntheticDataClassifier, SyntheticDataRegressor
-from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Schema
+from dplearn.domains import Categories, Grid, IntegerRange, Learn, Schema
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import SyntheticTable
 
@@ -79,13 +79,6 @@ def fitted():
 
 def test_an_interaction_of_two_columns_is_learned(fitted):
     assert fitted.score(X, Y) > 0.9
-    assert (fitted.classes_[fitted.predict_proba(X).argmax(axis=1)] == fitted.predict(X)).all()
-    assert ((fitted.decision_function(X) > 0) == (fitted.predict(X) == "yes")).all()
-
-
-def test_values_outside_the_domain_are_moved_to_the_nearest(fitted):
-    far = X[:50].assign(age=1000, town="mars")
-    assert np.array_equal(fitted.predict(far), fitted.predict(far.assign(age=90, town=None)))
 
 
 def test_any_estimator_is_trained_on_named_columns_and_has_the_methods_that_it_has():
@@ -109,15 +102,6 @@ def test_the_synthetic_table_is_released_and_the_name_of_its_target_is_free(fitt
     assert list(model.synthetic_.sample(1).columns) == ["target", "town", "target_"]
 
 
-def test_arrays_are_read_like_frames():
-    array = X.to_numpy(dtype=object)
-    assert classifier(epsilon=3).fit(array[:3000], Y[:3000]).score(array, Y) > 0.85
-    numbers = X[["age"]].to_numpy()
-    found = classifier(GaussianNB(), domain=IntegerRange(18, 90), classes=["no", "yes"]).fit(numbers, Y)
-    assert found.synthetic_.sample(5).dtype == object  # with the labels, which are text
-    assert found.predict(numbers).shape == (N,)
-
-
 def test_rare_labels_have_enough_records_to_be_stratified():
     labels = ["no", "yes", "never"]
     boosting = HistGradientBoostingClassifier(early_stopping=True, max_iter=5)
@@ -126,20 +110,6 @@ def test_rare_labels_have_enough_records_to_be_stratified():
     alone = classifier(classes=["no"]).fit(X[:100], ["no"] * 100)
     assert alone.predict(X[:3]).tolist() == ["no"] * 3
     assert alone.predict_proba(X[:3]).tolist() == [[1.0]] * 3
-
-
-def test_the_schema_is_learned():
-    model = SyntheticDataClassifier(TREE, epsilon=5, classes=["no", "yes"], random_state=0).fit(X, Y)
-    assert model.score(X, Y) > 0.9
-    assert set(model.schema_.columns["town"].values) >= {"moon", "north", "south"}
-    assert model.synthetic_.guarantee_ == model.guarantee_
-
-
-def test_hashed_values_are_the_numbers_of_their_buckets():
-    schema = Schema({"age": IntegerRange(18, 90), "town": Hashed(8)}, labels=["no", "yes"])
-    model = classifier(TREE, domain=schema, epsilon=3).fit(X, Y)
-    assert set(model.synthetic_.sample(300)["town"]) <= set(range(8))
-    assert model.score(X, Y) > 0.9
 
 
 def test_numbers_are_predicted_within_their_range():
@@ -151,27 +121,13 @@ def test_numbers_are_predicted_within_their_range():
     assert 30 <= line.predict(X).min() <= line.predict(X).max() <= 32
 
 
-def test_the_plan_is_that_of_the_fit(fitted):
-    plan = classifier(epsilon=3).plan(N)
-    assert plan.expected_tv == fitted.synthetic_.plan_.expected_tv
-    assert set(plan.expected_tv) == {"target x age", "target x wage", "target x town"}
-    assert classifier(n_rows=77).plan(N).n_rows == 77
-    assert [classifier().plan(n).n_rows for n in (10, N, 10**6)] == [1000, N, 200_000]
-
-
-MIXED = pd.DataFrame({"m": [1, "a"] * 500, "t": ["u", "v"] * 500, "b": [True, "yes"] * 500})
-HALVES = np.arange(1000) % 2
-
-
-@pytest.mark.filterwarnings("ignore:n_samples is", "ignore:X has columns of type object")
+@pytest.mark.filterwarnings("ignore:X has columns of type object")
 @pytest.mark.parametrize("framed", [True, False])
 def test_boosting_takes_categories_of_several_types(framed):
-    domain = Schema({name: Categories(MIXED[name].unique().tolist()) for name in MIXED})
-    X = MIXED if framed else MIXED.to_numpy()
-    model = SyntheticDataClassifier(domain=domain, classes=[0, 1], random_state=0).fit(X, HALVES)
-    assert model.score(X, HALVES) == 1
-    learned = SyntheticDataClassifier(classes=[0, 1], random_state=0).fit(MIXED, HALVES)
-    assert set(learned.predict(MIXED)) <= {0, 1}
+    mixed = pd.DataFrame({"m": [1, "a"] * 500, "b": [True, "yes"] * 500})
+    domain = Schema({"m": Categories([1, "a"]), "b": Categories([True, "yes"])})
+    X, y = mixed if framed else mixed.to_numpy(), np.arange(1000) % 2
+    assert classifier(domain=domain, classes=[0, 1]).fit(X, y).score(X, y) == 1
 
 
 class FailsLater(LogisticRegression):
@@ -220,10 +176,8 @@ ESTIMATORS = {
     "default": None,
     "logistic": LogisticRegression(),
     "bayes": GaussianNB(),
-    "boosting": HistGradientBoostingClassifier(max_iter=5),
     "tree": DecisionTreeClassifier(max_depth=4),
     "neighbours": KNeighborsClassifier(200),
-    "scaled": make_pipeline(StandardScaler(), LogisticRegression()),
     "imputed": make_pipeline(SimpleImputer(), LogisticRegression()),
     "search": GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2),
 }
@@ -253,7 +207,7 @@ REGRESSORS = {
     "tree of numbers": DecisionTreeRegressor(max_depth=4),
     "boosted numbers": HistGradientBoostingRegressor(max_iter=20),
 }
-FILLED = ("logistic", "bayes", "neighbours", "scaled", "search", "ridge")
+FILLED = ("logistic", "bayes", "neighbours", "search", "ridge")
 
 
 @pytest.mark.filterwarnings("ignore:estimator accepts no missing values")

@@ -52,7 +52,7 @@ _GREATEST = (1 << 15) - 1  # of a feature, and of a score, in their integers
 # Of a coordinate, and of an entry of the matrix that turns scores into coordinates. Of 2**8 columns, sums of
 # scores times entries are below 2**(15 + 10 + 14 + 8), and squared distances at most 2**(2 * 20 + 2 + 8).
 _LARGEST = 1 << 10
-_BLOCK = 1 << 11  # records at once
+BLOCK = 1 << 11  # records at once
 _SPREAD = 0.4  # the greatest prior standard deviation of the weight of a shape
 # The prior variance of what the first shape has missed, as a share of its posterior covariance: it grows with
 # the resolution times the curvature, between these ends. Rare labels have little curvature.
@@ -100,10 +100,10 @@ class _Kernels:
     def blocks(self, cells: NDArray[np.integer]) -> Iterator[tuple[slice, Floats64]]:
         """Yield places of records, and their kernels, in memory that the next ones take."""
         table, matrix = _table(), self._squares
-        products = np.empty((min(_BLOCK, len(cells)), len(self.landmarks)))
+        products = np.empty((min(BLOCK, len(cells)), len(self.landmarks)))
         steps = np.empty(products.shape, dtype=np.intp)
-        for start in range(0, len(cells), _BLOCK):
-            here = slice(start, start + _BLOCK)
+        for start in range(0, len(cells), BLOCK):
+            here = slice(start, start + BLOCK)
             places = self.coordinates(cells[here])
             ones = np.ones((len(places), 1))
             sides = np.concatenate([places, (places**2).sum(axis=1, keepdims=True), ones], axis=1)

@@ -47,7 +47,7 @@ from dplearn.queries import LabelledRows, Oracle, StatisticalQuery, VectorQuery
 
 WEIGHT_BITS = 10  # bits of the factor that shortens a row
 
-_BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
+BLOCK = 1 << 14  # records that are summed at once, few enough for the cache
 _FEW = 1 << 10  # the same, with many joint features each
 _FAR = 1 << 20  # the greatest number in a table: squares of the norms of rows of 2**22 numbers fit 64 bits
 _MOST_CODES = 1 << 13  # codes of several columns: a table of as many numbers fits the cache
@@ -148,8 +148,8 @@ class Block:
 
     def slices(self) -> "Iterator[Block]":
         """Yield slices of the block that are small enough for the cache, with the codes that are known."""
-        for start in range(0, len(self), _BLOCK):
-            here = slice(start, start + _BLOCK)
+        for start in range(0, len(self), BLOCK):
+            here = slice(start, start + BLOCK)
             # Lookups and counts take them as intp: converted once for both.
             known = {
                 bundles: [each[here].astype(np.intp) for each in codes]

@@ -208,7 +208,7 @@ def ask_correlations(
     d = len(masses)
     if not plan.correlated:
         return Copula(masses, orders, np.eye(d), [], np.ones(d), np.zeros((d, d)))
-    scores = [_normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
+    scores = [normal_scores(mass, order) for mass, order in zip(masses, orders, strict=True)]
     weights = np.ones(d) if plan.loss.shrinks else np.maximum(_sizes(masses, shapes), _LEAST_WEIGHT)
     tables = [weight * score[:, None] for weight, score in zip(weights, scores, strict=True)]
     rows = Rows.of(tables, constant=0.0, length=float(np.linalg.norm(weights)), bits=plan.bits.moments)
@@ -484,7 +484,7 @@ def _sizes(masses: Sequence[Floats64], shapes: Sequence[Shape]) -> Floats64:
     return np.asarray(np.sqrt(np.array(squares) / max(*squares, _NEAR_0)))
 
 
-def _normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
+def normal_scores(mass: Floats64, order: NDArray[np.intp]) -> Floats64:
     """Return a normal score for each cell, standardised."""
     ordered, scores = mass[order], np.empty(len(mass))
     middles = (np.cumsum(ordered) - ordered / 2).clip(_NEAR_0, 1 - _NEAR_0)

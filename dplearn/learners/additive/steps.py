@@ -172,7 +172,7 @@ def _start(plan: AdditivePlan, base: Base, shapes: Sequence[Shape], copula: Copu
     for here, start in zip(rows.slices, features.starts, strict=True):
         weights[here][: len(start)] = start
     weights[-1] = base.margins / (rows.constant * rows.unit)
-    seen = _along_start(plan, base, _curvatures(plan, base, rows, synthetic), weights)
+    seen = along_start(plan, base, _curvatures(plan, base, rows, synthetic), weights)
     floor = plan.public.n_samples * rows.width**2
     return Start(base, copula, features, rows, synthetic, weights, seen, floor)
 
@@ -292,14 +292,14 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
         )
         if shrinks and len(path.points) > 1:
             points = [point[:, out] for point in path.points]
-            mean = _near_steps(mean, points, start.curvatures(_FLOOR)[out])
+            mean = near_steps(mean, points, start.curvatures(_FLOOR)[out])
         # The floor is no measurement; the first sums have shown no more than their posterior covariance.
         priors = np.where(features.others, features.priors / features.missed, priors)
         posterior.append((mean, covariance_of_weights(start.seen[out], priors, variance, common)))
     return model_of(rows, base, start.copula, posterior, features.omitted, start.synthetic)
 
 
-def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
+def near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
     """Return weights, moved towards the first point if they are much farther from it than the others."""
     first = points[0]
     far = max(float((point - first) @ curvature @ (point - first)) for point in points)
@@ -308,7 +308,7 @@ def _near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats
     return np.asarray(first + share * (weights - first))
 
 
-def _along_start(
+def along_start(
     plan: AdditivePlan, base: Base, curvatures: list[Floats64], weights: Floats64
 ) -> list[Floats64]:
     """Return the curvatures, made larger along the start if residuals have shown that they are: noise hides
@@ -464,7 +464,7 @@ def learn_linear(
 ) -> AdditiveModel:
     """Learn an additive model of straight lines and effects of categories."""
     tables = [line_rows(column) for column in columns]
-    model = learn_logistic(oracle.within(share).map(partial(_image, tables, plan)), plan)
+    model = learn_logistic(oracle.within(share).map(partial(line_records, tables, plan)), plan)
     assert model.covariance is not None
     intercept, effects, deviations, start = model.offsets + model.weights[-1], [], [], 0
     for table, mass in zip(tables, masses, strict=True):
@@ -477,7 +477,7 @@ def learn_linear(
     return AdditiveModel(intercept, effects, deviations, list(masses))
 
 
-def _image(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
+def line_records(tables: Sequence[Floats64], plan: LogisticPlan, records: LabelledRows) -> LabelledRows:
     """Return the rows of records, of one length, in integers; a block of records at a time."""
     blocks = [plan.rows(np.zeros((0, plan.n_numbers)))]
     for start in range(0, len(records), _BLOCK):

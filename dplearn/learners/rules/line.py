@@ -642,7 +642,7 @@ def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     """
     share = float(check_number("alpha", alpha, low=_TINY, below=Fraction(1, 2)))
     confidence = (1 - checked_share("beta", beta)) * (1 - 1e-9)  # for errors of floats
-    bounds = _PureBound(check_prime("p", p), float(checked_epsilon(epsilon)), share)
+    bounds = PureLineBound(check_prime("p", p), float(checked_epsilon(epsilon)), share)
 
     def is_open(n: int) -> bool:
         return bounds.success(n) >= confidence
@@ -650,23 +650,23 @@ def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     return least(is_open, 0)
 
 
-class _PureBound:
+class PureLineBound:
     """Bounds on the success of a pure learner of lines, for several masses away from one point."""
 
     def __init__(self, p: int, epsilon: float, alpha: float):
-        self._masses = 2 * alpha + (1 - 2 * alpha) * (np.arange(1, _MASSES + 1) / _MASSES) ** 2
-        above = (1 - 2 * alpha / self._masses) * ((p - 1) / p)
+        self.masses = 2 * alpha + (1 - 2 * alpha) * (np.arange(1, _MASSES + 1) / _MASSES) ** 2
+        above = (1 - 2 * alpha / self.masses) * ((p - 1) / p)
         u = np.minimum(0.5, 1 - above)
         log_variance = np.log(u * (1 - u)) - math.log(p)
-        self._log_good = 2 * math.log(p) + log_variance - np.logaddexp(log_variance, 2 * np.log(above))
+        self.log_good = 2 * math.log(p) + log_variance - np.logaddexp(log_variance, 2 * np.log(above))
         self._log_others = math.log(p * (p - 1) - 1)
         # The bound exceeds exp(-40) from the first count of differing records on, and is 1 from the last.
-        counts = (self._log_others - self._log_good[[0, -1]] + [-_NEGLIGIBLE, 1]) / epsilon
+        counts = (self._log_others - self.log_good[[0, -1]] + [-_NEGLIGIBLE, 1]) / epsilon
         low, high = max(0, math.floor(counts[0])), max(1, math.ceil(counts[1]))
         self._counts = np.unique(np.linspace(low, high, _BLOCKS + 1).astype(np.int64))
         self._bounds = np.exp(
             np.minimum(
-                0.0, self._log_good[:, None] - np.logaddexp(0.0, self._log_others - epsilon * self._counts)
+                0.0, self.log_good[:, None] - np.logaddexp(0.0, self._log_others - epsilon * self._counts)
             )
         )
 
@@ -674,8 +674,8 @@ class _PureBound:
         """Return the least bound on the mean probability of success with n records, over all masses."""
         # Each count has the bound of the greatest count in its block.
         below = np.append(-1, self._counts)
-        shares = np.diff(binom.cdf(below, n, self._masses[:, None]), axis=1)
-        beyond = binom.sf(self._counts[-1], n, self._masses)
+        shares = np.diff(binom.cdf(below, n, self.masses[:, None]), axis=1)
+        beyond = binom.sf(self._counts[-1], n, self.masses)
         return float(np.min(np.sum(shares * self._bounds, axis=1) + beyond))
 
 
