@@ -1,10 +1,6 @@
 """Entries of docstrings that are described elsewhere stand where the signature has them."""
 
 import inspect
-import subprocess
-import sys
-
-import pytest
 
 from dplearn._documented import Shared, documented_by
 
@@ -128,8 +124,3 @@ def test_nothing_is_missed_where_python_removes_docstrings(monkeypatch):
             pass
 
     assert Derived.__doc__ is None
-
-
-@pytest.mark.nightly
-def test_the_package_is_imported_where_python_removes_docstrings():
-    subprocess.run([sys.executable, "-OO", "-c", "from dplearn import AdditiveClassifier"], check=True)

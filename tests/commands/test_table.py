@@ -64,23 +64,8 @@ def test_the_same_table_is_read_from_each_of_its_shapes(tmp_path):
 
 
 def test_a_first_line_looks_like_a_record_or_names_columns():
-    cells = [
-        "39",
-        "-1.5",
-        "1e3",
-        ".5",
-        "1,5",
-        "$5",
-        "nan",
-        "-inf",
-        "?",
-        "NA",
-        "No",
-        "2020-01-31",
-        "12:30",
-        "5%",
-    ]
-    for cell in [*cells, "", "a\nb", "x" * 300]:
+    cells = ["39", "-1.5", "1e3", ".5", "1,5", "$5", "nan", "-inf", "?", "NA", "No", "2020-01-31", "12:30"]
+    for cell in [*cells, "5%", "", "a\nb", "x" * 300]:
         assert looks_like_a_record(["age", cell, "label"])
     assert not looks_like_a_record(["age", "marital-status", "wage (EUR)", "x1", "Größe", "is_member"])
     assert looks_like_a_record(["clerk", "north", "clerk"])
@@ -113,9 +98,8 @@ def test_fit_then_predict_on_a_users_own_file(run, mixed, tmp_path):
     assert run("predict m t.csv --out l.csv").out == "400 labels written to l.csv\n"
     written = list(csv.reader((tmp_path / "l.csv").read_text().splitlines()))
     assert written == [["prediction"], *[[label] for label in ["yes", "no", "no", "no"] * 100]]
-    for name in ("l.csv.gz", "L.CSV.GZ"):  # compressed where the name of the file says so
-        assert run(f"predict m t.csv --out {name}").status == 0
-        assert gzip.decompress((tmp_path / name).read_bytes()) == (tmp_path / "l.csv").read_bytes()
+    assert run("predict m t.csv --out L.CSV.GZ").status == 0  # compressed where the name says so
+    assert gzip.decompress((tmp_path / "L.CSV.GZ").read_bytes()) == (tmp_path / "l.csv").read_bytes()
 
 
 def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(run, tmp_path):
@@ -176,7 +160,6 @@ def test_settings_reach_the_learner(run, bits, tmp_path):
     kept = learner(f"--learner naive_bayes {settings}").get_params()
     assert (kept["n_bins"], kept["smoothing"], kept["delta"], kept["epsilon"]) == (6, 0.5, 1e-7, 0.3)
     assert learner("--epsilon 9").interactions is not False
-    assert learner("--epsilon 9 --no-interactions").interactions is False
     assert type(learner("--epsilon 1 --no-interactions")) is CLASSIFIERS["stump"]  # few records
     assert learner("--target a --task regression --target-range=-9,9 --no-interactions").interactions is False
 
@@ -193,16 +176,8 @@ def test_the_number_of_records_and_epsilon_choose_the_learner_where_none_is_name
 # schemas
 
 
-@pytest.mark.parametrize(
-    "age",
-    [
-        {"type": "floats", "missing": True},
-        {"type": "integers", "low": 0, "high": 99, "outside": "clip", "missing": True},
-        {"type": "grid", "low": 0, "high": 99, "size": 100, "outside": "clip", "missing": True},
-    ],
-    ids=lambda age: age["type"],
-)
-def test_a_schema_makes_rules_readable_and_labels_declared(run, mixed, tmp_path, age):
+def test_a_schema_makes_rules_readable_and_labels_declared(run, mixed, tmp_path):
+    age = {"type": "integers", "low": 0, "high": 99, "outside": "clip", "missing": True}
     columns = {"job": {"type": "categories", "values": ["farmer", "clerk", "miner", None]}, "age": age}
     (tmp_path / "s.json").write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))
     fit = "fit t.csv --target label --labels yes,no --epsilon 20 --schema s.json --out m --learner stump"
@@ -256,6 +231,9 @@ def test_a_column_of_texts_under_numbers_is_named_by_its_released_masses(run, mi
         assert "Column '" not in found
 
 
+# numbers
+
+
 def test_the_types_of_columns_do_not_depend_on_cells(run, tmp_path):
     encoded = []
     for cell in ("30", "thirty"):
@@ -263,9 +241,6 @@ def test_the_types_of_columns_do_not_depend_on_cells(run, tmp_path):
         assert run("fit t.csv --target member --epsilon 9 --out m --learner naive_bayes").status == 0
         encoded.append(joblib.load(tmp_path / "m")[-1].domain_)
     assert encoded[0] == encoded[1]
-
-
-# numbers
 
 
 @pytest.fixture

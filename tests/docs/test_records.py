@@ -1,19 +1,14 @@
 """What benchmarks record of peers and of outside audits: runs go on, and records say enough."""
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
 import compared_tables as compared
-import numpy as np
 import outside_tables as outside
 import pytest
-from sklearn.metrics import r2_score
 
 from dplearn.audit.cases import CASES
-from dplearn.domains import Grid
-from dplearn.releases.table_columns import table_column
 
 ROOT = Path(__file__).parents[2]
 ALL = ROOT / "benchmarks" / "all"
@@ -52,19 +47,6 @@ def test_a_cell_is_asked_once_and_ours_and_peers_have_the_same_repetitions_on_ea
     for table in {table for table, _, _ in runs}:
         assert len({frozenset(each) for key, each in runs.items() if key[0] == table}) == 1
     assert all(len(each) > 1 for each in runs.values())
-
-
-@pytest.mark.parametrize("ends", [(0, 1), (0, 1_000_000), (-5, 5), (1, 100)])
-def test_the_middle_of_a_bin_is_near_its_numbers(ends, monkeypatch):  # bins of wide ranges grow
-    monkeypatch.syspath_prepend(str(ALL.parent))
-    monkeypatch.syspath_prepend(str(ALL))
-    tasks = importlib.import_module("tasks")
-    numbers = np.linspace(*ends, 1025)
-    domain = Grid(*ends, 1025)
-    column = table_column("y", domain, tasks.N_BINS)
-    middles = tasks.middles_of(column)[column.of(domain.encode(numbers))]
-    assert r2_score(numbers, middles) > 0.95
-    assert (np.diff(middles) >= 0).all()
 
 
 @pytest.mark.parametrize(
@@ -131,11 +113,6 @@ def test_a_peer_that_ends_or_hangs_is_an_answer_and_the_others_are_asked(tmp_pat
     assert ask(record, [2, 1, 3, 4]) == 0
 
 
-def test_patience_ends():
-    with environments._Program([sys.executable, "-c", "import time; time.sleep(600)"], "", {}) as program:
-        assert program.line(0.1) is None
-
-
 def test_checks_have_words_and_ours_never_goes_wrong_on_bad_input():
     words = compared.words_of_checks()
     known = {(cell["peer"], cell["learner"], cell["check"]): cell for cell in compared.cells("checks")}
@@ -195,42 +172,3 @@ def test_the_record_is_of_all_targets_whose_pairs_attain_the_frozen_epsilon_of_t
         assert row["exact"]["broken"] is None or row["exact"]["broken"] > row["epsilon"]
     target = targets["grouped_counts"]
     assert (target.exact("correct"), target.exact("broken")) == (pytest.approx(1), pytest.approx(3))
-
-
-FAKE = """
-import json, sys
-from pathlib import Path
-import numpy as np
-import outside_tables as outside
-folder, out = map(Path, sys.argv[1:3])
-results = {}
-for path in folder.glob("*.npz"):
-    drawn, about = np.load(path), json.loads(path.with_suffix(".json").read_text())
-    results[path.stem] = {}
-    for variant in about["outcomes"]:
-        sides = [drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")]
-        one, other = (np.bincount(side, minlength=99) + 1 for side in sides)
-        bound = float(np.log(one / other).max())
-        found = {"refutes": bound > 2 * about["epsilon"], "epsilon_lower": bound, "samples": len(one)}
-        results[path.stem][variant] = found | {"histogram": found, "hockey_stick": found}
-out.write_text(json.dumps({"versions": {}, "failure": 0, "results": results, "replays": {}}))
-"""
-
-
-@pytest.mark.nightly
-def test_a_run_with_a_fake_tool_flags_the_broken_fit_and_not_the_correct_one(
-    benchmark, monkeypatch, tmp_path
-):
-    audits = benchmark("outside_audits")
-    (tmp_path / "fake.py").write_text(FAKE)
-    monkeypatch.setattr(audits, "DRIVERS", dict.fromkeys(audits.TOOLS, tmp_path / "fake.py"))
-    monkeypatch.setattr(audits, "environment", lambda *_: sys.executable)
-    out = tmp_path / "found.json"
-    options = ["--work", tmp_path / "work", "--json", out, "--samples", 600, "--targets", "grouped_counts"]
-    monkeypatch.setattr(sys, "argv", ["outside_audits.py", *map(str, options)])
-    audits.main()
-    (row,) = json.loads(out.read_text())["rows"]
-    for tool in audits.TOOLS:
-        assert not row["tools"][tool]["correct"]["refutes"]
-        assert row["tools"][tool]["broken"]["refutes"]
-    assert row["exact"] == {"correct": pytest.approx(1), "broken": pytest.approx(3)}

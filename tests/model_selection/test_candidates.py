@@ -44,11 +44,6 @@ class Slotted:
         return self.model.predict(X)
 
 
-def with_attribute(holder, model):
-    holder.model = model
-    return holder
-
-
 def by_default(X, model=ENSEMBLE):
     return model.predict(X)
 

@@ -11,7 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -150,20 +150,10 @@ def test_what_later_steps_assume_is_listed_and_what_they_protect_is_checked():
 
 
 def test_what_a_step_that_learns_nothing_says_of_records_is_not_heard():
-    words = make_pipeline(
-        OneHotEncoder(
-            categories=[list(range(100))], handle_unknown="ignore", drop="first", sparse_output=False
-        ),
-        STUMPS,
-    )
-    odd = X.copy()
-    odd[5] = 1000
-    for rows in (X, odd):
-        search(
-            clone(words).set_params(exponentialmechanismclassifier__domain=None),
-            {},
-            stateless=["onehotencoder"],
-        ).fit(rows, Y)
+    how = {"handle_unknown": "ignore", "drop": "first", "sparse_output": False}
+    encoder = OneHotEncoder(categories=[list(range(100))], **how)
+    words = make_pipeline(encoder, clone(STUMPS).set_params(domain=None))
+    search(words, {}, stateless=["onehotencoder"]).fit(np.where(np.arange(3000)[:, None] == 5, 1000, X), Y)
     with pytest.raises(DomainError, match="Normalizer does not transform") as caught:
         search(make_pipeline(Normalizer(), clone(STUMPS)), {}).fit(
             [[0.5]] * 20 + [["secret"]], [0, 1] * 10 + [0]
@@ -203,30 +193,6 @@ def test_warnings_do_not_tell_how_many_runs_there_were():
     assert all(each == found[0] for each in found)
 
 
-@pytest.mark.parametrize(("refit", "numbers"), [(True, {"80", "100"}), (False, {"80"})])
-def test_warnings_are_about_fits_that_take_place_and_the_line_that_searches(refit, numbers):
-    with pytest.warns(UserWarning, match="n_samples is") as caught:
-        search(grid={}, epsilon=0.01, refit=refit, random_state=None).fit(X[:100], Y[:100])
-    assert {str(each.message).split(":")[0].removeprefix("n_samples is ") for each in caught} == numbers
-    assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_the_plan_says_without_data_what_a_search_spends():
-    plan = search(epsilon=2.0).plan(3000)
-    fitted = search(epsilon=2.0).fit(X, Y)
-    assert (plan.fit, plan.scoring, plan.refit) == (
-        fitted.budgets_["fit"],
-        fitted.budgets_["scoring"],
-        fitted.budgets_["refit"],
-    )
-    assert plan.n_candidates == 4
-    assert plan.method == "random_stopping"
-    assert plan.mean_fits == 9.5
-    assert plan.missed == pytest.approx(sum(0.75**k for k in range(1, 17)) / 16)
-    none_missed = search(epsilon=2.0, method="permute_and_flip").plan(3000)
-    assert (none_missed.missed, none_missed.mean_fits) == (0, 5)
-
-
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
 def test_the_planned_error_of_a_score_is_the_least_that_the_noise_keeps(method):
     plan = search(epsilon=0.1, method=method).plan(3000, beta=0.1)
@@ -234,43 +200,6 @@ def test_the_planned_error_of_a_score_is_the_least_that_the_noise_keeps(method):
     ratio = np.exp(-float(spent))  # of the discrete Laplace noise of the number of errors
     reached = next(t for t in range(10**6) if ratio**t / (1 + ratio) <= 0.05)
     assert plan.score_error == reached / 600  # of a fifth of the records
-
-
-@pytest.mark.nightly
-def test_noisy_scores_are_as_near_as_the_plan_says():
-    chosen = {"epsilon": 4.0, "method": "permute_and_flip", "refit": False}
-    plan = search(grid={}, **chosen).plan(3000, beta=0.1)
-    [(_, test)] = splits_by_position(None, 3000)
-    off = 0
-    for seed in range(60):
-        fitted = search(grid={}, random_state=seed, **chosen).fit(X, Y)
-        off += abs(fitted.best_score_ - fitted.best_estimator_.score(X[test], Y[test])) >= plan.score_error
-    assert off <= 14  # 6 are expected; 15 would be as unlikely as one in a thousand
-
-
-class RefusesMuchDelta(StatisticalQueryNaiveBayes):
-    """Refuses the delta of a Gaussian fit, as a learner may that divides its budget."""
-
-    def _recipe(self, reproducible):
-        if self.delta > 3e-7:
-            raise ValueError(f"delta must be at most 3e-7, got {self.delta}")
-        return super()._recipe(reproducible)
-
-
-def test_a_candidate_that_refuses_the_budget_of_a_gaussian_fit_has_that_of_any_noise():
-    model = RefusesMuchDelta(domain=IntegerRange(0, 9), classes=[0, 1])
-    X = np.random.default_rng(0).integers(0, 10, (200, 30))
-    ours = search(model, {"smoothing": [1, 2, 3, 4]}, epsilon=2, delta=1e-6, refit=False)
-    plan = ours.plan(200, n_features=30)
-    assert not plan.gaussian
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        ours.fit(X, Y[:200])
-    assert ours.budgets_["fit"] == plan.fit
-    with pytest.raises(DomainError, match="outside the declared domain"):
-        ours.fit(X + 1, Y[:200])
-    with pytest.raises(ValueError, match="delta must be at most 3e-7"):
-        ours.set_params(delta=1e-4).fit(X, Y[:200])
 
 
 SMALL = IntegerRange(0, 9)
@@ -322,13 +251,13 @@ def test_a_kept_pipeline_that_was_changed_is_looked_at_anew():
     assert pipeline_guarantee(best) == one.guarantee_
     mixed = Pipeline([best.steps[1], two.best_estimator_.steps[2]])
     assert pipeline_guarantee(mixed).epsilon == 160  # of two searches
-    best.set_params(pre=StandardScaler().fit(X))
-    with pytest.raises(ValueError, match=r"'pre' \(StandardScaler\) is fitted on the data"):
-        pipeline_guarantee(best)
-    assert privacy_card(best).guarantee is None
-    best.set_params(pre="passthrough", memory="somewhere")
-    with pytest.raises(ValueError, match="memory=None"):
-        pipeline_guarantee(best)
+    for changes, message in (
+        ({"pre": StandardScaler().fit(X)}, r"'pre' \(StandardScaler\) is fitted on the data"),
+        ({"pre": "passthrough", "memory": "somewhere"}, "memory=None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pipeline_guarantee(best.set_params(**changes))
+        assert privacy_card(best).guarantee is None
     best.set_params(memory=None, clip__epsilon=50.0, cut__epsilon=50.0).fit(X[:900], Y[:900])
     assert pipeline_guarantee(best).epsilon == privacy_card(best).guarantee.epsilon == 100
 
@@ -432,15 +361,7 @@ TELLING = make_pipeline(
         (DOUBLED, {}, "stateless"),
         (TELLING, {"stateless": ["functiontransformer"]}, "check_inverse"),
         (make_pipeline(StandardScaler(), STUMPS), {}, "got StandardScaler as 'standardscaler'"),
-        (
-            make_pipeline(PrivateMinMaxClipper(), KnowledgeTransferClassifier(protects="labels")),
-            {},
-            "examples",
-        ),
-        (LogisticRegression(), {}, "estimator must"),
         (make_pipeline(PrivateRobustScaler(), LogisticRegression()), {}, "estimator must"),
-        (STUMPS, {"cv": StratifiedKFold(2)}, "cv must be"),
-        (STUMPS, {"grid": {"method": ["exponential", "bogus"]}}, "method must be"),
         (LATER, {"grid": {"thresholdclassifier__method": ["exponential", "bogus"]}}, "method must be"),
         (
             PointClassifier(classes=[0, 1]),
@@ -448,7 +369,7 @@ TELLING = make_pipeline(
             r"epsilon must be .* at least 3\.2e-05, got 2\.5e-07; a fit of PointClassifier has",
         ),
     ],
-    ids=range(14),
+    ids=range(10),
 )
 def test_what_makes_no_search_is_refused_and_nothing_is_spent(estimator, given, message):
     ledger = PrivacyLedger(100, 1e-3)

@@ -21,7 +21,7 @@ from dplearn import (
 )
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Grid, IntegerRange
-from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
+from dplearn.model_selection import PrivateScorer, PrivateSearchCV
 from dplearn.model_selection.metrics import METRICS
 from dplearn.preprocessing import PrivateMinMaxClipper
 
@@ -106,25 +106,12 @@ def test_a_search_of_regressors_is_a_regressor_and_one_of_classifiers_is_a_class
     assert is_regressor(fitted)
     assert not is_classifier(fitted)
     assert fitted.score(SIZES, PRICES) == fitted.best_estimator_.score(SIZES, PRICES) > 0.8
-    assert fitted.score(SIZES, PRICES, sample_weight=np.ones(3000)) == pytest.approx(
-        fitted.score(SIZES, PRICES)
-    )
     assert not hasattr(fitted, "predict_proba")
     assert (pickle.loads(pickle.dumps(fitted)).predict(SIZES) == fitted.predict(SIZES)).all()
     assert clone(fitted.best_estimator_).get_params()["target_range"] == (0, 12)
-    of_labels = PrivateSearchCV(StatisticalQueryNaiveBayes(domain=IntegerRange(0, 9)), {})
-    assert is_classifier(of_labels)
-    assert not is_regressor(of_labels)
+    assert is_classifier(search())
+    assert not is_regressor(search())
     assert (cross_val_score(of_regressors(), SIZES, PRICES, cv=2) > 0.5).all()
-
-
-def test_by_default_r2_is_maximised_and_auto_needs_no_table_of_each_candidate():
-    plan = of_regressors().plan(3000)
-    assert (plan.method, plan.params.scorer.name) == ("permute_and_flip", "r2")
-    assert plan.params.scorer.target_range == (0, 12)
-    assert 0 < plan.score_error < 0.05
-    many = of_regressors(grid={"domain": [UNIT] * 8}).plan(3000)
-    assert many.method == "random_stopping"
 
 
 def test_a_target_range_of_the_metric_is_where_errors_are_counted():
@@ -145,18 +132,6 @@ def test_targets_beyond_the_range_of_a_learner_are_refused_before_the_charge_unl
     assert ledger.history() == []
     clipping = clone(LINEAR).set_params(clip_target=True)
     assert of_regressors(clipping).fit(SIZES, far).best_score_ > 0.7
-    for bad in (np.where(np.arange(3000) == 17, np.nan, PRICES), np.array(["a"] * 3000)):
-        with pytest.raises(DomainError, match="y"):
-            of_regressors(ledger=ledger, random_state=None).fit(SIZES, bad)
-    assert ledger.history() == []
-
-
-def test_one_constant_target_leaves_r2_undefined_and_the_search_still_selects():
-    found = of_regressors(epsilon=1.0).fit(SIZES[:5], np.zeros(5))
-    assert found.best_index_ in (0, 1)
-    assert found.predict(SIZES).shape == (3000,)
-    with np.errstate(all="raise"):
-        of_regressors(method="noisy_scores", epsilon=1.0).fit(SIZES[:2], np.zeros(2))
 
 
 def test_small_units_of_the_target_do_not_change_the_selection():
@@ -207,6 +182,3 @@ def test_folds_pipelines_and_learned_schemas_of_regressors():
     assert learned.schema_ is not None
     assert learned.score(frame, y) > 0.5
     assert "r2" in str(privacy_card(learned))
-    scorer = PrivateScorer("r2", target_range=(0, 12))
-    score = private_score(learned, frame, y, scoring=scorer, random_state=0)
-    assert score.interval[0] < score.value < score.interval[1]

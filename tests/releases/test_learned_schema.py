@@ -181,15 +181,6 @@ def test_the_public_schemas_bound_what_can_be_released():
     assert domain.size <= 2048
 
 
-def test_the_same_cells_are_read_whatever_holds_them():
-    for cells in (
-        FRAME,
-        FRAME.astype({"town": "category"}),
-        FRAME.astype({"year": "Int64", "member": "boolean"}),
-    ):
-        assert released(cells).schema == released(FRAME).schema
-
-
 OBJECTS = {
     "dates": [datetime.date(2020, 1, day) for day in range(1, 4)],
     "times": [datetime.time(hour) for hour in range(3)],

@@ -8,9 +8,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn import ExponentialMechanismClassifier
-from dplearn.domains import Floats, IntegerRange, LargeIntegerRange
-from dplearn.releases import quantiles
+from dplearn.domains import LargeIntegerRange
 from dplearn.releases.release import read_codes, read_column
 from tests.domains.test_cells import Rows
 
@@ -44,22 +42,8 @@ def test_columns_of_times_and_text_are_refused_by_their_type():
             assert not any(shown in str(refusal.value) for shown in ("secret", "2020"))
 
 
-def test_dates_as_days_come_back_as_dates():
-    d = pd.Series(pd.to_datetime(["2020-01-01", "2024-02-29"]))
-    domain = IntegerRange(0, 40_000)
-    codes = read_codes((d - pd.Timestamp("1970-01-01")).dt.days, domain)
-    assert pd.to_datetime(domain.decode(codes), unit="D").tolist() == d.tolist()
-
-
 def test_tables_are_refused_with_the_name_of_a_column():
     with pytest.raises(
         ValueError, match=r"data frame of shape \(2, 1\): give one column, such as df\['age'\]"
     ):
         read_column(pd.DataFrame({"age": [1, 2]}))
-
-
-def test_a_domain_with_missing_ones_takes_them():
-    gaps, gapped = [1.0, np.nan] * 3000, Floats(missing=True)
-    assert 1 <= quantiles(gaps, 0.9, domain=gapped, random_state=0).value < 1.1
-    learner = ExponentialMechanismClassifier(classes=[0, 1], domain=gapped)
-    assert learner.fit(np.reshape(gaps, (-1, 1)), [0, 1] * 3000).score([[1.0], [np.nan]], [0, 1]) == 1

@@ -1,15 +1,14 @@
 """Reductions between interior points, counts, thresholds and distributions keep their bounds."""
 
 from collections import Counter
-from itertools import count, product
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
-from dplearn.domains import IntegerRange
-from dplearn.releases import cdf, cdf_plan, learned_distribution
+from dplearn.releases import learned_distribution
 from dplearn.releases.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
@@ -211,28 +210,6 @@ def test_two_releases_make_a_learner_with_an_excess_of_at_most_four_errors_of_an
     assert 3 * error <= worst <= 4 * error
 
 
-@pytest.mark.parametrize(
-    ("delta", "n"), [(0, 20_000), pytest.param(0, 60_000, marks=pytest.mark.nightly), (1e-6, 20_000)]
-)
-@pytest.mark.parametrize("times", [6, pytest.param(20, marks=pytest.mark.nightly)])
-def test_released_distributions_make_a_threshold_within_four_times_their_error(delta, n, times):
-    size, rng, seeds, excess = 64, np.random.default_rng(1), count(), []
-    domain, how = IntegerRange(0, size), {"epsilon": 1.0, "delta": delta}
-    bound = 4 * cdf_plan(n, domain=domain, beta=0.05, **how).error
-
-    def release(values):
-        at_most = cdf(values, domain=domain, random_state=next(seeds), **how).cdf(np.arange(-1, size))
-        return lambda threshold: n * at_most[threshold + 1]
-
-    for _ in range(times):
-        values = rng.integers(0, size, n)
-        labels = (values <= 20) ^ (rng.random(n) < 0.2)
-        found = learner_from_release(values.tolist(), labels, range(-1, size), absent=size, release=release)
-        excess.append((errors(found, values, labels) - fewest_errors(values, labels, size)) / n)
-    assert max(excess) <= bound  # the errors of releases are several times smaller than their bounds
-    assert np.mean(excess) < bound / 4
-
-
 def of_records(generator, n_values, n=500):
     return np.bincount(generator.integers(0, n_values, n) ** 2 // n_values, minlength=n_values) / n
 
@@ -253,26 +230,3 @@ def test_the_answers_are_within_alpha_and_the_truth_within_twice_that(alpha, kin
     assert sparse.weights == pytest.approx(learned.weights)
     others = generator.dirichlet(np.full(40, 0.5), 500) @ queries.T  # no other is nearer
     assert np.abs(others - answers).max(axis=1).min() >= learned.discrepancy
-
-
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
-        (lambda: interior_point_from_counts([1, 2], 5, n_padded=3, release=counting(0)), "even"),
-        (lambda: learner_from_release([1], [1], [], absent=9, release=len), "concepts must not be empty"),
-        (lambda: learner_from_release([1], [1, 0], [0], absent=9, release=len), "2 labels and 1 values"),
-        (
-            lambda: threshold_from_corner_learner(
-                [0, 1], [1, 1], n_columns=9, sample=lambda: ([0], [1]), learn=len, dice=SeededDice(0)
-            ),
-            "sample must return 2 codes, as many as the private ones, got 1",
-        ),
-        (lambda: learned_distribution([[0, 1]], [0.5, 0.5]), "answers must have shape"),
-        (lambda: learned_distribution([[0, 2]], [0.5]), "queries lie between 0 and 1"),
-        (lambda: learned_distribution([[0, np.nan]], [0.5]), "must be finite"),
-        (lambda: learned_distribution([[0, 1]], [np.inf]), "must be finite"),
-    ],
-)
-def test_bad_input_is_named(make, said):
-    with pytest.raises(ValueError, match=said):
-        make()
