@@ -82,21 +82,13 @@ def test_a_number_out_of_bounds_is_refused_with_name_constraint_and_value(check,
     assert str(refusal.value).startswith(message) if "of type" in message else str(refusal.value) == message
 
 
-def written(value):
-    """Return the text of a value in a message: for possible data, the type and the size."""
-    if np.shape(value):
-        size = f"shape {value.shape}" if hasattr(value, "shape") else f"length {len(value)}"
-        return f"{type(value).__name__} of {size}"
-    return repr(value)
-
-
 def test_a_value_of_another_type_is_a_type_error_with_name_constraint_and_value():
     for value in NO_NUMBERS:
         with pytest.raises(TypeError, match="expected a number"):
             as_fraction(value)
         with pytest.raises(TypeError) as refusal:
             check_number("rate", value, above=0)
-        assert str(refusal.value) == f"rate must be a finite number above 0, got {written(value)}"
+        assert str(refusal.value) == f"rate must be a finite number above 0, got {shown(value)}"
     for value in (3.0, "3", True, np.True_, None, Fraction(3), np.float64(3)):
         with pytest.raises(TypeError) as refusal:
             check_count("k", value, low=1)
@@ -106,7 +98,7 @@ def test_a_value_of_another_type_is_a_type_error_with_name_constraint_and_value(
     for value in ("Left", "", None, 0, ["left"]):
         with pytest.raises(ValueError, match="side must be") as refusal:
             check_choice("side", value, ("left", "right"))
-        assert str(refusal.value) == f"side must be one of 'left', 'right', got {written(value)}"
+        assert str(refusal.value) == f"side must be one of 'left', 'right', got {shown(value)}"
 
 
 def test_what_is_allowed_is_returned():

@@ -38,7 +38,6 @@ def ledger(tmp_path):
         ("--target lable --header", "a column of the table, got 'lable'; did you mean 'label'?"),
         ("--target cost --header", "got 'cost'; its columns are 'a', 'b', 'c', 'd', 'e', 'label'\n"),
         ("--numbers wage", "--numbers must list columns of the table other than the target, got 'wage'"),
-        ("--integers label", "--integers must list columns of the table other than the target"),
         ("--numbers a --learner threshold", "--numbers does not go with ThresholdClassifier, which does not"),
         ("--numbers a --schema s.json", "--numbers and --integers do not go with --schema"),
         ("--schema s.json --target a", "--schema must not describe the target as a feature, got 'a'"),
@@ -48,9 +47,7 @@ def ledger(tmp_path):
         ("--columns '\"a,b'", "with each quote closed"),
         ("--columns a,b", "--columns must name every column, of which there are 6, got 2"),
         ("--columns a,b,c,d,e,label", "got the names of --columns: leave --columns out"),
-        ("--columns a,b,c --header", "not allowed with argument"),
         # labels
-        ("--labels no,no", "classes must be distinct"),
         ("--labels no,yes,", "--labels must list labels that are not empty, got 'no,yes,'"),
         ("--labels -1,1", "must hold only the labels that --labels lists"),
         (
@@ -63,18 +60,15 @@ def ledger(tmp_path):
         ("--learner linear", "--task selects others"),
         ("--learner naive_bayes --set n_bin=4", "no parameter 'n_bin'; did you mean 'n_bins'?"),
         ("--learner naive_bayes --set n_bins", "--set must be PARAMETER=VALUE"),
-        ("--learner naive_bayes --set n_bins=1", "n_bins must be an integer at least 2, got 1"),
         ("--learner naive_bayes --set epsilon=3", "--epsilon does"),
         ("--learner naive_bayes --set random_state=0", "can be subtracted"),
         ("--learner stump --set method=magic", "method must be one of"),
-        ("--learner masked_parity --target a", "number"),
         ("--set n_bins=4", "--set needs --learner"),
         ("--learner stump --no-interactions", "goes with --learner additive, got 'stump'"),
         (
             "--learner additive --no-interactions --set interactions=True",
             "--no-interactions does not go with --set interactions=VALUE",
         ),
-        ("--no-interactions --set interactions=True", "--set needs --learner"),
         # numbers as targets
         ("--target-range 0,1", "--target-range goes with --task regression"),
         ("--clip-target", "--clip-target goes with --task regression"),
@@ -83,7 +77,6 @@ def ledger(tmp_path):
         (f"{REGRESSION} 0,inf", "must be two numbers, LOW,HIGH"),
         (f"{REGRESSION} 3,-3", "LOW < HIGH, got '3,-3'"),
         (f"{REGRESSION} 0,1 --labels no,yes", "--labels goes with"),
-        (f"{REGRESSION} 0,1 --learner stump", "--task selects others"),
         (f"{REGRESSION} 0,1 --learner linear --set clip_target=1", "--clip-target does"),
         (f"{REGRESSION} 0,1 --learner linear --no-interactions", "with --learner additive, got 'linear'"),
         # files
@@ -121,7 +114,6 @@ def test_options_of_fit(refused, bits, ledger, tmp_path, options, holds):
         (f"label\n{SECRET}\n", "the table must have a column besides the target"),
         ("age,town,label\n", "needs a header line and at least one row"),
         ("", "empty"),
-        ("\n\n", "empty"),
         (NAMED.replace("Cologne", "Col\0ogne"), "holds a NUL character"),
         (NAMED.replace("Cologne", "K\u00f6ln").encode("latin-1"), "must be encoded in UTF-8"),
         (NAMED.encode("utf-16"), "got UTF-16"),
@@ -129,7 +121,7 @@ def test_options_of_fit(refused, bits, ledger, tmp_path, options, holds):
         (gzip.compress(NAMED.encode())[:-12], "damaged, or cut off"),
         (b"PK\x03\x04" + SECRET.encode(), "is a workbook, an archive or Parquet"),
     ],
-    ids=range(19),
+    ids=range(18),
 )
 def test_tables(refused, ledger, tmp_path, content, holds):
     (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -143,7 +135,6 @@ def test_tables(refused, ledger, tmp_path, content, holds):
     [
         ("{", "must be JSON"),
         ("[]", "JSON object"),
-        ('{"columns": {"job": {"type": "x"}}}', "'job'"),
         ('{"columns": {"job": {"type": "integers"}}}', "column 'job': type 'integers' needs the key 'low'"),
         (
             '{"columns": {"job": {"type": "categories", "values": ["clerk"]}}}',
@@ -197,7 +188,6 @@ def test_labels_of_many_kinds(run, refused, tmp_path):
         ("zzz", "invalid choice: 'zzz'"),
         ("fit t.csv --out m", "the following arguments are required: --target"),
         ("fit none.csv --target label --out m", "none.csv: No such file or directory"),
-        ("predict t.csv t.csv --out l", "not a model"),
         ("predict none t.csv --out l", "none: No such file or directory"),
         ("predict m0 t.csv --out l", "not a model that fit wrote"),  # an object of another library
         ("predict m1 t.csv --out l", "not a model that fit wrote"),  # not fitted
@@ -211,9 +201,8 @@ def test_labels_of_many_kinds(run, refused, tmp_path):
         ("ledger new --create --epsilon 1 --delta 2", "delta must be a finite number"),
         ("ledger full --create --epsilon 1", "exists; without --create it is shown"),
         ("ledger t.csv", "is not a ledger"),
-        ("audit nothing", "NAME must be a case, got 'nothing'"),
         ("audit laplace", "did you mean laplace_counts"),
-        ("audit zzzz", "cases are "),
+        ("audit zzzz", "NAME must be a case, got 'zzzz'; cases are "),
         ("audit --trace point", "NAME must be a learner, got 'point'; did you mean points?"),
     ],
 )

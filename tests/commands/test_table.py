@@ -78,6 +78,7 @@ def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_nam
     fit = "fit t.csv --epsilon 9 --delta 0 --out m"
     assert run(f"{fit} --no-header --target x1").status == 0
     assert joblib.load(tmp_path / "m").feature_names_in_.tolist() == ["x0"]
+    assert "'x0': IntegerRange(" in run(f"{fit} --no-header --target x1 --integers x0").out
     assert run(f"{fit} --columns 'age,\"member, or not\"' --target 'member, or not'").status == 0
     assert joblib.load(tmp_path / "m").feature_names_in_.tolist() == ["age"]
     assert run("predict m t.csv --columns age,m --out l").status == 0
@@ -294,11 +295,7 @@ def test_probabilities_are_written_beside_the_labels(run, table, tmp_path, optio
     assert (read["prediction"] == wages()["member"]).mean() > 0.9
 
 
-def test_raw_tables_are_read_without_a_header_or_of_one_row(run, tmp_path):
-    text = wages(400).to_csv(index=False).partition("\n")[2]
-    (tmp_path / "headless.csv.gz").write_bytes(gzip.compress(text.encode()))
-    fit = f"fit headless.csv.gz --no-header {RANGE} --epsilon 9 --out m --no-interactions --target x3"
-    assert "'x0': IntegerRange(" in run(f"{fit} --integers x0").out
+def test_tables_of_one_row_are_fitted_and_predicted(run, tmp_path):
     (tmp_path / "one.csv").write_text("age,job,wage,member\n30,,20,yes\n")
     assert run(f"fit one.csv --target wage {RANGE} --out m").status == 0
     assert run("fit one.csv --target member --labels no,yes --out m --learner additive").status == 0

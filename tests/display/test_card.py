@@ -212,22 +212,20 @@ def test_a_card_states_the_guarantee_and_that_a_seeded_fit_is_not_for_release():
 
 
 @pytest.mark.parametrize(
-    "whole",
+    ("whole", "name"),
     [
-        make_pipeline(StandardScaler(), ExponentialMechanismClassifier(classes=[0, 1])),
-        make_column_transformer((StandardScaler(), [0]), remainder="passthrough"),
-        make_pipeline(GaussianNB()),
+        (make_pipeline(StandardScaler(), ThresholdClassifier(classes=[0, 1])), "StandardScaler"),
+        (make_column_transformer((StandardScaler(), [0]), remainder="passthrough"), "StandardScaler"),
+        (make_pipeline(GaussianNB()), "GaussianNB"),
     ],
     ids=["scaler", "columns", "learner"],
 )
-def test_a_step_that_is_not_private_is_named_and_nothing_is_guaranteed(whole):
+def test_a_step_that_is_not_private_is_named_and_nothing_is_guaranteed(whole, name):
     card = privacy_card(whole.fit(X, Y))
     assert card.guarantee is None
     text = " ".join(str(card).split())
-    assert "Nothing is guaranteed." in text
-    assert type(whole.steps[0][1] if hasattr(whole, "steps") else StandardScaler()).__name__ in text
-    assert "Protected: " not in text
-    assert "Assumptions" not in text
+    assert [words in text for words in ("Nothing is guaranteed.", name)] == [True, True]
+    assert [words in text for words in ("Protected: ", "Assumptions")] == [False, False]
 
 
 def test_the_statement_that_a_step_learns_nothing_becomes_an_assumption():
@@ -356,19 +354,6 @@ def test_the_effects_of_an_additive_model_are_shown_on_request_only():
     effects = first.effects[ShownCells.of(first).places]
     assert table.rows[0][2].startswith(f"{effects.min():.2g} ± ")
     assert words(Outline(shown.html).text) == words(str(shown))
-
-
-def test_effects_on_several_labels_name_the_label_and_long_tables_are_cut():
-    many = np.repeat(X.round().clip(-9, 9), 6, axis=1)
-    model = dplearn.AdditiveClassifier(
-        domain=DOMAIN, classes=["<a>", "b", "c"], epsilon=50.0, interactions=False
-    )
-    card = privacy_card(model.fit(many, np.array(["<a>", "b", "c"])[Y + (X[:, 1] > 0)]), shapes=True)
-    (table,) = card.values["effects"]
-    assert len(table.rows) == 10
-    assert "the 10 most important of 12 columns" in table.caption
-    assert all(re.search(r" for (<a>|b|c)$", cell) for row in table.rows for cell in row[2:])
-    assert "for <a>" not in card.html
 
 
 def test_the_card_says_which_columns_interact_and_has_a_table_for_each_output():

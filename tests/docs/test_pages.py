@@ -107,33 +107,29 @@ def words_of(name):
 def additive(lines, scope):
     (score,), (likely,), _, _ = lines[:4]
     (fit,), (linear,), (covered,), (spread,), (events, means), (_, importance), _ = lines[4:11]
-    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *_ = lines[11:]
+    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), *_ = lines[11:]
     assert score > 0.8
     is_near(likely.sum(axis=1), 1, atol=0.02)
-    assert 0.82 < fit < 0.87
-    assert 0.33 < linear < 0.39
+    is_near((fit, linear), (0.845, 0.36), atol=0.03)
     assert covered > 0.86
-    assert 1.0 < spread < 1.3
+    is_near(spread, 1.15, atol=0.15)
     is_near(events, means, rtol=0.3, atol=0.3)
     is_near(importance, 1.7, atol=0.11)
     assert starts.tolist() == [-0.5, 0.5]
-    is_near(effects, [-1.5, 1.5], atol=0.4)
-    is_near(intercept, 4 / 3, atol=0.3)
+    is_near([*effects, intercept], [-1.5, 1.5, 4 / 3], atol=0.4)
     assert strength > 10
     assert (scope["regressor"].interactions_.strengths > 3).mean() < 0.1  # two of a hundred: the product's
     # Their standard deviations over fits are .4, about means of 3.6: at 1.5 one run in 70 failed.
     is_near(corners, [4, -4, -4, 4], atol=2)
     assert 0.5 < glass < 0.56
-    assert len(titles) == 4
 
 
 def auditing(lines, scope):
     exact, broken, one, far, wide, estimator, (report,), whole = lines[:8]
-    assert exact[0] is True
     assert 0.9999999999998 <= exact[1] < 1
-    assert broken[:2] == (False, float("inf"))
+    assert broken[1] == float("inf")
     assert broken[3] in ((-20,), (23,))  # either end tells the sum
-    assert (one[0], far[0], wide[0]) == (True, False, True)
+    assert (exact[0], broken[0], one[0], far[0], wide[0]) == (True, False, True, False, True)
     assert "draw 0, discrete_laplace" in far[1]
     assert estimator == (True, 6)
     assert report.refutes
@@ -142,10 +138,8 @@ def auditing(lines, scope):
     assert 0.035 < report.delta_lower < 0.0526
     assert whole == (False,)
     (forgetful,), (honest,), each, together, (accused,), _ = lines[8:]
-    assert (forgetful.refuted, honest.refuted) == (True, False)
+    assert (forgetful.refuted, honest.refuted, each[0], together[0]) == (True, False, True, False)
     assert honest.epsilon < 1 < 2.5 < forgetful.epsilon
-    assert each[0] is True
-    assert together[0] is False
     assert together[1] < 1 < 1.9 < each[1]
     assert set(range(9)) <= set(accused)
     # Sampling does not see what enumeration saw.
@@ -181,17 +175,11 @@ def getting_started(lines, scope):
     assert assumed == "the number of records and the number, names and types of the columns are public"
     assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
     assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
-    # New records outside the schema are read as the nearest inside, or refused.
+    # New records outside the schema are read as the nearest inside; those without a number are refused.
     row = {"age": 34, "job": "clerk", "wage": 2100.0, "member": "no"}
-
-    def predicted(**cells):
-        return scope["own"].predict(pd.DataFrame([row | cells])).tolist()
-
-    for odd, same in (("age", (999, 120)), ("age", (34.5, 34)), ("job", ("x", "y"))):
-        assert predicted(**{odd: same[0]}) == predicted(**{odd: same[1]})
-    for cells in ({"age": None}, {"wage": float("nan")}, {"wage": float("inf")}, {"age": "34"}):
-        with pytest.raises(DomainError, match="lies outside the declared domain"):
-            predicted(**cells)
+    scope["own"].predict(pd.DataFrame([row | {"age": 999}, row | {"job": "x"}]))
+    with pytest.raises(DomainError, match="lies outside the declared domain"):
+        scope["own"].predict(pd.DataFrame([row | {"wage": float("nan")}]))
 
 
 def groups(lines, _):
@@ -208,7 +196,7 @@ def groups(lines, _):
     assert f"{counts} of 1, {middle} of 1, {sums} of 2 and {learned} of 6" in words_of("groups")
 
 
-def hierarchies(lines, scope):
+def hierarchies(lines, _):
     (place,), (right,), _, (tyrol,), (chapter,), (keys,), (most, found), sizes, *rest = lines
     assert re.fullmatch(r"'sick' if \(country, region\) hashes to \d+ of 8192, else 'healthy'", str(place))
     assert re.fullmatch(r"1 if \(chapter, block\) hashes to \d+ of 8192, else 0", str(chapter))
@@ -222,14 +210,6 @@ def hierarchies(lines, scope):
     assert "columns 1, 4 are in bucket" in str(pair)
     assert kept
     assert 0.62 < epsilon < 0.625
-    # A drawn class is another for each seed, and the same for one.
-    X, alarm, learner = scope["X"], scope["alarm"], scope["learner"]
-    assert learner.seed_ > 1 << 200
-    assert clone(learner).fit(X, alarm).seed_ != learner.seed_
-    again = [clone(learner).set_params(random_state=7).fit(X, alarm) for _ in range(2)]
-    assert again[0].seed_ == again[1].seed_
-    numbers = scope["pairs"].draw(again[0].seed_).numbers
-    assert np.array_equal(again[0].concept_.concept.drawn.numbers, numbers)
 
 
 def incremental(_lines, _):
@@ -347,10 +327,6 @@ def unsupervised(lines, scope):
     is_near(scale, scope["X"].std(axis=0), rtol=0.06)
     assert (epsilon, noise, clear) == (Fraction(1, 2), "laplace", 2)
     is_near(shares.sum(), 1)
-    intervals = scope["found"].mean_intervals(beta=0.05)
-    for place, town in enumerate(("north", "south", "east")):
-        low, high = intervals[town]
-        assert low - 20 < scope["wage"][scope["kind"] == place].mean() < high + 20
     is_near(centres[np.argsort(centres[:, 0])], [[25, 1500], [45, 3500], [70, 1800]], rtol=0.06)
     assert centres[cluster[0]][1] < 1700  # the young
 

@@ -23,7 +23,6 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
-    ExponentialMechanismClassifier,
     PrivacyLedger,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
@@ -76,28 +75,6 @@ def test_the_interval_of_the_records_fails_no_more_often_than_beta_exactly(error
         if not (lambda low, high: low <= 1 - errors / 10 <= high)(*literal_eval(seen[1][0]))
     )
     assert failing <= beta * distribution.total
-
-
-def test_the_interval_of_the_population_holds_the_truth_about_as_often_as_it_says():
-    generator = np.random.default_rng(0)
-    X = np.zeros((300, 1))
-    missed = 0
-    for seed in range(60):
-        y = generator.random(300) < 0.2
-        low, high = private_score(NO, X, y, epsilon=0.3, beta=0.2, random_state=seed).interval
-        missed += not low <= 0.8 <= high
-    assert missed <= 12  # so many are allowed, and the bounds are not tight
-
-
-def test_the_score_is_near_the_truth_and_says_what_it_costs():
-    X, y = np.zeros((10_000, 1)), labels(2_500, 10_000)
-    score = private_score(NO, X, y, epsilon=0.5)
-    assert abs(score.value - 0.75) < 0.01
-    assert score.records_interval[0] <= score.value <= score.records_interval[1]
-    assert score.guarantee.epsilon == Fraction(1, 2)
-    model = ExponentialMechanismClassifier(epsilon=5.0, random_state=0)  # one of ours, and texts as labels
-    rows, names = np.arange(2000.0)[:, None], np.where(np.arange(2000) < 900, "low", "high")
-    assert private_score(model.fit(rows, names), rows, names, epsilon=5.0, random_state=0).value > 0.95
 
 
 def test_no_record_of_a_list_changes_how_the_others_are_read():
@@ -165,8 +142,6 @@ def test_the_score_of_parts_is_that_of_the_table(scoring, persons):
     assert (GROUPS in whole.guarantee.assumes) == grouped
     assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS_OF_GROUPS if grouped else PARTS)
     assert [entry.guarantee for entry in ledger.history()] == [parted.guarantee]
-    with pytest.raises(ValueError, match="groups must be the name of a column of X in every part, got 'who'"):
-        private_score(model, parts, "kind", groups="who", **how)
 
 
 def test_the_estimator_predicts_each_part_once_and_no_row_of_a_group_that_takes_no_part():
@@ -228,12 +203,10 @@ ODD = {
     "a text": SECRET,
     "bytes": b"1",
     "a tuple": (1, SECRET),
-    "an empty list": [],
     "a nested row": [[1]],
     "a dict": {SECRET: 1},
     "a complex number": 1 + 0j,
     "an array": np.array([1, 2]),
-    "an empty array": np.array([]),
     "a matrix": np.ones((2, 2)),
     "a time of numpy": np.datetime64("2020-01-01"),
     "a signaling NaN": Decimal("sNaN"),

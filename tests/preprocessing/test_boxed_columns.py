@@ -14,7 +14,7 @@ from dplearn.domains import Grid, IntegerRange, Product, Schema
 from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
 from dplearn.preprocessing.boxed_columns import shortened, spread_query
 from dplearn.preprocessing.k_means import ClusterRound, cluster_query
-from dplearn.preprocessing.pca import moments_query
+from dplearn.preprocessing.pca import moments_query, without_noise
 from dplearn.preprocessing.standard_scaler import scaler_query
 from tests.learners.moves import greatest_moves, grid
 
@@ -127,6 +127,15 @@ def test_noise_alone_has_no_clear_component_and_warns():
         fitted = PrivatePCA(2, epsilon=1.0, domain=Grid(-5000, 5000, 101), random_state=0).fit(ROTATED)
     assert fitted.n_clear_ == 0
     assert fitted.explained_variance_[0] == fitted.explained_variance_[1]
+
+
+def test_eigenvalues_lose_the_part_of_the_noise():
+    deviation, truth = 0.02, np.diag([1.0, *[0.1] * 99])
+    noise = RNG.normal(scale=deviation, size=(100, 100))
+    noisy = truth + (noise + noise.T) / np.sqrt(2)
+    found, clear = without_noise(np.linalg.eigvalsh(noisy)[::-1], deviation)
+    assert clear >= 1
+    assert abs(found[0] - 1) < abs(np.linalg.eigvalsh(noisy)[-1] - 1) + 0.02
 
 
 # Clusters.

@@ -34,7 +34,6 @@ ALL = (
     PrivateRobustScaler(),
     PrivateMinMaxClipper(),
 )
-transformers = pytest.mark.parametrize("transformer", ALL, ids=lambda each: type(each).__name__)
 #: Two of them with every change: what all inherit, seen where quantiles are many and where they are few.
 two_transformers = pytest.mark.parametrize(
     "transformer",
@@ -50,11 +49,6 @@ def test_interpolation_is_finite_and_rises(points, xs, left):
     points, heights = np.sort(points), np.linspace(0, 1, len(points))
     low, high = interpolate(np.sort(xs), points, heights, "left" if left else "right")
     assert 0 <= low <= high + 1e-12 <= 1 + 2e-12
-
-
-def test_interpolation_is_numpys_between_distinct_points():
-    points, heights, x = np.array([-1.0, 0.5, 4, 9]), np.array([0.0, 1, 5, 6]), np.linspace(-2, 10, 41)
-    np.testing.assert_allclose(interpolate(x, points, heights), np.interp(x, points, heights))
 
 
 def test_a_robust_scaler_is_near_scikit_learns():
@@ -145,7 +139,7 @@ def test_columns_that_the_schema_does_not_name_are_left_out(transformer):
     )
 
 
-@transformers
+@two_transformers
 def test_new_records_that_are_refused_are_so_by_the_name_of_the_column(transformer):
     fitted = clone(transformer).fit(WIDE[["a", "b"]])
     bad = WIDE[["a", "b"]].assign(b=np.nan)

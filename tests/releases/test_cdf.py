@@ -72,17 +72,29 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     assert found.guarantee.delta == 0
 
 
+@pytest.mark.nightly
+def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long_before():
+    domain, generator = Grid(0, 100, 1001), np.random.default_rng(0)
+    enough = cdf_plan(1, domain=domain).mechanism_plan.n_inside
+
+    def share_inside(n):
+        columns = generator.uniform(60, 70, (100, n))
+        releases = [cdf(row, domain=domain, random_state=i) for i, row in enumerate(columns)]
+        medians = [float(release.median()) for release in releases]
+        return np.mean(
+            [row.min() <= median <= row.max() for row, median in zip(columns, medians, strict=True)]
+        )
+
+    assert share_inside(enough) > 0.95
+    assert share_inside(enough // 3) < 0.9
+
+
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
 @pytest.mark.parametrize("method", ["tree", "blocks"])
 def test_from_as_many_records_as_are_needed_the_error_is_at_most_alpha(method, alpha):
     asked = {"method": method, "domain": AGES, "alpha": alpha}
     needed = cdf_plan(100_000, **asked).n_needed
     assert cdf_plan(needed, **asked).error <= alpha < cdf_plan(needed - 1, **asked).error
-
-
-def test_no_number_of_records_makes_blocks_fail_less_often_than_they_do():
-    plan = cdf_plan(100_000, method="blocks", domain=AGES, beta=0.001)
-    assert (plan.error, plan.n_needed) == (1, None)
 
 
 def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, threshold=1, seed=0):
@@ -330,6 +342,8 @@ def test_blocks_are_long_enough_and_leave_room_for_noise(n):
 
 
 def test_nothing_is_promised_for_fewer_records_or_less_failure():
+    none = cdf_plan(100_000, method="blocks", domain=AGES, beta=0.001)
+    assert (none.error, none.n_needed) == (1, None)
     plan = block_plan(2**32, ApproxDP(1), 10_000)
     assert plan.error(9_999, 0.05) == plan.error(10_000, 0.0005) == 1.0
     assert plan.error(10_000, 0.05) < plan.error(10_000, 0.01) < 1

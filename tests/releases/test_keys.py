@@ -39,22 +39,17 @@ def test_whole_numbers_with_gaps_are_integers_and_none():
     assert counted([("a", 1)] * 40 + [("a", 2.0)] * 50) == {("a", 2): 50, ("a", 1): 40}  # pairs
 
 
+NO_KEYS = r"keys must be text, bytes or whole numbers, got dtype .*: turn them into text"
+
+
 @pytest.mark.parametrize(
     ("keys", "error", "words"),
     [
         (pd.DataFrame({"secret": [1]}), TypeError, r"list\(zip\(df.sex, df.race\)\) counts pairs"),
-        *(
-            (keys, TypeError, r"keys must be text, bytes or whole numbers, got dtype .*: turn them into text")
-            for keys in (
-                np.array(["20200-01-01"], dtype="M8[D]"),
-                pd.Series(pd.to_datetime(["2020-01-01", None])),
-                pl.Series([2**62]).cast(pl.Datetime("us")),
-                pl.Series([2**62]).cast(pl.Duration("ms")),
-                pl.Series([1]).cast(pl.Time),
-            )
-        ),
+        (np.array(["20200-01-01"], dtype="M8[D]"), TypeError, NO_KEYS),
+        (pd.Series(pd.to_datetime(["2020-01-01", None])), TypeError, NO_KEYS),
+        *((pl.Series([1]).cast(each), TypeError, NO_KEYS) for each in (pl.Datetime, pl.Duration, pl.Time)),
         (["secret", {}], DomainError, "another type"),
-        ([0.125], DomainError, "not whole"),
         ([("a", 0.125)], DomainError, "not whole"),
     ],
 )
@@ -144,14 +139,11 @@ def panel(kind, seed=0, n=3000):
     return pd.DataFrame(rows, columns=["person", "year", "age"])
 
 
-PANELS = ["a row a year", "one key a person", "several rows a key"]
-
-
 def in_parts(column):
     return lambda: iter([column[:1000], column[1000:5000], column[5000:]])
 
 
-@pytest.mark.parametrize("kind", PANELS)
+@pytest.mark.parametrize("kind", ["a row a year", "one key a person", "several rows a key"])
 @pytest.mark.parametrize("declared", [True, False])
 @pytest.mark.parametrize("parts", [False, True])
 def test_counts_and_means_of_groups_are_those_of_the_rows(kind, declared, parts):
@@ -161,16 +153,8 @@ def test_counts_and_means_of_groups_are_those_of_the_rows(kind, declared, parts)
     given = {"categories": range(1, 6)} if declared else {"delta": 1e-6}
     columns = [table["year"], table["age"], table["person"]]
     keys, values, groups = [in_parts(each.to_numpy()) for each in columns] if parts else columns
-    found = grouped(
-        keys,
-        values,
-        bounds=(18, 90),
-        groups=groups,
-        epsilon=30,
-        max_rows_per_group=5,
-        random_state=0,
-        **given,
-    )
+    given |= {"bounds": (18, 90), "epsilon": 30, "max_rows_per_group": 5, "random_state": 0}
+    found = grouped(keys, values, groups=groups, **given)
     assert set(true.index) <= set(found.counts)
     intervals = found.mean_intervals(beta=0.01)
     for year, (size, mean, total) in true.iterrows():

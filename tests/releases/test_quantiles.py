@@ -29,7 +29,6 @@ from dplearn.releases.quantiles import (
 WAGES = np.random.default_rng(0).lognormal(8, 1, 20_000)
 DOMAINS = {
     "floats": (Floats(), WAGES),
-    "coarse floats": (Floats(significand_bits=3, smallest=1, largest=1e4), WAGES),
     "grid": (Grid(0, 1e6, 1000), WAGES),
     "clipped grid": (Grid(0, 1000, 100, outside="clip"), WAGES),
     "integers": (IntegerRange(0, 10**7), WAGES.astype(int)),
@@ -46,9 +45,6 @@ LARGE = {
     "clipped integers": (IntegerRange(0, 10, outside="clip"), (MANY * 1000).astype(np.int16)),
     "unsigned": (IntegerRange(5, 10**6), (MANY * 1000).clip(5).astype(np.uint16)),
 }
-CASES_OF_TERMS = [
-    *((Fraction(1, 10), 2, 5), (Fraction(20), 1001, 5), (Fraction(1), 2**64, 99), (Fraction(20), 2**64, 5))
-]
 TWENTIETHS = [i / 20 for i in range(1, 20)]
 N, SIZE = 3000, 2**40
 RNG = np.random.default_rng(0)
@@ -224,7 +220,7 @@ def test_windows_are_chosen_where_they_gain_and_meet_the_assumptions_of_their_pr
     ends = (Fraction(0), Fraction(1, 2), Fraction(1))
     assert window_terms(ends, 2, 10**9, epsilon=Fraction(1)) is None
     # Terms cost at most epsilon and meet the assumptions of the proof.
-    for epsilon, size, k in CASES_OF_TERMS:
+    for epsilon, size, k in ((Fraction(1, 10), 2, 5), (Fraction(1), 2**64, 99), (Fraction(20), 2**64, 5)):
         q = tuple(Fraction(i, k + 1) for i in range(1, k + 1))
         terms = window_terms(q, size, 10**7, epsilon=epsilon)
         assert epsilon * Fraction(9, 10) < terms.epsilon <= epsilon
@@ -233,17 +229,14 @@ def test_windows_are_chosen_where_they_gain_and_meet_the_assumptions_of_their_pr
         assert min(terms.gaps) >= terms.least + terms.ramp
 
 
+NINE = [Fraction(i, 1000) for i in (54, 103, 135, 306, 493, 573, 601, 864, 926)]
+
+
 @pytest.mark.parametrize(
     ("q", "size", "epsilon", "alpha", "greater"),
     [
-        ([Fraction(i, 20) for i in range(1, 20)], 2**64, 1, "0.0117", range(53_200, 63_000, 200)),
-        (
-            [Fraction(i, 1000) for i in (54, 103, 135, 306, 493, 573, 601, 864, 926)],
-            2**32,
-            20,
-            Fraction(38, 3684),
-            range(3680, 3720),
-        ),
+        (EXACT_TWENTIETHS, 2**64, 1, "0.0117", range(53_200, 63_000, 200)),
+        (NINE, 2**32, 20, Fraction(38, 3684), range(3680, 3720)),
     ],
 )
 def test_greater_numbers_of_records_are_enough_too_where_windows_begin(q, size, epsilon, alpha, greater):

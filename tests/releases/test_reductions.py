@@ -125,8 +125,9 @@ def of_thresholds(t, size, seed):
     return sample
 
 
-def errors_at(found, codes, labels):
-    return sum((code <= found) != label for code, label in zip(codes, labels, strict=True))
+def errors(threshold, values, labels):
+    """The errors of a threshold on a table."""
+    return int(((np.asarray(values) <= threshold) != np.asarray(labels)).sum())
 
 
 @pytest.mark.parametrize("d", [1, 2, 5])
@@ -137,58 +138,35 @@ def test_a_corner_without_errors_has_a_threshold_without_errors(d):
         ones = [row for row, label in zip(rows, labels, strict=True) if label]
         return [max((row[column] for row in ones), default=0) for column in range(d)]
 
+    def made(sample, learn, seed, d=d):
+        codes, labels = sample()
+        how = {"n_columns": d, "sample": sample, "learn": learn, "dice": SeededDice(seed)}
+        found = threshold_from_corner_learner(codes, labels, **how)
+        return found, errors(found, codes, labels)
+
     for seed in range(20):
-        sample = of_thresholds(seed % 9, 9, seed)
-        codes, labels = sample()
-        found = threshold_from_corner_learner(
-            codes, labels, n_columns=d, sample=sample, learn=learn, dice=SeededDice(seed)
-        )
-        assert errors_at(found, codes, labels) == 0
+        assert made(of_thresholds(seed % 9, 9, seed), learn, seed)[1] == 0
+    sample = of_thresholds(4, 9, 0)
     for empty in ([-1, 3], [3, -1], [-1, -1]):  # an empty corner is an empty threshold
-        sample = of_thresholds(4, 9, 0)
-        made = threshold_from_corner_learner(
-            *sample(), n_columns=2, sample=sample, learn=lambda *_, empty=empty: empty, dice=SeededDice(0)
-        )
-        assert made == -1
-    errors = 0  # a learner that errs on one column of d fails for that one alone
-    for seed in range(60 * d):
-        codes, labels = sample()
-        found = threshold_from_corner_learner(
-            codes,
-            labels,
-            n_columns=d,
-            sample=sample,
-            learn=lambda *_: [8] + [4] * (d - 1),
-            dice=SeededDice(seed),
-        )
-        errors += errors_at(found, codes, labels) > 0
-    assert 35 < errors < 85 if d > 1 else errors == 60
+        assert made(sample, lambda *_, empty=empty: empty, 0, d=2)[0] == -1
+    # A learner that errs on one column of d fails for that one alone.
+    failed = sum(made(sample, lambda *_: [8] + [4] * (d - 1), seed)[1] > 0 for seed in range(60 * d))
+    assert 35 < failed < 85 if d > 1 else failed == 60
 
 
 def test_one_record_replaces_one_row_of_the_corner_learner():
+    seen = []
+
+    def learn(rows, labels):
+        seen.append(Counter(zip(rows, labels, strict=True)))
+        return [0, 0, 0]
+
+    how = {"n_columns": 3, "sample": lambda: ([0, 3, 7], [1, 1, 0]), "learn": learn}
     for seed in range(8):
-        seen = []
-
-        def learn(rows, labels, seen=seen):
-            seen.append(Counter(zip(rows, labels, strict=True)))
-            return [0, 0, 0]
-
-        for last in ((2, 1), (9, 0)):
-            threshold_from_corner_learner(
-                [1, 5, last[0]],
-                [1, 0, last[1]],
-                n_columns=3,
-                sample=lambda: ([0, 3, 7], [1, 1, 0]),
-                learn=learn,
-                dice=SeededDice(seed),
-            )
-        assert (seen[0] - seen[1]).total() == 1
-        assert seen[0].total() == 9
-
-
-def errors(threshold, values, labels):
-    """The errors of a threshold on a table."""
-    return int(((np.asarray(values) <= threshold) != np.asarray(labels)).sum())
+        for code, label in ((2, 1), (9, 0)):
+            threshold_from_corner_learner([1, 5, code], [1, 0, label], dice=SeededDice(seed), **how)
+        assert (seen[-2] - seen[-1]).total() == 1
+        assert seen[-1].total() == 9
 
 
 def fewest_errors(values, labels, size):
