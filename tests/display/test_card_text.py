@@ -49,7 +49,7 @@ from dplearn.display.described import (
     settings_of,
     warnings_of,
 )
-from dplearn.domains import IntegerRange
+from dplearn.domains import Bits, IntegerRange, Schema
 from dplearn.releases import cdf, stable_counts
 from dplearn.releases.release import Released
 from tests.display.test_card import Outline
@@ -164,6 +164,19 @@ def test_seeds_are_not_shown_however_deep_they_are():
 def test_no_seed_ledger_entry_of_an_array_or_address_in_memory_within_a_value_is_shown(value):
     text = settings_of(FunctionTransformer(kw_args={"value": value}))["kw_args"]
     assert not any(hidden in text for hidden in ("918273", "account", "epsilon", "0x", ".125"))
+
+
+def test_a_long_value_is_short():
+    words = [f"word number {place}" for place in range(2_000)]
+    for value, said_of_it in (
+        (words, "2,000 in all"),
+        (dict.fromkeys(words, 1), "2,000 in all"),
+        (Schema({word: Bits() for word in words[:14]}, labels=words), "Schema(14 columns, labels=2000)"),
+        ("x" * 10**4, "..."),
+    ):
+        text = settings_of(FunctionTransformer(kw_args={"a": value}))["kw_args"]
+        assert said_of_it in text
+        assert len(text) < 250
 
 
 def test_a_seed_is_hidden_before_a_long_value_is_cut():

@@ -266,14 +266,10 @@ def test_without_matplotlib_nothing_is_fitted_and_the_error_says_what_to_install
 
 
 def test_a_step_of_a_pipeline_can_be_varied_and_a_baseline_drawn(pyplot):
-    display = EpsilonDisplay.from_estimator(
-        *(make_pipeline(Normalizer(), ExponentialMechanismClassifier(classes=[0, 1])), X, Y, X, Y),
-        epsilons=(1,),
-        repeats=1,
-        param_name="exponentialmechanismclassifier__epsilon",
-        baseline=DummyClassifier(strategy="constant", constant=1),
-        random_state=0,
-    )
+    pipeline = make_pipeline(Normalizer(), ExponentialMechanismClassifier(classes=[0, 1]))
+    how = {"param_name": "exponentialmechanismclassifier__epsilon", "epsilons": (1,), "repeats": 1}
+    how |= {"baseline": DummyClassifier(strategy="constant", constant=1), "random_state": 0}
+    display = EpsilonDisplay.from_estimator(pipeline, X, Y, X, Y, **how)
     assert display.baseline == display.baseline_.get_ydata()[0] == Y.mean()
 
 
@@ -421,20 +417,10 @@ def test_simulated_points_stand_beside_the_line(axes):
 # releases
 
 AGE = GENERATOR.integers(18, 90, 4000)
-FRAME = pd.DataFrame(
-    {
-        "age": AGE,
-        "works": np.where(AGE < 65, "yes", "no"),
-        "town": GENERATOR.choice(["north", "south"], 4000),
-    }
-)
-SCHEMA = Schema(
-    {
-        "age": IntegerRange(18, 90),
-        "works": Categories(["no", "yes"]),
-        "town": Categories(["north", "south"], other=True),
-    }
-)
+FRAME = pd.DataFrame({"age": AGE, "works": np.where(AGE < 65, "yes", "no")})
+FRAME["town"] = GENERATOR.choice(["north", "south"], 4000)
+TOWN = Categories(["north", "south"], other=True)
+SCHEMA = Schema({"age": IntegerRange(18, 90), "works": Categories(["no", "yes"]), "town": TOWN})
 
 
 def test_the_line_of_a_distribution_is_the_released_function_and_a_public_sample_a_second(axes):
@@ -476,15 +462,8 @@ RNG = np.random.default_rng(0)
 N = 3000
 LONG = "a column whose name is much longer than any panel"
 TOWNS = [f"a town of the long name {place}" for place in range(30)]
-COLUMNS = Schema(
-    {
-        "age": IntegerRange(18, 89),
-        "gain": Floats(missing=True),
-        LONG: Categories(TOWNS),
-        "same": IntegerRange(0, 900),
-        "bit": Bits(),
-    }
-)
+FIRST = {"age": IntegerRange(18, 89), "gain": Floats(missing=True), LONG: Categories(TOWNS)}
+COLUMNS = Schema(FIRST | {"same": IntegerRange(0, 900), "bit": Bits()})
 TABLE = np.empty((N, 5), dtype=object)
 TABLE[:, 0] = RNG.integers(18, 90, N)
 TABLE[:, 1] = np.where(RNG.random(N) < 0.2, np.nan, RNG.lognormal(3, 2, N))

@@ -272,13 +272,6 @@ def test_a_notebook_uses_what_is_public_leads_on_and_ends_with_the_guarantee(nam
     assert re.findall(r"^# (.*)\n# -+$", source, re.MULTILINE)[-1] == "The guarantee"
 
 
-def test_the_folder_of_notebooks_has_no_outputs_and_its_page_a_line_for_each():
-    files = {path.name for path in FOLDER.iterdir() if path.is_file()}
-    assert files == {*(f"{name}.py" for name in NOTEBOOKS), "README.rst", "ruff.toml"}
-    assert re.findall(r"^- :doc:`(\w+)`: ", text_of(FOLDER / "README.rst"), re.MULTILINE) == NOTEBOOKS
-    assert "](notebooks/README.rst)" in text_of(DOCS / "index.md")
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_a_notebook_runs(name):

@@ -242,10 +242,3 @@ def test_the_guides_say_what_synthetic_rows_gain_in_a_search_and_beside_public_o
         gains[where] = synthetic - transfer
     assert [round(gains.pop(("digits", epsilon))) for epsilon in (1.0, 3.0)] == [-6, 22]
     assert max(map(abs, gains.values())) < 1.1
-
-
-@pytest.mark.parametrize(("name", "option"), [("groups", "fits"), ("imbalance", "seeds")])
-def test_a_caption_names_the_option_of_its_benchmark(name, option):
-    program = (ROOT / "benchmarks" / f"bench_{name}.py").read_text(encoding="utf-8")
-    assert f"`--{option} 3`" in page(name)
-    assert f'"--{option}"' in program

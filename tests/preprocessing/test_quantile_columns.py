@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.preprocessing import RobustScaler
@@ -44,6 +44,7 @@ floats = st.floats(allow_nan=False, allow_infinity=False)
 WAGES = np.random.default_rng(0).lognormal(8, 1, (3000, 1))
 
 
+@example([-1.7e308, 1.7e308], [0.0, 1.7e308], False)
 @given(st.lists(floats, min_size=1, max_size=6), st.lists(floats, min_size=2, max_size=2), st.booleans())
 def test_interpolation_is_finite_and_rises(points, xs, left):
     points, heights = np.sort(points), np.linspace(0, 1, len(points))

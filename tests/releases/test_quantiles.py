@@ -70,7 +70,7 @@ def test_looking_through_numbers_gives_what_their_codes_give(kind):
         large = LARGE[kind][1]
         found = quantiles(large, 0.3, domain=LARGE[kind][0], random_state=1).values.tolist()
         with pytest.MonkeyPatch.context() as patch:  # the package has a function of the module's name
-            patch.setattr(sys.modules["dplearn.releases.quantiles"], "_INTERVALS", {})
+            patch.setattr(sys.modules["dplearn.releases.quantiles"], "READ_AS_NUMBERS", {})
             assert found == quantiles(large, 0.3, domain=LARGE[kind][0], random_state=1).values.tolist()
     if kind not in DOMAINS:
         return
@@ -216,6 +216,8 @@ def test_windows_are_chosen_where_they_gain_and_meet_the_assumptions_of_their_pr
         ((Fraction(0), *EXACT_TWENTIETHS), 10**6, False),
     ):
         assert (windows_for(q, 2**64, n, epsilon=Fraction(1)) is not None) == chosen
+    terms = windows_for(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=Fraction(1))
+    assert terms.reach < quantile_errors(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=1).max()
     # There are no terms where windows would meet.
     ends = (Fraction(0), Fraction(1, 2), Fraction(1))
     assert window_terms(ends, 2, 10**9, epsilon=Fraction(1)) is None

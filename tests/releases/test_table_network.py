@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Schema
+from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Schema
 from dplearn.domains.cells import object_array
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable, table_network
@@ -57,6 +57,18 @@ def test_a_value_drawn_from_a_cell_lies_in_it(domain, n_bins):
     assert (np.diff(column.starts.astype(object)) > 0).all()
     assert int(column.starts[-1]) < domain.size
     assert column.of(column.starts).tolist() == list(range(column.size))
+
+
+@pytest.mark.parametrize(
+    ("domain", "codes", "values"),
+    [
+        (Categories(["a", "b"]), [1, 2], ["b", None]),  # an unknown one is none
+        (IntegerRange(3, 5), [0, 2], [3, 5]),
+        (Hashed(), [3], [3]),
+    ],
+)
+def test_codes_have_the_values_of_the_domain(domain, codes, values):
+    assert table_column("x", domain, 4).decoded(np.array(codes)).tolist() == values
 
 
 def test_numbers_are_uniform_within_a_bin():
