@@ -1,12 +1,17 @@
-"""What all tests share does what it says."""
+"""What all tests share does what it says; dice of a test by day draw what its name determines."""
 
+import os
+import random
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dplearn.chance import SystemDice
 from tests.conftest import few_with_every_value
+from tests.repeatable import draws_of, system_draws
 
 
 @pytest.fixture
@@ -52,3 +57,70 @@ def test_by_day_three_of_nine_combinations_run(request, one, two, three):
 def test_by_day_only_the_first_runs(request, which):
     mine = [item for item in request.session.items if item.originalname == request.node.originalname]
     assert [item.callspec.params["which"] for item in mine] in ([0], [1, 2])
+
+
+def drawn():
+    return SystemDice().below(1 << 64), random.random(), np.random.random()
+
+
+@pytest.fixture(scope="module")
+def shared():
+    return drawn()
+
+
+@pytest.fixture
+def own():
+    return drawn()
+
+
+def test_a_name_determines_the_draws():
+    with draws_of("one"):
+        first = drawn(), drawn()
+        with draws_of("another"):
+            other = drawn()
+        inner = drawn()  # goes on where it was
+    with draws_of("one"):
+        assert (drawn(), drawn()) == first
+        assert drawn()[0] == inner[0]  # the other generators begin anew
+    assert len({*first, inner, other}) == len({each[1] for each in (*first, inner, other)}) == 4
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_test_draws_what_its_name_determines(request, which, own, shared):
+    mine = drawn()
+    if request.config.getoption("entropy") == "system":
+        pytest.skip("the operating system decides")
+    for name, value in (
+        (f"{request.node.nodeid} ", mine),
+        (f"{request.node.nodeid} own", own),
+        (f"{request.node.parent.nodeid} shared", shared),
+    ):
+        with draws_of(name):
+            assert drawn() == value
+
+
+@pytest.mark.system_entropy
+def test_the_system_never_repeats(request):
+    mine = drawn()
+    with draws_of(f"{request.node.nodeid} "):
+        assert drawn()[0] != mine[0]
+        with system_draws():
+            first = drawn()
+        with system_draws():
+            assert drawn()[0] != first[0]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_forked_processes_draw_from_the_system():
+    with draws_of("one"):
+        children = []
+        for _ in range(2):
+            readable, writable = os.pipe()
+            if os.fork() == 0:
+                os.write(writable, str(drawn()[0]).encode())
+                os._exit(0)
+            os.close(writable)
+            with os.fdopen(readable, "rb") as pipe:
+                children.append(pipe.read())
+            os.wait()
+    assert children[0] != children[1]

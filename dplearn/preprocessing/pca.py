@@ -245,11 +245,11 @@ class _Spectrum:
         values, directions = found[::-1], vectors[:, ::-1].T
         strongest = np.abs(directions).argmax(axis=1)
         directions = directions * np.where(directions[np.arange(d), strongest] < 0, -1.0, 1.0)[:, None]
-        variances, clear = _without_noise(values, float(np.sqrt(noise_variance)))
+        variances, clear = without_noise(values, float(np.sqrt(noise_variance)))
         return cls(directions, variances * unit**2, middle + unit * mean.clip(-1, 1), clear)
 
 
-def _without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
+def without_noise(values: Numbers, deviation: float) -> tuple[Numbers, int]:
     """Return falling eigenvalues of a covariance matrix without noise, and how many exceed the noise.
 
     Symmetric noise of a deviation s has eigenvalues up to about e = 2 s sqrt(d), and moves one of v > e / 2

@@ -294,7 +294,7 @@ def _sizes_for_shares(
         level = PrefixLevel(wanted + 2 * reach - 3, wanted - 1 + reach, chosen, ApproxDP(comparison))
         levels.append(level)
         quality = choosing_threshold(1, chosen) - 1 + laplace_quantile(decay_ratio(choice / 4), failure)
-        wanted = _more_than_are_close(2 * quality - 3, failure)
+        wanted = more_than_are_close(2 * quality - 3, failure)
         costs += [wanted << (i + 1), reach << (i + 1)]
     aside, needed = wanted - 1, _records_for_exponential(base_size, shares[-1], failure)
     n = aside + needed
@@ -303,7 +303,7 @@ def _sizes_for_shares(
     return RecursiveSizes(tuple(levels), aside, ApproxDP(shares[-1]), n), [*costs, needed << len(levels)]
 
 
-def _more_than_are_close(distance: int, failure: Fraction) -> int:
+def more_than_are_close(distance: int, failure: Fraction) -> int:
     """Return the least t with d! d**(t - d) / t! <= failure, step 1 of the proof of `recursive_sizes`."""
     if distance < 1:
         return 1  # no two positions differ by less than 1

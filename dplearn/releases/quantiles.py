@@ -55,7 +55,7 @@ from dplearn.table.ranks import parted_ranks
 from dplearn.table.table import Columns, Table
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
-_INTERVALS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
+READ_AS_NUMBERS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}
 _RARE = Fraction(1, 1 << 20)  # probability of a further pass over parts, because of greater errors
 _SLACK = 4  # ranks, for those that are rounded
 _FEWEST = 5  # quantiles for which windows can be better
@@ -426,7 +426,7 @@ def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> 
     column = read_column(values)
     if len(fractions) > 1:
         return SortedCodes(domain.encode(column))
-    if type(domain) not in _INTERVALS.get(column.dtype.kind, ()) or domain.accepts_missing:
+    if type(domain) not in READ_AS_NUMBERS.get(column.dtype.kind, ()) or domain.accepts_missing:
         return UnsortedCodes(domain.encode(column))
     ranks = UnsortedCodes(column, domain.encode)
     ranks.check(lambda block: _check(block, domain), min(int(fractions[0] * len(column)), len(column) - 1))

@@ -9,6 +9,7 @@ import joblib
 import pytest
 
 from dplearn.privacy import ApproxDP, PrivacyLedger, ReleaseRecord, ZeroConcentratedDP
+from tests.commands.conftest import is_refused
 
 STUMP = "fit bits.csv --target label --learner stump --out m --ledger a.ledger"
 
@@ -47,6 +48,8 @@ def test_a_ledger_without_delta_is_charged_none(run, bits, tmp_path, options):
     ledger = PrivacyLedger(3, path=tmp_path / "a.ledger")
     assert "left in" in run(f"fit bits.csv --target label --out m --ledger a.ledger {options}").out
     assert (ledger.spent().epsilon, ledger.spent().delta) == (1, 0)
+    given = "fit bits.csv --target label --out m --ledger a.ledger --learner naive_bayes --delta 1e-6"
+    is_refused(run(given), "--delta 0 asks for none")
 
 
 def test_an_audit_fails_when_a_law_is_not_the_frozen_one_or_breaks_its_claim(run, monkeypatch):
@@ -89,12 +92,6 @@ def test_a_trace_fails_if_a_claim_is_refuted_or_the_control_is_not(run, monkeypa
     assert (found.status, verdict in found.out) == (1, True)
 
 
-@pytest.mark.nightly
-def test_the_main_job_runs_alone_as_a_program():
-    done = subprocess.run([sys.executable, "-m", "dplearn"], capture_output=True, text=True, timeout=120)
-    is_the_demonstration(done.returncode, done.stdout, done.stderr)
-
-
 def is_the_demonstration(status, out, err):
     assert (status, err) == (0, "")
     rows = {line[:28].strip(): float(line.split()[-3]) for line in out.splitlines() if " +- " in line}
@@ -111,7 +108,8 @@ def test_without_a_command_the_demonstration_runs(run, monkeypatch):
 
 
 def test_the_help_imports_nothing_slow():
-    code = "import sys\nfrom dplearn.commands import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    code = "import runpy, sys\nsys.argv = ['dplearn', '--help']\n"
+    code += "try: runpy.run_module('dplearn', run_name='__main__')\nexcept SystemExit: pass\n"
     code += "print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "fit on a CSV file" in done.stdout

@@ -28,8 +28,6 @@ def ledger(tmp_path):
         ("--nonsense", "unrecognized arguments: --nonsense"),
         # the budget
         ("--epsilon -1", "epsilon must be a finite number above 0, got -1"),
-        ("--epsilon lots", "epsilon must be a finite number above 0, got 'lots'"),
-        ("--learner naive_bayes --delta 2", "delta must be"),
         ("--learner stump --delta 1e-6", "--delta must be 0 with --learner stump"),
         ("--epsilon 100", "does not fit into the budget: asked epsilon 100, delta 1e-06; spent epsilon 0"),
         ("--ledger none", "none does not exist; this makes a ledger: python -m dplearn ledger none --create"),
@@ -40,23 +38,18 @@ def ledger(tmp_path):
         ("--target lable --header", "a column of the table, got 'lable'; did you mean 'label'?"),
         ("--target cost --header", "got 'cost'; its columns are 'a', 'b', 'c', 'd', 'e', 'label'\n"),
         ("--numbers wage", "--numbers must list columns of the table other than the target, got 'wage'"),
-        ("--integers label", "--integers must list columns of the table other than the target"),
         ("--numbers a --learner threshold", "--numbers does not go with ThresholdClassifier, which does not"),
         ("--numbers a --schema s.json", "--numbers and --integers do not go with --schema"),
         ("--schema s.json --target a", "--schema must not describe the target as a feature, got 'a'"),
         ("--schema s.json --learner parity", "which takes no domain"),
         ("--separator x", "--separator must be one of"),
         ("--columns a,a,b", "--columns must be distinct names"),
-        ("--columns a,,b", "--columns must be distinct names, and none empty"),
         ("--columns '\"a,b'", "with each quote closed"),
         ("--columns a,b", "--columns must name every column, of which there are 6, got 2"),
         ("--columns a,b,c,d,e,label", "got the names of --columns: leave --columns out"),
-        ("--columns a,b,c --header", "not allowed with argument"),
         # labels
-        ("--labels no,no", "classes must be distinct"),
         ("--labels no,yes,", "--labels must list labels that are not empty, got 'no,yes,'"),
         ("--labels -1,1", "must hold only the labels that --labels lists"),
-        ("--labels no", "'label' must hold only the labels that --labels lists ('no'), and holds another"),
         (
             "--labels no --schema s.json",
             "--labels must list the labels that s.json lists ('no', 'yes')",
@@ -66,38 +59,29 @@ def ledger(tmp_path):
         ("--learner stum", "got 'stum'; did you mean 'stump'?"),
         ("--learner linear", "--task selects others"),
         ("--learner naive_bayes --set n_bin=4", "no parameter 'n_bin'; did you mean 'n_bins'?"),
-        ("--learner naive_bayes --set zzz=4", "no parameter 'zzz'. It has max_rows"),
         ("--learner naive_bayes --set n_bins", "--set must be PARAMETER=VALUE"),
-        ("--learner naive_bayes --set n_bins=1", "n_bins must be an integer at least 2, got 1"),
         ("--learner naive_bayes --set epsilon=3", "--epsilon does"),
         ("--learner naive_bayes --set random_state=0", "can be subtracted"),
         ("--learner stump --set method=magic", "method must be one of"),
-        ("--learner stump --set concept_class=conjunctions", "domain must have Bits"),
-        ("--learner masked_parity --target a", "number"),
         ("--set n_bins=4", "--set needs --learner"),
         ("--learner stump --no-interactions", "goes with --learner additive, got 'stump'"),
         (
             "--learner additive --no-interactions --set interactions=True",
             "--no-interactions does not go with --set interactions=VALUE",
         ),
-        ("--no-interactions --set interactions=True", "--set needs --learner"),
         # numbers as targets
         ("--target-range 0,1", "--target-range goes with --task regression"),
         ("--clip-target", "--clip-target goes with --task regression"),
         ("--task regression", "--task regression needs --target-range LOW,HIGH"),
         (f"{REGRESSION} 0", "must be two numbers, LOW,HIGH, got '0'"),
-        (f"{REGRESSION} 0,x", "must be two numbers, LOW,HIGH, got '0,x'"),
         (f"{REGRESSION} 0,inf", "must be two numbers, LOW,HIGH"),
         (f"{REGRESSION} 3,-3", "LOW < HIGH, got '3,-3'"),
         (f"{REGRESSION} 0,1 --labels no,yes", "--labels goes with"),
-        (f"{REGRESSION} 0,1 --learner stump", "--task selects others"),
         (f"{REGRESSION} 0,1 --learner linear --set clip_target=1", "--clip-target does"),
         (f"{REGRESSION} 0,1 --learner linear --no-interactions", "with --learner additive, got 'linear'"),
-        (f"{REGRESSION} 0,1 --target a --labels 0,1", "--labels goes with"),
         # files
         ("--schema nowhere.json", "nowhere.json: No such file or directory"),
         ("--out no/folder", "--out must be a file in a folder that exists, got no/folder"),
-        ("--out .", "--out must be a file in a folder that exists, got ."),
         ("--out other.ledger", "--out must not be a ledger"),
         ("--test bits.csv", "--test must not be the private table"),
         ("--test link.csv", "--test must not be the private table"),
@@ -119,8 +103,6 @@ def test_options_of_fit(refused, bits, ledger, tmp_path, options, holds):
         ("age,age\n1,2\n", "if this line is the header, in which names must be distinct and not empty"),
         (f"{SECRET};1,5;no\n{SECRET};2,5;no\n", "the first line looks like a record"),
         (f"age;label\n{SECRET};no\n", "separated by commas, got a first line with semicolons"),
-        (f"age\tlabel\n{SECRET}\tno\n", "separated by commas, got a first line with tabs"),
-        (f"age|label\n{SECRET}|no\n", "separated by commas, got a first line with vertical bars"),
         (NAMED.replace("Cologne", '"Cologne'), "a cell that begins with a quote must end with one"),
         (NAMED + f'5,"{SECRET}"x,no\n', "a cell that begins with a quote must end with one"),
         (NAMED + f"{SECRET}\n", "every row must have as many cells as the first line, 3"),
@@ -132,7 +114,6 @@ def test_options_of_fit(refused, bits, ledger, tmp_path, options, holds):
         (f"label\n{SECRET}\n", "the table must have a column besides the target"),
         ("age,town,label\n", "needs a header line and at least one row"),
         ("", "empty"),
-        ("\n\n", "empty"),
         (NAMED.replace("Cologne", "Col\0ogne"), "holds a NUL character"),
         (NAMED.replace("Cologne", "K\u00f6ln").encode("latin-1"), "must be encoded in UTF-8"),
         (NAMED.encode("utf-16"), "got UTF-16"),
@@ -140,7 +121,7 @@ def test_options_of_fit(refused, bits, ledger, tmp_path, options, holds):
         (gzip.compress(NAMED.encode())[:-12], "damaged, or cut off"),
         (b"PK\x03\x04" + SECRET.encode(), "is a workbook, an archive or Parquet"),
     ],
-    ids=range(21),
+    ids=range(18),
 )
 def test_tables(refused, ledger, tmp_path, content, holds):
     (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -154,7 +135,6 @@ def test_tables(refused, ledger, tmp_path, content, holds):
     [
         ("{", "must be JSON"),
         ("[]", "JSON object"),
-        ('{"columns": {"job": {"type": "x"}}}', "'job'"),
         ('{"columns": {"job": {"type": "integers"}}}', "column 'job': type 'integers' needs the key 'low'"),
         (
             '{"columns": {"job": {"type": "categories", "values": ["clerk"]}}}',
@@ -208,7 +188,6 @@ def test_labels_of_many_kinds(run, refused, tmp_path):
         ("zzz", "invalid choice: 'zzz'"),
         ("fit t.csv --out m", "the following arguments are required: --target"),
         ("fit none.csv --target label --out m", "none.csv: No such file or directory"),
-        ("predict t.csv t.csv --out l", "not a model"),
         ("predict none t.csv --out l", "none: No such file or directory"),
         ("predict m0 t.csv --out l", "not a model that fit wrote"),  # an object of another library
         ("predict m1 t.csv --out l", "not a model that fit wrote"),  # not fitted
@@ -216,19 +195,14 @@ def test_labels_of_many_kinds(run, refused, tmp_path):
         ("predict m1 t.csv --out full", "--out must not be a ledger"),
         ("ledger new", "new does not exist; this makes a ledger: python -m dplearn ledger new --create"),
         ("ledger new --epsilon 1", "--epsilon goes with --create: a ledger's budget does not change"),
-        ("ledger new --delta 0", "--delta goes with --create"),
-        ("ledger new --rho 1", "--rho goes with --create"),
         ("ledger new --create", "--create needs --epsilon, with --delta or without, or --rho alone"),
         ("ledger new --create --epsilon 1 --rho 1", "--create needs --epsilon"),
-        ("ledger new --create --delta 1e-6 --rho 1", "--create needs --epsilon"),
         ("ledger new --create --epsilon lots", "epsilon must be a finite number at least 0, got 'lots'"),
         ("ledger new --create --epsilon 1 --delta 2", "delta must be a finite number"),
         ("ledger full --create --epsilon 1", "exists; without --create it is shown"),
         ("ledger t.csv", "is not a ledger"),
-        ("audit nothing", "NAME must be a case, got 'nothing'"),
         ("audit laplace", "did you mean laplace_counts"),
-        ("audit laplace_count", "did you mean laplace_counts"),
-        ("audit zzzz", "cases are "),
+        ("audit zzzz", "NAME must be a case, got 'zzzz'; cases are "),
         ("audit --trace point", "NAME must be a learner, got 'point'; did you mean points?"),
     ],
 )
@@ -263,10 +237,8 @@ def test_a_header_that_the_user_declares_is_quoted(run, refused, tmp_path):
         table.write_text(f"{first}\n1,2,3\n")
         holds = f"column names must be distinct and not empty, {given} them"
         refused("fit t.csv --out m --target a --header", holds)
-    names = [f"x{place}" for place in range(20)]
-    for more, end in ((["y"], "'y'\n"), (["y", "z"], "'y' and 1 more\n")):
-        table.write_text(",".join([*names[1:], *more]) + "\n" + "1," * (18 + len(more)) + "2\n")
-        assert run("fit t.csv --out m --target qqq --header").err.endswith(f"'x19', {end}")
+    table.write_text(",".join(f"x{place}" for place in range(22)) + "\n" + "1," * 21 + "2\n")
+    assert run("fit t.csv --out m --target qqq --header").err.endswith("'x19' and 2 more\n")
 
 
 def test_cells_that_are_no_numbers_under_learners_of_numbers(run, refused, tmp_path):
@@ -297,17 +269,6 @@ def test_what_a_fitted_model_lacks(run, refused, bits, tmp_path):
     assert run(f"fit bits.csv --target a {REGRESSION} 0,1 --learner linear --out m").status == 0
     refused("predict m bits.csv --out o --probabilities", "--probabilities needs a model of labels")
     assert not (tmp_path / "o").exists()
-
-
-def test_a_budget_without_delta_or_too_small_before_the_table_is_read(run, refused, bits, tmp_path):
-    PrivacyLedger(1, path=tmp_path / "a.ledger")
-    for table in ("bits.csv", "absent.csv"):
-        fit = f"fit {table} --target label --ledger a.ledger --out m"
-        refused(f"{fit} --epsilon 2", "asked epsilon 2, delta 0; spent epsilon 0")
-        refused(f"{fit} --learner naive_bayes --delta 1e-6", "--delta 0 asks for none")
-    assert PrivacyLedger.open(tmp_path / "a.ledger").history() == []
-    found = run("fit bits.csv --target label --ledger a.ledger --out m --learner naive_bayes --delta 0")
-    assert "left in" in found.out
 
 
 def test_an_unforeseen_failure_withholds_its_text(run, mixed, monkeypatch):

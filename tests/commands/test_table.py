@@ -64,23 +64,8 @@ def test_the_same_table_is_read_from_each_of_its_shapes(tmp_path):
 
 
 def test_a_first_line_looks_like_a_record_or_names_columns():
-    cells = [
-        "39",
-        "-1.5",
-        "1e3",
-        ".5",
-        "1,5",
-        "$5",
-        "nan",
-        "-inf",
-        "?",
-        "NA",
-        "No",
-        "2020-01-31",
-        "12:30",
-        "5%",
-    ]
-    for cell in [*cells, "", "a\nb", "x" * 300]:
+    cells = ["39", "-1.5", "1e3", ".5", "1,5", "$5", "nan", "-inf", "?", "NA", "No", "2020-01-31", "12:30"]
+    for cell in [*cells, "5%", "", "a\nb", "x" * 300]:
         assert looks_like_a_record(["age", cell, "label"])
     assert not looks_like_a_record(["age", "marital-status", "wage (EUR)", "x1", "Größe", "is_member"])
     assert looks_like_a_record(["clerk", "north", "clerk"])
@@ -93,6 +78,7 @@ def test_files_without_header_are_fitted_and_predicted_by_number_or_by_given_nam
     fit = "fit t.csv --epsilon 9 --delta 0 --out m"
     assert run(f"{fit} --no-header --target x1").status == 0
     assert joblib.load(tmp_path / "m").feature_names_in_.tolist() == ["x0"]
+    assert "'x0': IntegerRange(" in run(f"{fit} --no-header --target x1 --integers x0").out
     assert run(f"{fit} --columns 'age,\"member, or not\"' --target 'member, or not'").status == 0
     assert joblib.load(tmp_path / "m").feature_names_in_.tolist() == ["age"]
     assert run("predict m t.csv --columns age,m --out l").status == 0
@@ -113,9 +99,8 @@ def test_fit_then_predict_on_a_users_own_file(run, mixed, tmp_path):
     assert run("predict m t.csv --out l.csv").out == "400 labels written to l.csv\n"
     written = list(csv.reader((tmp_path / "l.csv").read_text().splitlines()))
     assert written == [["prediction"], *[[label] for label in ["yes", "no", "no", "no"] * 100]]
-    for name in ("l.csv.gz", "L.CSV.GZ"):  # compressed where the name of the file says so
-        assert run(f"predict m t.csv --out {name}").status == 0
-        assert gzip.decompress((tmp_path / name).read_bytes()) == (tmp_path / "l.csv").read_bytes()
+    assert run("predict m t.csv --out L.CSV.GZ").status == 0  # compressed where the name says so
+    assert gzip.decompress((tmp_path / "L.CSV.GZ").read_bytes()) == (tmp_path / "l.csv").read_bytes()
 
 
 def test_words_are_learned_from_without_a_schema_and_nothing_of_them_is_kept(run, tmp_path):
@@ -176,7 +161,6 @@ def test_settings_reach_the_learner(run, bits, tmp_path):
     kept = learner(f"--learner naive_bayes {settings}").get_params()
     assert (kept["n_bins"], kept["smoothing"], kept["delta"], kept["epsilon"]) == (6, 0.5, 1e-7, 0.3)
     assert learner("--epsilon 9").interactions is not False
-    assert learner("--epsilon 9 --no-interactions").interactions is False
     assert type(learner("--epsilon 1 --no-interactions")) is CLASSIFIERS["stump"]  # few records
     assert learner("--target a --task regression --target-range=-9,9 --no-interactions").interactions is False
 
@@ -193,16 +177,8 @@ def test_the_number_of_records_and_epsilon_choose_the_learner_where_none_is_name
 # schemas
 
 
-@pytest.mark.parametrize(
-    "age",
-    [
-        {"type": "floats", "missing": True},
-        {"type": "integers", "low": 0, "high": 99, "outside": "clip", "missing": True},
-        {"type": "grid", "low": 0, "high": 99, "size": 100, "outside": "clip", "missing": True},
-    ],
-    ids=lambda age: age["type"],
-)
-def test_a_schema_makes_rules_readable_and_labels_declared(run, mixed, tmp_path, age):
+def test_a_schema_makes_rules_readable_and_labels_declared(run, mixed, tmp_path):
+    age = {"type": "integers", "low": 0, "high": 99, "outside": "clip", "missing": True}
     columns = {"job": {"type": "categories", "values": ["farmer", "clerk", "miner", None]}, "age": age}
     (tmp_path / "s.json").write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))
     fit = "fit t.csv --target label --labels yes,no --epsilon 20 --schema s.json --out m --learner stump"
@@ -256,6 +232,9 @@ def test_a_column_of_texts_under_numbers_is_named_by_its_released_masses(run, mi
         assert "Column '" not in found
 
 
+# numbers
+
+
 def test_the_types_of_columns_do_not_depend_on_cells(run, tmp_path):
     encoded = []
     for cell in ("30", "thirty"):
@@ -263,9 +242,6 @@ def test_the_types_of_columns_do_not_depend_on_cells(run, tmp_path):
         assert run("fit t.csv --target member --epsilon 9 --out m --learner naive_bayes").status == 0
         encoded.append(joblib.load(tmp_path / "m")[-1].domain_)
     assert encoded[0] == encoded[1]
-
-
-# numbers
 
 
 @pytest.fixture
@@ -319,11 +295,7 @@ def test_probabilities_are_written_beside_the_labels(run, table, tmp_path, optio
     assert (read["prediction"] == wages()["member"]).mean() > 0.9
 
 
-def test_raw_tables_are_read_without_a_header_or_of_one_row(run, tmp_path):
-    text = wages(400).to_csv(index=False).partition("\n")[2]
-    (tmp_path / "headless.csv.gz").write_bytes(gzip.compress(text.encode()))
-    fit = f"fit headless.csv.gz --no-header {RANGE} --epsilon 9 --out m --no-interactions --target x3"
-    assert "'x0': IntegerRange(" in run(f"{fit} --integers x0").out
+def test_tables_of_one_row_are_fitted_and_predicted(run, tmp_path):
     (tmp_path / "one.csv").write_text("age,job,wage,member\n30,,20,yes\n")
     assert run(f"fit one.csv --target wage {RANGE} --out m").status == 0
     assert run("fit one.csv --target member --labels no,yes --out m --learner additive").status == 0

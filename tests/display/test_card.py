@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -69,7 +68,6 @@ FEW_TEACHERS = {"n_teachers": 5, "epsilon": 1e5, "classes": [0, 1]}
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 
 
-STUMPS = ExponentialMechanismClassifier(domain=DOMAIN)
 #: One small fit of each class: the estimator, and what the table is turned into, if not the numbers.
 ESTIMATORS = (
     (dplearn.AdditiveClassifier(domain=DOMAIN, interactions=False), np.round),
@@ -214,22 +212,20 @@ def test_a_card_states_the_guarantee_and_that_a_seeded_fit_is_not_for_release():
 
 
 @pytest.mark.parametrize(
-    "whole",
+    ("whole", "name"),
     [
-        make_pipeline(StandardScaler(), ExponentialMechanismClassifier(classes=[0, 1])),
-        make_column_transformer((StandardScaler(), [0]), remainder="passthrough"),
-        make_pipeline(GaussianNB()),
+        (make_pipeline(StandardScaler(), ThresholdClassifier(classes=[0, 1])), "StandardScaler"),
+        (make_column_transformer((StandardScaler(), [0]), remainder="passthrough"), "StandardScaler"),
+        (make_pipeline(GaussianNB()), "GaussianNB"),
     ],
     ids=["scaler", "columns", "learner"],
 )
-def test_a_step_that_is_not_private_is_named_and_nothing_is_guaranteed(whole):
+def test_a_step_that_is_not_private_is_named_and_nothing_is_guaranteed(whole, name):
     card = privacy_card(whole.fit(X, Y))
     assert card.guarantee is None
     text = " ".join(str(card).split())
-    assert "Nothing is guaranteed." in text
-    assert type(whole.steps[0][1] if hasattr(whole, "steps") else StandardScaler()).__name__ in text
-    assert "Protected: " not in text
-    assert "Assumptions" not in text
+    assert [words in text for words in ("Nothing is guaranteed.", name)] == [True, True]
+    assert [words in text for words in ("Protected: ", "Assumptions")] == [False, False]
 
 
 def test_the_statement_that_a_step_learns_nothing_becomes_an_assumption():
@@ -263,8 +259,7 @@ def test_a_given_ledger_replaces_the_estimators_is_cut_if_long_and_may_be_unread
         ledger.charge(ApproxDP("0.01"), estimator=f"release {number}")
     text = str(privacy_card(model, ledger=ledger))
     assert "Number of releases charged to the ledger: 102; the latest 100 are listed." in text
-    assert "release 1 " not in text
-    assert "release 101 " in text
+    assert [f"release {number} " in text for number in (1, 101)] == [False, True]
 
     def broken(_):
         raise LedgerError("at a secret place")
@@ -334,35 +329,17 @@ BY_RAW = r"chooses by raw scores on held-out rows.*take dplearn.*PrivateSearchCV
 
 
 @pytest.mark.parametrize(
-    ("estimator", "error", "message"),
+    ("estimator", "message"),
     [
-        (ExponentialMechanismClassifier(), NotFittedError, "estimator must be fitted"),
-        (CellEncoder(), NotFittedError, "estimator must be fitted"),
-        (LogisticRegression(), TypeError, "estimator must be fitted and have a guarantee"),
-        ([1.5], TypeError, "estimator must be fitted and have a guarantee.*got list"),
-        (ThresholdClassifier().plan(9, n_features=1), TypeError, "got a ThresholdPlan: nothing is released"),
-        (RAW, TypeError, BY_RAW),
-        (clone(RAW).fit(X, Y), TypeError, BY_RAW),
-        (
-            META.fit(X[:, :1], np.arange(400) % 3),
-            TypeError,
-            r"got OneVsOneClassifier: docs/scikit_learn\.md has",
-        ),
+        (RAW, BY_RAW),
+        (clone(RAW).fit(X, Y), BY_RAW),
+        (META.fit(X[:, :1], np.arange(400) % 3), r"got OneVsOneClassifier: docs/scikit_learn\.md has"),
     ],
-    ids=["unfitted", "encoder", "not private", "list", "plan", "search", "fitted search", "meta"],
+    ids=["search", "fitted search", "meta"],
 )
-def test_an_object_without_a_guarantee_has_no_card(estimator, error, message):
-    with pytest.raises(error, match=message):
+def test_what_learns_by_raw_scores_or_several_fits_has_no_card(estimator, message):
+    with pytest.raises(TypeError, match=message):
         privacy_card(estimator)
-
-
-def test_parameters_of_another_type_are_refused():
-    model = learned()
-    for wrong in ({"notes": "one text"}, {"notes": [1]}, {"title": 3}, {"ledger": "account"}):
-        with pytest.raises(TypeError, match=next(iter(wrong))):
-            privacy_card(model, **wrong)
-    with pytest.raises(ValueError, match="shapes must be False for ExponentialMechanismClassifier"):
-        privacy_card(model, shapes=True)
 
 
 def test_the_effects_of_an_additive_model_are_shown_on_request_only():
@@ -377,19 +354,6 @@ def test_the_effects_of_an_additive_model_are_shown_on_request_only():
     effects = first.effects[ShownCells.of(first).places]
     assert table.rows[0][2].startswith(f"{effects.min():.2g} ± ")
     assert words(Outline(shown.html).text) == words(str(shown))
-
-
-def test_effects_on_several_labels_name_the_label_and_long_tables_are_cut():
-    many = np.repeat(X.round().clip(-9, 9), 6, axis=1)
-    model = dplearn.AdditiveClassifier(
-        domain=DOMAIN, classes=["<a>", "b", "c"], epsilon=50.0, interactions=False
-    )
-    card = privacy_card(model.fit(many, np.array(["<a>", "b", "c"])[Y + (X[:, 1] > 0)]), shapes=True)
-    (table,) = card.values["effects"]
-    assert len(table.rows) == 10
-    assert "the 10 most important of 12 columns" in table.caption
-    assert all(re.search(r" for (<a>|b|c)$", cell) for row in table.rows for cell in row[2:])
-    assert "for <a>" not in card.html
 
 
 def test_the_card_says_which_columns_interact_and_has_a_table_for_each_output():

@@ -1,7 +1,10 @@
-"""What cards say: words and numbers of a guarantee, settings, and templates that keep values text."""
+"""What cards say: words and numbers of a guarantee, settings, evidence; templates that keep values text."""
 
+import json
 import math
 import re
+import subprocess
+import sys
 from fractions import Fraction
 from functools import partial
 from importlib import resources
@@ -15,21 +18,40 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from dplearn import ApproxDP, PointClassifier, PrivacyLedger, SecretSampleClassifier, ZeroConcentratedDP
+import dplearn
+from dplearn import (
+    ApproxDP,
+    PointClassifier,
+    PrivacyLedger,
+    SecretSampleClassifier,
+    ZeroConcentratedDP,
+    mechanisms,
+    model_selection,
+    preprocessing,
+    queries,
+    releases,
+)
+from dplearn.audit.cases import CASES
+from dplearn.audit.cases.__main__ import verified_by
 from dplearn.display.card import PrivacyCard, filled_html, filled_text
 from dplearn.display.described import (
+    Evidence,
     Table,
     beliefs,
+    checks_of,
+    evidence_of,
     figures,
     greatest_belief,
     greatest_factor,
     in_groups,
     in_words,
+    recorded_evidence,
     settings_of,
     warnings_of,
 )
-from dplearn.domains import Bits, Categories, IntegerRange, Product, Schema
+from dplearn.domains import Bits, IntegerRange, Schema
 from dplearn.releases import cdf, stable_counts
+from dplearn.releases.release import Released
 from tests.display.test_card import Outline
 
 MEAN = "<script>alert(1)</script> & \"quotes\" 'x' </style><b>\n\x1b[31m\u202e"
@@ -104,7 +126,8 @@ def test_the_table_of_groups_states_the_guarantee_for_groups(guarantee):
     table = in_groups(guarantee)
     for count, *cells in table.rows:
         try:
-            first = f"{float(getattr(guarantee.for_group(int(count)), guarantee._numbers[0])):g}"
+            group = guarantee.for_group(int(count))
+            first = f"{float(group.rho if hasattr(group, 'rho') else group.epsilon):g}"
         except ValueError:
             first = "no limit"
         assert cells[0] == first
@@ -143,27 +166,17 @@ def test_no_seed_ledger_entry_of_an_array_or_address_in_memory_within_a_value_is
     assert not any(hidden in text for hidden in ("918273", "account", "epsilon", "0x", ".125"))
 
 
-WORDS = [f"word number {place}" for place in range(2_000)]
-
-
-@pytest.mark.parametrize(
-    ("value", "given"),
-    [
-        (list(range(2_000)), "2,000 in all"),
-        (WORDS, "2,000 in all"),
-        (dict.fromkeys(WORDS, 1), "2,000 in all"),
-        (Categories(WORDS), "2,000 in all"),
-        (Product([Categories(WORDS)] * 40), "Product(40 columns)"),
-        (Schema({word: Bits() for word in WORDS[:14]}, labels=WORDS), "Schema(14 columns, labels=2000)"),
-        ([Categories(WORDS)] * 40, "40 in all"),
+def test_a_long_value_is_short():
+    words = [f"word number {place}" for place in range(2_000)]
+    for value, said_of_it in (
+        (words, "2,000 in all"),
+        (dict.fromkeys(words, 1), "2,000 in all"),
+        (Schema({word: Bits() for word in words[:14]}, labels=words), "Schema(14 columns, labels=2000)"),
         ("x" * 10**4, "..."),
-    ],
-    ids=["list", "words", "mapping", "categories", "product", "schema", "domains", "text"],
-)
-def test_a_long_value_is_short(value, given):
-    text = settings_of(FunctionTransformer(kw_args={"a": value}))["kw_args"]
-    assert given in text
-    assert len(text) < 250
+    ):
+        text = settings_of(FunctionTransformer(kw_args={"a": value}))["kw_args"]
+        assert said_of_it in text
+        assert len(text) < 250
 
 
 def test_a_seed_is_hidden_before_a_long_value_is_cut():
@@ -249,10 +262,6 @@ def test_the_page_needs_no_network_runs_no_script_and_is_marked_for_screen_reade
     assert tags.index("h1") < tags.index("h2")
     assert all(attrs.get("scope") in ("col", "row") for tag, attrs in page.seen if tag == "th")
     assert all(attrs["aria-label"] for tag, attrs in page.seen if tag == "table" or "tabindex" in attrs)
-    # The names of settings keep their width beside long values.
-    assert '<table class="pairs"' in filled_html("{a:tables}", {"a": [Table("c", ("a", "b"), [("c", "d")])]})
-    assert ".pairs { table-layout: fixed; }" in CSS
-    assert ".pairs th:first-child { width: 36%; }" in CSS
 
 
 def test_a_notebook_shows_the_article_of_the_page():
@@ -280,3 +289,64 @@ def luminance(colour):
     channels = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+# evidence: every private class has audit cases, and every audit case belongs to a class
+
+EVIDENCE = recorded_evidence()
+
+
+def test_the_file_says_what_the_cases_say():
+    path = resources.files("dplearn") / "audit" / "verified.json"
+    # After a change of cases, `python -m dplearn.audit.cases --verified` writes it again.
+    assert path.read_text() == json.dumps(verified_by(CASES), indent=1) + "\n"
+
+
+PROGRAM = """
+import sys
+from dplearn import ExponentialMechanismClassifier
+from dplearn.display import privacy_card
+model = ExponentialMechanismClassifier(classes=[0, 1]).fit([[0], [1]] * 50, [0, 1] * 50)
+assert "neighbouring pairs" in privacy_card(model).html
+assert not [name for name in sys.modules if name.startswith("dplearn.audit.cases")]
+"""
+
+
+def test_a_card_imports_no_case():
+    subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, check=True)
+
+
+def is_private(kind):
+    fields = getattr(kind, "__dataclass_fields__", {})
+    has_guarantee = bool({"guarantee", "_guarantee"} & fields.keys())
+    return isinstance(kind, type) and (hasattr(kind, "fit") or issubclass(kind, Released) or has_guarantee)
+
+
+def test_every_public_class_with_a_guarantee_has_evidence_and_every_case_a_class():
+    packages = (dplearn, model_selection, preprocessing, releases)
+    public = {name for each in packages for name in each.__all__ if is_private(getattr(each, name))}
+    # A plan guarantees what a fit would, and is none.
+    assert {name for name in public if not name.endswith("Plan")} <= EVIDENCE.keys()
+    packages += (mechanisms, queries)
+    assert EVIDENCE.keys() <= {name for each in packages for name in each.__all__}
+    for case in CASES.values():
+        assert case.verifies or case.part_of, case.name
+        assert not {*case.verifies} & {*case.part_of}, case.name
+    assert all(each.cases or each.note for each in EVIDENCE.values())
+    assert evidence_of("StandardScaler") is None
+
+
+def test_the_cases_of_a_class_are_listed_without_the_small_ones_that_stand_for_them():
+    transfer = ("added_transfer", "transfer", "transfer_of_labels", "transfer_of_groups")
+    assert evidence_of("KnowledgeTransferClassifier").cases == transfer
+    assert evidence_of("SecretSampleClassifier").whole
+    assert not evidence_of("PrivateRobustScaler").whole
+
+
+def test_recorded_figures_equal_those_of_a_run_and_none_exceeds_its_claim():
+    name = "local_naive_bayes_of_two_columns"
+    report, [check] = CASES[name].run(), checks_of(Evidence((name,)))
+    assert (check.n_datasets, check.n_pairs) == (report.n_datasets, report.n_pairs)
+    assert float(check.exact) == pytest.approx(report.epsilon, abs=1e-6)
+    for each in EVIDENCE.values():
+        assert all(float(check.exact) <= check.claimed for check in checks_of(each))

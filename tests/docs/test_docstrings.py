@@ -1,15 +1,25 @@
-"""Docstrings of public estimators and functions: parameters and defaults as in the code, and an example."""
+"""Docstrings: parameters and defaults as in the code, entries that are shared, and examples that run."""
 
 import builtins
 import doctest
 import importlib
 import inspect
+import pkgutil
 import re
+import subprocess
 import symtable
+import sys
+import tomllib
 from fractions import Fraction
+from importlib.abc import MetaPathFinder
+from itertools import chain
+from pathlib import Path
 
 import pytest
 import reference
+
+import dplearn
+from dplearn._documented import Shared, documented_by
 
 THINGS = {
     f"{package}.{name}": getattr(importlib.import_module(package), name)
@@ -101,34 +111,135 @@ def test_parameters_of_methods_exist_and_have_the_defaults_that_are_stated():
     assert len(METHODS) > 150
 
 
-#: What the text of a parameter contains wherever an estimator has it.
-SAID = {
-    "epsilon": "A float stands for its shortest decimal: 0.1 is 1/10.",
-    "delta": "robability with which the guarantee may fail",
-    "domain": "known without looking at the data",
-    "classes": "known without looking at the data",
-    "ledger": "The ledger that each fit is charged to",
-    "random_state": "reproducible, for tests only; the guarantee states this.",
-}
-#: A search and a tuned threshold have the delta of their candidates; two domains are not learners'.
-OTHERWISE = {
-    ("dplearn.model_selection.PrivateSearchCV", "delta"),
-    ("dplearn.model_selection.PrivateTunedThresholdClassifier", "delta"),
-    ("dplearn.releases.SyntheticTable", "domain"),
-    ("dplearn.preprocessing.CellEncoder", "domain"),
-}
-
-
-@pytest.mark.parametrize("name", sorted(name for name, thing in DOCUMENTED.items() if inspect.isclass(thing)))
-def test_a_parameter_is_described_in_the_same_words_by_every_estimator(name):
-    parts = re.split(r"^(\w+) : .+$", sections(DOCUMENTED[name]).get("Parameters", ""), flags=re.MULTILINE)
-    texts = {each: " ".join(text.split()) for each, text in zip(parts[1::2], parts[2::2], strict=True)}
-    for each, words in SAID.items():
-        if each in texts and (name, each) not in OTHERWISE:
-            assert words in texts[each], each
-
-
 def test_no_heading_has_run_into_its_text():
     assert (len(DOCUMENTED) > 200, len(THINGS) > 350) == (True, True)
     run_in = re.compile(r"[^\s|+-].*(?<!-)-{4,}(?!-)")
     assert [name for name, thing in THINGS.items() if run_in.search(inspect.getdoc(thing) or "")] == []
+
+
+# Entries that are described elsewhere stand where the signature has them.
+
+
+class Base:
+    """All of them.
+
+    Parameters
+    ----------
+    b : int
+        The second.
+
+    Attributes
+    ----------
+    z_ : int
+        Public. The last.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+
+
+def test_an_entry_takes_the_type_the_text_or_the_first_words_that_it_leaves_out():
+    @documented_by(Base)
+    class Derived:
+        """One of them.
+
+        Parameters
+        ----------
+        b
+            ... Ours counts from 1.
+        delta : float, default=0.5
+
+        Attributes
+        ----------
+        noise_
+        """
+
+        def __init__(self, b, delta=0.5, epsilon=1.0):
+            self.b = b
+
+        def plan(self, n_samples):
+            """Plan it."""
+
+    lines = inspect.getdoc(Derived).splitlines()
+    assert lines[4:7] == ["b : int", "    The second. Ours counts from 1.", "delta : float, default=0.5"]
+    assert lines[7].startswith("    Probability with which")
+    assert lines[8] == "epsilon : float, default=1.0"
+    added = 'noise_ : str\n    Public. The noise: "laplace" or "gaussian".\nz_ : int\n    Public. The last.'
+    assert inspect.getdoc(Derived).partition("Attributes\n----------\n")[2] == added
+    assert "n_samples : int\n    Number of records." in inspect.getdoc(Derived.plan)
+    assert "Raises" not in inspect.getdoc(Derived.plan)  # which nothing is charged for
+
+
+def test_nothing_is_missed_where_python_removes_docstrings(monkeypatch):
+    monkeypatch.setattr(Shared, "__doc__", None)
+
+    @documented_by(Base)
+    class Derived:
+        def __init__(self, undescribed):
+            pass
+
+    assert Derived.__doc__ is None
+
+
+@pytest.mark.nightly
+def test_the_package_is_imported_where_python_removes_docstrings():
+    subprocess.run([sys.executable, "-OO", "-c", "from dplearn import AdditiveClassifier"], check=True)
+
+
+# Every example in a docstring runs, and so do the README's.
+
+ROOT = Path(__file__).parents[2]
+#: Modules whose text has an example: to look for one in each docstring of all others takes long.
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(dplearn.__path__, "dplearn.")
+    if not module.name.endswith("__main__")
+    if ">>>" in Path(module.module_finder.find_spec(module.name).origin).read_text(encoding="utf-8")
+)
+
+
+#: Modules whose examples fit ensembles or synthetic tables, or draw figures: they run at night.
+SLOW = re.compile(
+    r"\.(votes\.(online|transfer|aggregators|student)|synthetic_data|display\.curves|additive\.estimators|littlestone)$"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.nightly if SLOW.search(name) else ()) for name in MODULES],
+)
+def test_examples_in_docstrings_run(name):
+    results = doctest.testmod(importlib.import_module(name))
+    assert results.failed == 0
+    assert results.attempted > 0
+
+
+def test_enough_modules_have_examples_for_the_test_above_to_mean_something():
+    assert len(MODULES) > 100
+
+
+class Absent(MetaPathFinder):
+    """Nothing of some packages can be imported."""
+
+    def __init__(self, names):
+        self.names = names
+
+    def find_spec(self, fullname, path, target=None):
+        if fullname.partition(".")[0] in self.names:
+            raise ModuleNotFoundError(f"No module named {fullname!r}")
+
+
+def test_the_readmes_example_runs_with_what_its_command_installs(monkeypatch):
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"].values()
+    names = {re.match(r"[\w-]+", each)[0].replace("-", "_") for each in chain.from_iterable(listed)}
+    for name in [name for name in sys.modules if name.partition(".")[0] in names - {"pytest"}]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Absent(names), *sys.meta_path])
+    with pytest.raises(ImportError):
+        import pandas  # noqa: F401
+    code = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL).group(1)
+    scope: dict = {}
+    exec(compile(code, "README.md", "exec"), scope)
+    assert scope["model"].guarantee_.epsilon == 1

@@ -14,16 +14,13 @@ from textwrap import dedent
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import dplearn
-from dplearn import StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes, preprocessing, releases
+from dplearn import StatisticalQueryNaiveBayes, releases
 from dplearn.audit import sample_privacy
 from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, Grid
-from dplearn.learners.additive.losses import LogisticLoss
 from dplearn.privacy import ApproxDP, Approximate
 from dplearn.privacy.calibration import gaussian_sigma2
 from dplearn.privacy.conversion import concentrated_epsilon
@@ -32,10 +29,7 @@ from dplearn.privacy.derived import SampledWithReplacement
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that tests of their packages run.
-ELSEWHERE = {
-    *("choosing_epsilon", "gf2", "imbalance", "make_my_model_private", "parity", "private_search"),
-    *("quantiles", "queries", "releases", "scikit_learn", "scoring", "soft_labels", "theory/small_database"),
-}
+ELSEWHERE = {"make_my_model_private", "queries", "scikit_learn", "soft_labels", "theory/small_database"}
 #: Each function that the first calls is tested with every change; the other starts processes.
 NIGHTLY = {"auditing", "ledger"}
 #: With every change, a page runs on fewer records than it shows, and without a cluster.
@@ -113,13 +107,12 @@ def words_of(name):
 def additive(lines, scope):
     (score,), (likely,), _, _ = lines[:4]
     (fit,), (linear,), (covered,), (spread,), (events, means), (_, importance), _ = lines[4:11]
-    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), (titles,), *_ = lines[11:]
+    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), *_ = lines[11:]
     assert score > 0.8
     is_near(likely.sum(axis=1), 1, atol=0.02)
-    assert 0.82 < fit < 0.87
-    assert 0.33 < linear < 0.39
+    is_near((fit, linear), (0.845, 0.36), atol=0.03)
     assert covered > 0.86
-    assert 1.0 < spread < 1.3
+    is_near(spread, 1.15, atol=0.15)
     is_near(events, means, rtol=0.3, atol=0.3)
     is_near(importance, 1.7, atol=0.11)
     assert starts.tolist() == [-0.5, 0.5]
@@ -130,16 +123,14 @@ def additive(lines, scope):
     # Their standard deviations over fits are .4, about means of 3.6: at 1.5 one run in 70 failed.
     is_near(corners, [4, -4, -4, 4], atol=2)
     assert 0.5 < glass < 0.56
-    assert len(titles) == 4
 
 
 def auditing(lines, scope):
     exact, broken, one, far, wide, estimator, (report,), whole = lines[:8]
-    assert exact[0] is True
     assert 0.9999999999998 <= exact[1] < 1
-    assert broken[:2] == (False, float("inf"))
+    assert broken[1] == float("inf")
     assert broken[3] in ((-20,), (23,))  # either end tells the sum
-    assert (one[0], far[0], wide[0]) == (True, False, True)
+    assert (exact[0], broken[0], one[0], far[0], wide[0]) == (True, False, True, False, True)
     assert "draw 0, discrete_laplace" in far[1]
     assert estimator == (True, 6)
     assert report.refutes
@@ -148,10 +139,8 @@ def auditing(lines, scope):
     assert 0.035 < report.delta_lower < 0.0526
     assert whole == (False,)
     (forgetful,), (honest,), each, together, (accused,), _ = lines[8:]
-    assert (forgetful.refuted, honest.refuted) == (True, False)
+    assert (forgetful.refuted, honest.refuted, each[0], together[0]) == (True, False, True, False)
     assert honest.epsilon < 1 < 2.5 < forgetful.epsilon
-    assert each[0] is True
-    assert together[0] is False
     assert together[1] < 1 < 1.9 < each[1]
     assert set(range(9)) <= set(accused)
     # Sampling does not see what enumeration saw.
@@ -187,17 +176,11 @@ def getting_started(lines, scope):
     assert assumed == "the number of records and the number, names and types of the columns are public"
     assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
     assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
-    # New records outside the schema are read as the nearest inside, or refused.
+    # New records outside the schema are read as the nearest inside; those without a number are refused.
     row = {"age": 34, "job": "clerk", "wage": 2100.0, "member": "no"}
-
-    def predicted(**cells):
-        return scope["own"].predict(pd.DataFrame([row | cells])).tolist()
-
-    for odd, same in (("age", (999, 120)), ("age", (34.5, 34)), ("job", ("x", "y"))):
-        assert predicted(**{odd: same[0]}) == predicted(**{odd: same[1]})
-    for cells in ({"age": None}, {"wage": float("nan")}, {"wage": float("inf")}, {"age": "34"}):
-        with pytest.raises(DomainError, match="lies outside the declared domain"):
-            predicted(**cells)
+    scope["own"].predict(pd.DataFrame([row | {"age": 999}, row | {"job": "x"}]))
+    with pytest.raises(DomainError, match="lies outside the declared domain"):
+        scope["own"].predict(pd.DataFrame([row | {"wage": float("nan")}]))
 
 
 def groups(lines, _):
@@ -214,7 +197,7 @@ def groups(lines, _):
     assert f"{counts} of 1, {middle} of 1, {sums} of 2 and {learned} of 6" in words_of("groups")
 
 
-def hierarchies(lines, scope):
+def hierarchies(lines, _):
     (place,), (right,), _, (tyrol,), (chapter,), (keys,), (most, found), sizes, *rest = lines
     assert re.fullmatch(r"'sick' if \(country, region\) hashes to \d+ of 8192, else 'healthy'", str(place))
     assert re.fullmatch(r"1 if \(chapter, block\) hashes to \d+ of 8192, else 0", str(chapter))
@@ -228,14 +211,6 @@ def hierarchies(lines, scope):
     assert "columns 1, 4 are in bucket" in str(pair)
     assert kept
     assert 0.62 < epsilon < 0.625
-    # A drawn class is another for each seed, and the same for one.
-    X, alarm, learner = scope["X"], scope["alarm"], scope["learner"]
-    assert learner.seed_ > 1 << 200
-    assert clone(learner).fit(X, alarm).seed_ != learner.seed_
-    again = [clone(learner).set_params(random_state=7).fit(X, alarm) for _ in range(2)]
-    assert again[0].seed_ == again[1].seed_
-    numbers = scope["pairs"].draw(again[0].seed_).numbers
-    assert np.array_equal(again[0].concept_.concept.drawn.numbers, numbers)
 
 
 def incremental(_lines, _):
@@ -272,6 +247,20 @@ def mechanisms(_, scope):
     assert f"{float(scope['thousand'].total(delta=1e-6).epsilon):.4f}" == "0.7002"
 
 
+def quantiles(lines, _):
+    (plain,), (released,), (guarantee,), *_, (few,) = lines[:8]
+    *_, found, drawn, (left,), (guaranteed,), (error,) = lines
+    is_near(released, plain, rtol=0.15)
+    assert (guarantee.epsilon, guarantee.delta) == (1, 0)
+    assert "".join(f"# {line}\n" for line in str(few).splitlines()) in text_of("quantiles")
+    low, high = (end.item() for end in found)
+    assert low == 0
+    assert 10_000 < high < 200_000
+    assert (len(drawn), left, guaranteed) == (2, 0, 2)
+    begins = "nothing is guaranteed of the pipeline: 'standardscaler' (StandardScaler) is fitted on the data"
+    assert str(error).startswith(begins)
+
+
 def regress(lines, _):
     (score,), (within,), (epsilon, delta), ((low, high),), (learned,), (needed,) = lines
     assert 0.7 < score < 0.9
@@ -280,6 +269,32 @@ def regress(lines, _):
     assert 500 < low < 2000 < 3000 < high < 6000
     assert 0.65 < learned < 0.9
     assert needed < 6000
+
+
+def of_releases(lines, scope):
+    (share,), (deciles,), (value, needed), (jobs,), (schema,), (plan,), *others = lines
+    (sample,), (network,), (errors,), (raw,), (domain,), (day,), (given,), (all_wages,), *_ = others
+    is_near(share, 0.66, atol=0.02)
+    is_near(deciles, [25, 53, 82], atol=2)
+    assert 18 <= value <= 89
+    assert needed < 100
+    assert [key for key, _ in jobs] == ["clerk", "farmer"]
+    assert schema.names == domain.names == ("age", "wage", "sex", "job")
+    assert plan.tail is not None
+    assert set(schema.columns["job"].values) == {"clerk", "farmer", "nurse", None}
+    assert sample.columns.tolist() == list(errors) == ["age", "wage", "sex", "job"]
+    assert set(network) == set(errors)
+    assert raw.dtypes.equals(scope["features"].dtypes)
+    assert max(errors.values()) < 0.05
+    assert day.year == 2012
+    is_near(given, 2980, rtol=0.03)
+    is_near(all_wages, np.nanquantile(scope["df"]["wage"], 4 / 9), rtol=0.03)
+    cut, point, (guaranteed, largest), (of_any,), (ledger,) = lines[-5:]
+    assert re.fullmatch(r"'no' if age <= 6[345], else 'yes'|'yes' if age > 6[345], else 'no'", repr(cut[0]))
+    assert repr(point[0]) == "'yes' if job == 'nurse', else 'no'"
+    is_near((guaranteed, of_any), 0.1718, atol=1e-4)
+    assert largest == 11640
+    assert ledger.spent().epsilon < 12
 
 
 def rules(lines, scope):
@@ -313,10 +328,6 @@ def unsupervised(lines, scope):
     is_near(scale, scope["X"].std(axis=0), rtol=0.06)
     assert (epsilon, noise, clear) == (Fraction(1, 2), "laplace", 2)
     is_near(shares.sum(), 1)
-    intervals = scope["found"].mean_intervals(beta=0.05)
-    for place, town in enumerate(("north", "south", "east")):
-        low, high = intervals[town]
-        assert low - 20 < scope["wage"][scope["kind"] == place].mean() < high + 20
     is_near(centres[np.argsort(centres[:, 0])], [[25, 1500], [45, 3500], [70, 1800]], rtol=0.06)
     assert centres[cluster[0]][1] < 1700  # the young
 
@@ -344,7 +355,9 @@ SHOWN = {
     "large_tables": ((0,), large_tables),
     "ledger": ((), ledger),
     "mechanisms": ((), mechanisms),
+    "quantiles": ((0, 3, 4, 5, 6, 8, 9, 10, 11), quantiles),
     "regress": ((), regress),
+    "releases": ((14, 15, 16, 17, 18), of_releases),
     "rules": ((2, 4, 5, 6, 7, 11, 12, 13, 14), rules),
     "save_and_load": ((0, 1, 2), save_and_load),
     "synthetic": ((), synthetic),
@@ -374,39 +387,14 @@ def test_a_line_that_prints_something_else_is_seen():
     assert [" ".join(map(str, line)) for line in lines] == beside == ["351 39"]
 
 
-def test_the_examples_of_the_guide_to_displays_run():
-    failures, tried = doctest.testfile(str(DOCS / "display.md"), module_relative=False)
-    assert (failures, tried >= 25) == (0, True)
-
-
-@pytest.mark.nightly
-def test_large_tables_are_fitted_on_a_cluster_of_processes():
-    distributed = pytest.importorskip("distributed")
-    how = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
-    with distributed.LocalCluster(**how) as cluster, distributed.Client(cluster) as client:
-        before = sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
-        (same,), *_ = ran("large_tables")[0]
-        after = sum(client.run(lambda dask_worker: dask_worker.state.executed_count).values())
-    assert same
-    assert after - before > 3 * 20  # partitions and passes
-
-
-def test_groups_are_matched_by_position_and_a_search_without_routing_protects_rows():
-    def model():
-        return StatisticalQueryNaiveBayes(epsilon=1, domain=Grid(0, 1, 5), classes=[0, 1], random_state=0)
-
-    rng = np.random.default_rng(0)
-    X, y = pd.DataFrame(rng.random((600, 2))), pd.Series(rng.integers(0, 2, 600))
-    persons = pd.Series(rng.integers(0, 200, 600))
-    other = persons.set_axis(persons.index + 600)  # of a table whose rows have been numbered anew
-    first, second = (model().fit(X, y, groups=each).predict_proba(X) for each in (persons, other))
-    np.testing.assert_array_equal(first, second)
-    with pytest.raises(ValueError, match=r"give groups\.loc\[X\.index\]"):
-        model().fit(X, y, groups=persons[::-1])
-    for routing, protects in ((False, "examples"), (True, "groups")):
-        with config_context(enable_metadata_routing=routing):
-            search = GridSearchCV(model(), {"epsilon": [1]}, cv=GroupKFold(2)).fit(X, y, groups=persons)
-        assert search.best_estimator_.guarantee_.protects == protects
+# The examples of searches take half a minute; other tests have the statements.
+@pytest.mark.filterwarnings("ignore::UserWarning")  # of few records, which the pages speak of
+@pytest.mark.parametrize(
+    "name", ["display", "scoring", pytest.param("private_search", marks=pytest.mark.nightly)]
+)
+def test_the_examples_of_a_guide_run(name):
+    failures, tried = doctest.testfile(str(DOCS / f"{name}.md"), module_relative=False)
+    assert (failures, tried > 20) == (0, True)
 
 
 def test_limits_say_what_is_read_of_arrow():
@@ -417,9 +405,8 @@ def test_limits_say_what_is_read_of_arrow():
     table, y = pa.table({"x": labels * 2.0}), pa.array(labels)
     model = StatisticalQueryNaiveBayes(epsilon=9, domain=Grid(0, 2, 3))
     assert model.fit(table, labels).predict(table).tolist() == labels.tolist()
-    preprocessing.PrivateMinMaxClipper(domain=Grid(0, 2, 3)).fit(table).transform(table)
-    releases.median(y, epsilon=1)
-    releases.median(table["x"], epsilon=1)
+    for column in (y, table["x"]):
+        releases.median(column, epsilon=1)
     for refused in ({"y": y}, {"y": labels, "groups": y}):
         with pytest.raises(TypeError, match="Array is not supported: turn it into pandas or polars first"):
             model.fit(table, **refused)
@@ -435,14 +422,6 @@ def test_the_page_of_warnings_quotes_the_texts_of_the_package():
     assert [text for text in [*quoted, "no such warning"] if text not in joined] == ["no such warning"]
 
 
-def test_the_noise_of_logistic_regression_is_what_queries_says():
-    learner = StatisticalQueryLogisticRegression(epsilon=1.0, classes=[0, 1])
-    pure, approximate = (learner.set_params(delta=d).plan(569, n_features=30) for d in (0, 1e-6))
-    assert (round(pure.noise_to_signal, 2), round(approximate.noise_to_signal, 2)) == (1.05, 0.28)
-    assert (pure.n_queries, approximate.n_queries) == (3, 3)
-    assert pure.tolerance < approximate.tolerance
-
-
 def test_the_figures_in_the_text_on_composition_are_what_calculators_return():
     said = set(re.findall(r"\d*\.\d+", text_of("composition")))
     sample = SampledWithReplacement(Approximate(1, 1e-6), 100, 1000)
@@ -452,12 +431,3 @@ def test_the_figures_in_the_text_on_composition_are_what_calculators_return():
     at, below = (concentrated_epsilon(1 / (2 * Fraction(s)), delta) for s in ("20.529", "20.528"))
     assert at <= 1 < below
     assert found | {"20.529"} <= said
-
-
-def test_the_odds_of_two_labels_rise_as_additive_says():
-    margins = np.linspace(-6, 6, 241)[:, None]  # twenty steps of a margin are 1
-    for clip, least in ((Fraction(1), np.e), (Fraction(1, 2), 1.75)):
-        odds = (lambda p: p[:, 1] / p[:, 0])(LogisticLoss(clip).probabilities(margins))
-        ratios = odds[20:] / odds[:-20]
-        assert ratios.max() < 2.72
-        assert ratios.min() == pytest.approx(least, abs=0.01)

@@ -12,18 +12,8 @@ from dplearn.concepts import CONCEPT_CLASSES
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "theory" / "papers.md"
-KINDS = {
-    "A": "Algorithm",
-    "C": "Corollary",
-    "D": "Definition",
-    "E": "Example",
-    "K": "Claim",
-    "L": "Lemma",
-    "O": "Observation",
-    "P": "Proposition",
-    "R": "Remark",
-    "T": "Theorem",
-}
+KINDS = ("Algorithm", "Corollary", "Definition", "Example", "Lemma", "Observation", "Proposition", "Remark")
+KINDS = {each[0]: each for each in (*KINDS, "Theorem")} | {"K": "Claim"}
 #: The numbered statements of each paper, by the initials above, in the order of the paper.
 STATEMENTS = {
     "Kasiviswanathan et al. (2011)": (

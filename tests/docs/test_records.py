@@ -1,19 +1,14 @@
 """What benchmarks record of peers and of outside audits: runs go on, and records say enough."""
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
 import compared_tables as compared
-import numpy as np
 import outside_tables as outside
 import pytest
-from sklearn.metrics import r2_score
 
 from dplearn.audit.cases import CASES
-from dplearn.domains import Grid
-from dplearn.releases.table_columns import table_column
 
 ROOT = Path(__file__).parents[2]
 ALL = ROOT / "benchmarks" / "all"
@@ -29,54 +24,14 @@ def loaded(path):
 environments, records = loaded(ALL / "environments.py"), loaded(ALL / "record.py")
 
 
-def test_the_record_has_enough_tables_and_all_epsilons_of_ours_and_of_learners_of_peers():
-    known = {(key[0], key[1], key[2]) for key in compared.scores()}
-    counted = {table for table, _, _ in known} - set(compared.SEEN)
-    assert len(counted) >= 6
-    two_labels = {name for name, about in compared.record()["tables"].items() if about["labels"] != 4}
-    for table in counted | set(compared.SEEN):
-        assert (table, None, compared.OPEN) in known
-        for epsilon in compared.EPSILONS:
-            peers = (compared.OURS, "diffprivlib", *compared.SYNTHESIZERS)
-            assert {(table, epsilon, peer) for peer in peers} <= known
-            assert (table not in two_labels) or (table, epsilon, "interpret") in known
-
-
-def test_a_cell_is_asked_once_and_ours_and_peers_have_the_same_repetitions_on_each_table():
-    keys = [records.key_of(cell) for cell in compared.record()["cells"]]
-    assert len(keys) == len(set(keys))
-    runs = {}
-    for cell in compared.cells("accuracy"):
-        if cell["peer"] in (compared.OURS, "diffprivlib", "interpret"):
-            runs.setdefault((cell["table"], cell["epsilon"], cell["learner"]), set()).add(cell["repetition"])
-    for table in {table for table, _, _ in runs}:
-        assert len({frozenset(each) for key, each in runs.items() if key[0] == table}) == 1
-    assert all(len(each) > 1 for each in runs.values())
-
-
-@pytest.mark.parametrize("ends", [(0, 1), (0, 1_000_000), (-5, 5), (1, 100)])
-def test_the_middle_of_a_bin_is_near_its_numbers(ends, monkeypatch):  # bins of wide ranges grow
-    monkeypatch.syspath_prepend(str(ALL.parent))
-    monkeypatch.syspath_prepend(str(ALL))
-    tasks = importlib.import_module("tasks")
-    numbers = np.linspace(*ends, 1025)
-    domain = Grid(*ends, 1025)
-    column = table_column("y", domain, tasks.N_BINS)
-    middles = tasks.middles_of(column)[column.of(domain.encode(numbers))]
-    assert r2_score(numbers, middles) > 0.95
-    assert (np.diff(middles) >= 0).all()
-
-
 @pytest.mark.parametrize(
     ("ours", "theirs", "said"),
     [
         ((0.9, 0.8, 0.85), (0.8, 0.7, 0.75), compared.AHEAD),  # ahead by .1 in each split
         ((0.9, 0.8, 0.85), (0.91, 0.81, 0.86), compared.BEHIND),
         ((0.9, 0.8, 0.85), (0.904, 0.804, 0.854), compared.TIE),  # in each split, but by less than .005
-        ((0.9, 0.8, 0.85), (0.8, 0.9, 0.85), compared.TIE),
         ((0.9,), (0.895,), compared.TIE),  # one fit: .01 is close
         ((0.9, 0.91), (0.85,), compared.TIE),  # one common split; those of ours differ by .01
-        ((0.9, 0.9001), (0.85,), compared.AHEAD),
         ((0.9, 0.8, 0.85), (0.85, 0.76, 0.79), compared.AHEAD),
         ((0.9, 0.8, 0.85), (0.87, 0.79, 0.83), compared.TIE),  # .02, with a deviation of .01
     ],
@@ -87,11 +42,8 @@ def test_differences_are_taken_split_by_split(ours, theirs, said):
 
 
 TOY = """
-import json, os, sys, time
+import json, sys
 for cell in json.loads(sys.stdin.read())["cells"]:
-    if cell["epsilon"] == 3:
-        os.close(1)
-        time.sleep(600)
     if cell["epsilon"] == 2:
         raise SystemExit("out of memory")
     print(json.dumps({"accuracy": cell["epsilon"] / 10}), flush=True)
@@ -108,32 +60,15 @@ def ask(record, epsilons):
     return len(left)
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path):
+def test_a_run_goes_on_where_it_stopped_and_a_peer_that_ends_is_an_answer(tmp_path):
     path = tmp_path / "record.json"
     assert ask(records.Record(path), [1, 4]) == 2
-    assert ask(records.Record(path), [1, 4, 5]) == 1
+    assert ask(records.Record(path), [1, 4, 2, 5]) == 2
     again = records.Record(path)
-    assert [cell["accuracy"] for cell in again.cells] == [0.1, 0.4, 0.5]
+    found = {cell["epsilon"]: cell.get("accuracy", cell.get("error")) for cell in again.cells}
+    assert found == {1: 0.1, 2: "the program ended: out of memory", 4: 0.4, 5: 0.5}
     again.forget(lambda cell: cell["epsilon"] == 4)
-    assert ask(again, [1, 4, 5]) == 1
-
-
-def test_a_peer_that_ends_or_hangs_is_an_answer_and_the_others_are_asked(tmp_path):
-    record = records.Record(tmp_path / "record.json")
-    assert ask(record, [2, 1, 3, 4]) == 4
-    found = {cell["epsilon"]: cell.get("accuracy", cell.get("error")) for cell in record.cells}
-    assert found == {
-        1: 0.1,
-        2: "the program ended: out of memory",
-        3: "no result in 100 seconds",
-        4: 0.4,
-    }
-    assert ask(record, [2, 1, 3, 4]) == 0
-
-
-def test_patience_ends():
-    with environments._Program([sys.executable, "-c", "import time; time.sleep(600)"], "", {}) as program:
-        assert program.line(0.1) is None
+    assert ask(again, [1, 4, 2, 5]) == 1
 
 
 def test_checks_have_words_and_ours_never_goes_wrong_on_bad_input():
@@ -195,42 +130,3 @@ def test_the_record_is_of_all_targets_whose_pairs_attain_the_frozen_epsilon_of_t
         assert row["exact"]["broken"] is None or row["exact"]["broken"] > row["epsilon"]
     target = targets["grouped_counts"]
     assert (target.exact("correct"), target.exact("broken")) == (pytest.approx(1), pytest.approx(3))
-
-
-FAKE = """
-import json, sys
-from pathlib import Path
-import numpy as np
-import outside_tables as outside
-folder, out = map(Path, sys.argv[1:3])
-results = {}
-for path in folder.glob("*.npz"):
-    drawn, about = np.load(path), json.loads(path.with_suffix(".json").read_text())
-    results[path.stem] = {}
-    for variant in about["outcomes"]:
-        sides = [drawn[f"{variant}_{side}"] for side in ("rows", "neighbour")]
-        one, other = (np.bincount(side, minlength=99) + 1 for side in sides)
-        bound = float(np.log(one / other).max())
-        found = {"refutes": bound > 2 * about["epsilon"], "epsilon_lower": bound, "samples": len(one)}
-        results[path.stem][variant] = found | {"histogram": found, "hockey_stick": found}
-out.write_text(json.dumps({"versions": {}, "failure": 0, "results": results, "replays": {}}))
-"""
-
-
-@pytest.mark.nightly
-def test_a_run_with_a_fake_tool_flags_the_broken_fit_and_not_the_correct_one(
-    benchmark, monkeypatch, tmp_path
-):
-    audits = benchmark("outside_audits")
-    (tmp_path / "fake.py").write_text(FAKE)
-    monkeypatch.setattr(audits, "DRIVERS", dict.fromkeys(audits.TOOLS, tmp_path / "fake.py"))
-    monkeypatch.setattr(audits, "environment", lambda *_: sys.executable)
-    out = tmp_path / "found.json"
-    options = ["--work", tmp_path / "work", "--json", out, "--samples", 600, "--targets", "grouped_counts"]
-    monkeypatch.setattr(sys, "argv", ["outside_audits.py", *map(str, options)])
-    audits.main()
-    (row,) = json.loads(out.read_text())["rows"]
-    for tool in audits.TOOLS:
-        assert not row["tools"][tool]["correct"]["refutes"]
-        assert row["tools"][tool]["broken"]["refutes"]
-    assert row["exact"] == {"correct": pytest.approx(1), "broken": pytest.approx(3)}

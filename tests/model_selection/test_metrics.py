@@ -1,4 +1,4 @@
-"""Metrics: values are scikit-learn's, intervals hold as often as they say, bad input is refused."""
+"""Metrics and tables of counts: values are scikit-learn's, intervals hold, a record moves a table little."""
 
 from fractions import Fraction
 from itertools import product
@@ -10,17 +10,28 @@ from scipy.stats import binom
 from sklearn import metrics
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LinearRegression, RidgeClassifier
-from sklearn.metrics import get_scorer, roc_auc_score
+from sklearn.metrics import confusion_matrix, get_scorer, make_scorer, r2_score, recall_score, roc_auc_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import LinearRegressor, PrivacyLedger
 from dplearn.audit.cases.search import Echo
+from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Grid
+from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities
+from dplearn.kernels.exact import decay_ratio
 from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
 from dplearn.model_selection.metrics import METRICS, curve_band, measure_of
-from dplearn.model_selection.tables import BinnedScores, NoisyTable, TableNoise
+from dplearn.model_selection.tables import (
+    BinnedScores,
+    ConfusionCounts,
+    ErrorCount,
+    LossSum,
+    NoisyTable,
+    TableNoise,
+    TargetSums,
+)
 from dplearn.privacy import ApproxDP
 
 GENERATOR = np.random.default_rng(0)
@@ -72,28 +83,25 @@ def test_a_range_that_clips_is_part_of_the_metric():
     score = private_score(
         LINEAR, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=(-1, 1)), epsilon=1e9, random_state=0
     )
-    clipped = Moved(lambda X: LINEAR.predict(X).clip(-1, 1))
-    assert score.value == pytest.approx(get_scorer("r2")(clipped, LINE, TARGETS.clip(-1, 1)), abs=1e-3)
-
-
-class Moved(RegressorMixin, BaseEstimator):
-    """Predicts by a function."""
-
-    def __init__(self, function):
-        self.function = function
-
-    def predict(self, X):
-        return self.function(X)
+    expected = r2_score(TARGETS.clip(-1, 1), LINEAR.predict(LINE).clip(-1, 1))
+    assert score.value == pytest.approx(expected, abs=1e-3)
 
 
 #: The values of a population are estimated from so many records.
 MANY = 40_000
 
 
-def drawn(rng, n):
-    """Records of one population: what `Echo` says, and labels; the probabilities are a little wrong."""
+def drawn(name, rng, n):
+    """Records of one population: what models say, and labels or targets; probabilities are a little wrong."""
+    if name in OF_REGRESSORS:
+        x = rng.normal(size=n)
+        return x[:, None], (x + rng.normal(size=n)).clip(-6, 6)
     likely = rng.beta(1, 3, n).round(3)
     return likely[:, None], (rng.random(n) < likely**1.2).astype(int)
+
+
+class Repeats(RegressorMixin, Echo, BaseEstimator):
+    """Predicts the first column."""
 
 
 class Decides(ClassifierMixin, Echo, BaseEstimator):
@@ -107,14 +115,16 @@ class Decides(ClassifierMixin, Echo, BaseEstimator):
 #: of a single cell is bounded exactly, and fails as often as it may.)
 TIMES = 40
 MISSES = binom.isf(1e-4, TIMES, 0.2)
-POPULATION = drawn(np.random.default_rng(1), MANY)
-LATE = ["precision", "f1", "f1_weighted", "recall_macro", "accuracy", "roc_auc_ovr"]
-COVERED = ["balanced_accuracy", "recall", "f1_macro", "precision_weighted", "roc_auc", "neg_log_loss"]
+LATE = ["precision", "f1", "f1_weighted", "recall_macro", "roc_auc_ovr"]
+COVERED = ["accuracy", "balanced_accuracy", "recall", "f1_macro", "precision_weighted", "roc_auc"]
+COVERED += ["neg_log_loss", *sorted(OF_REGRESSORS)]
 COVERED += [pytest.param(name, marks=pytest.mark.nightly) for name in LATE]
 
 
 def exact(name, X, y):
-    """The metric of these records, as scikit-learn has it; log losses are clipped as ours are."""
+    """The metric of these records, as scikit-learn has it; losses and predictions are clipped as ours are."""
+    if name in OF_REGRESSORS:
+        return get_scorer(name)(Repeats(), X.clip(-6, 6), y)
     if name == "neg_log_loss":
         likely = np.where(y, X[:, 0], 1 - X[:, 0]).clip(1e-3)
         return np.log(likely).mean()
@@ -125,47 +135,25 @@ def exact(name, X, y):
 
 @pytest.mark.parametrize("name", COVERED)
 def test_intervals_miss_the_truth_no_more_often_than_beta(name):
-    beta = Fraction(1, 5)
-    rng = np.random.default_rng(2)
-    truth = exact(name, *POPULATION)
-    measure = measure_of(PrivateScorer(name, bins=8), (0, 1))
+    rng, dice, missed = np.random.default_rng(2), SeededDice(0), np.zeros(2)
+    n, model, labels = (2000, Repeats(), ()) if name in OF_REGRESSORS else (400, Decides(), (0, 1))
+    truth = exact(name, *drawn(name, np.random.default_rng(1), MANY))
+    measure = measure_of(PrivateScorer(name, bins=8, target_range=(-6, 6)), labels)
     statistic = measure.statistic
     noise = TableNoise.of(ApproxDP(1), l1=statistic.l1, squared_l2=statistic.squared_l2)
-    missed = np.zeros(2)
     for _ in range(TIMES):
-        X, y = drawn(rng, 400)
-        found = statistic.of(Decides(), X, y)
-        # The same law as that of the dice, drawn by a generator, since many draws are needed.
-        ratio = float(noise._ratio)
-        found = found + (rng.geometric(1 - ratio, found.size) - rng.geometric(1 - ratio, found.size))
-        table = NoisyTable(found, 400, noise, statistic)
+        X, y = drawn(name, rng, n)
+        found = noise.added(statistic.of(model, X, y), low=-(1 << 60), high=1 << 60, dice=dice)
+        table = NoisyTable(found, n, noise, statistic)
         for place, value in enumerate((exact(name, X, y), truth)):
-            low, high = measure.bounds(table, beta, bool(place))
+            low, high = measure.bounds(table, Fraction(1, 5), bool(place))
             missed[place] += not low <= value <= high
     assert (missed <= MISSES).all()
 
 
-def test_an_interval_that_leaves_out_the_noise_or_the_records_would_be_caught():
-    rng, missed = np.random.default_rng(2), np.zeros(2)
-    measure = measure_of(PrivateScorer("recall"), (0, 1))
-    quiet = TableNoise.of(NOISELESS, l1=2, squared_l2=2)
-    truth = exact("recall", *POPULATION)
-    for _ in range(TIMES + 1):
-        X, y = drawn(rng, 400)
-        found = measure.statistic.of(Decides(), X, y)
-        table = NoisyTable(found + rng.integers(-4, 5, found.size), 400, quiet, measure.statistic)
-        low, high = measure.bounds(table, Fraction(1, 5), False)
-        missed[0] += not low <= exact("recall", X, y) <= high
-        missed[1] += not low <= truth <= high
-    assert (missed > MISSES).all()
-
-
 #: Metrics of a confusion matrix.
-OF_MATRICES = [
-    "balanced_accuracy",
-    *(f"{a}{b}" for a in ("recall", "precision", "f1") for b in ("", "_macro")),
-]
-OF_MATRICES += ["precision_weighted", "f1_weighted"]
+OF_MATRICES = [f"{a}{b}" for a in ("recall", "precision", "f1") for b in ("", "_macro")]
+OF_MATRICES += ["balanced_accuracy", "precision_weighted", "f1_weighted"]
 #: A cell is off by two or more with probability e^-40, and by one with e^-20.
 OFF_BY_ONE, RARELY = TableNoise(ApproxDP(40), 2, 2, gaussian=False), Fraction(1, 10**11)
 NEAR = np.arange(-1, 2)
@@ -206,20 +194,6 @@ def test_intervals_of_all_small_matrices_hold_wherever_one_cell_is_off_by_one(na
                 assert (low, high) == pytest.approx((min(values), max(values)))
 
 
-@pytest.mark.parametrize("name", METRICS)
-def test_the_interval_of_the_population_holds_that_of_the_records(name):
-    model, X, y = task(name)
-    scorer = PrivateScorer(name, target_range=(-4, 4))
-    measure = measure_of(scorer, tuple(np.unique(y).tolist()) if name in OF_LABELS else (), model)
-    statistic = measure.statistic
-    for n, privacy in product((5, 40, 1200), (ApproxDP(5), NOISELESS)):
-        noise = TableNoise.of(privacy, l1=statistic.l1, squared_l2=statistic.squared_l2)
-        table = NoisyTable(statistic.of(model, X[:n], y[:n]), n, noise, statistic)
-        for beta in (Fraction(1, 5), Fraction(1, 100)):
-            (low, high), (lower, higher) = (measure.bounds(table, beta, each) for each in (False, True))
-            assert lower <= low <= high <= higher
-
-
 def test_points_of_a_curve_are_within_the_bounds_of_clopper_and_pearson_all_together():
     counts, statistic = np.array([30, 9, 5, 1, 2, 8, 20, 15]), BinnedScores((0, 1), (1,), (0.2, 0.5, 0.8), "")
     noise = TableNoise.of(NOISELESS, l1=2, squared_l2=2)
@@ -248,30 +222,6 @@ def test_points_of_a_curve_are_within_the_bounds_of_clopper_and_pearson_all_toge
     assert high == pytest.approx(np.sqrt(np.log(2 / 0.1) / (2 * 20)), abs=0.01)
 
 
-@pytest.mark.parametrize("name", sorted(OF_REGRESSORS))
-def test_intervals_of_regressors_hold(name):
-    rng = np.random.default_rng(3)
-    missed = np.zeros(2)
-    measure = measure_of(PrivateScorer(name, target_range=(-6, 6)), ())
-    noise = TableNoise.of(ApproxDP(1), l1=measure.statistic.l1, squared_l2=measure.statistic.squared_l2)
-    ratio = float(noise._ratio)
-    truth = None
-    for _ in range(TIMES + 1):
-        x = rng.normal(size=100_000 if truth is None else 2000)
-        y = (x + rng.normal(size=len(x))).clip(-6, 6)
-        value = get_scorer(name)(Moved(lambda X: X[:, 0]), x[:, None].clip(-6, 6), y)
-        if truth is None:
-            truth = value
-            continue
-        found = measure.statistic.of(Echo(), x[:, None], y)
-        found = found + (rng.geometric(1 - ratio, found.size) - rng.geometric(1 - ratio, found.size))
-        table = NoisyTable(found, len(x), noise, measure.statistic)
-        for place, true in enumerate((value, truth)):
-            low, high = measure.bounds(table, Fraction(1, 5), bool(place))
-            missed[place] += not low <= true <= high
-    assert (missed <= MISSES).all()
-
-
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("n", [1, 2])
 def test_one_record_has_a_score_and_intervals_that_say_little(name, n):
@@ -297,16 +247,15 @@ def test_labels_that_do_not_occur_or_are_never_predicted_are_counted_as_others(n
 
 def test_the_positive_label_is_scikit_learns():
     X, y = TABLES[2]
-    for names, default in (((0, 1), 1), ((-1, 1), 1), ((False, True), True)):
+    for names in ((0, 1), (-1, 1), (False, True)):
         labels = np.array(names)[y]
         model = GaussianNB().fit(X[:300], labels[:300])
-        score = private_score(model, X, labels, scoring="recall", epsilon=1e9, random_state=0)
-        assert score.value == pytest.approx(get_scorer("recall")(model, X, labels))
-        other = PrivateScorer("recall", pos_label=names[0])
-        assert (
-            private_score(model, X, labels, scoring=other, epsilon=1e9, random_state=0).value != score.value
-        )
-        assert default == names[1]
+        for scorer, expected in (
+            ("recall", get_scorer("recall")),
+            (PrivateScorer("recall", pos_label=names[0]), make_scorer(recall_score, pos_label=names[0])),
+        ):
+            score = private_score(model, X, labels, scoring=scorer, epsilon=1e9, random_state=0)
+            assert score.value == pytest.approx(expected(model, X, labels))
     texts = np.array(["no", "yes"])[y]
     model = GaussianNB().fit(X[:300], texts[:300])
     with pytest.raises(ValueError, match=r"pos_label=\), one of \['no', 'yes'\]"):
@@ -329,27 +278,6 @@ def test_a_decision_function_needs_a_public_range():
         private_score(model, X, y, scoring="neg_log_loss")
 
 
-REFUSED = [
-    ({"scoring": "roc_auc"}, "choose 'roc_auc_ovr'"),
-    ({"scoring": "f1"}, "choose 'f1_macro', 'f1_micro' or 'f1_weighted'"),
-    ({"scoring": "r2"}, "must be a regressor"),
-    ({"scoring": PrivateScorer("recall_macro", labels=[0, 1])}, "labels must contain all labels"),
-    ({"scoring": PrivateScorer("recall_macro", labels=[0, 0, 1, 2])}, "labels must be distinct"),
-    ({"scoring": PrivateScorer("roc_auc_ovr", bins=1)}, "bins must be"),
-    ({"scoring": PrivateScorer("roc_auc_ovr", bins=[0.5, 0.2])}, "bins must be"),
-    ({"scoring": PrivateScorer("roc_auc_ovr", bins="auto")}, "bins must be"),
-    ({"scoring": PrivateScorer("neg_log_loss", least_probability=0)}, "least_probability must be"),
-]
-
-
-@pytest.mark.parametrize(("how", "message"), REFUSED, ids=range(len(REFUSED)))
-def test_what_does_not_fit_is_refused_before_the_charge(how, message):
-    ledger = PrivacyLedger(1)
-    with pytest.raises((TypeError, ValueError), match=message):
-        private_score(MODELS[3], *TABLES[3], ledger=ledger, **how)
-    assert ledger.history() == []
-
-
 def test_labels_of_the_records_that_the_model_does_not_know_must_be_declared():
     X, y = TABLES[3]
     ledger = PrivacyLedger(1)
@@ -361,32 +289,13 @@ def test_labels_of_the_records_that_the_model_does_not_know_must_be_declared():
     assert score.confusion_matrix.shape == (4, 4)
 
 
-def test_regressors_need_a_range_of_the_target():
-    with pytest.raises(ValueError, match=r"target_range=\(low, high\)"):
-        private_score(LINEAR, LINE, TARGETS, scoring="r2")
-    with pytest.raises(ValueError, match="target_range must be"):
-        private_score(LINEAR, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=3))
-    assumes = private_score(LINEAR, LINE, TARGETS, scoring=scorer_of("r2")).guarantee.assumes
-    assert any("regressor predicts for each record by itself" in each for each in assumes)
-    assert any("target range is public" in each for each in assumes)
-
-
 def test_a_regressor_with_a_target_range_needs_no_other():
-    model = LinearRegressor(
-        epsilon=1e6, delta=0, domain=Grid(-9, 9), target_range=(-20, 20), clip_target=True
-    )
-    model.fit(LINE, TARGETS)
-    for scored in (model, make_pipeline(FunctionTransformer(), model)):
-        score = private_score(scored, LINE, TARGETS, scoring="r2", random_state=0)
-        given = private_score(
-            scored, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=(-20, 20)), random_state=0
-        )
-        assert score == given
-        assert score.scorer.target_range == (-20, 20)
-    narrow = private_score(model, LINE, TARGETS, scoring=PrivateScorer("r2", target_range=(-1, 1)))
-    assert narrow.scorer.target_range == (-1, 1)
+    how = {"domain": Grid(-9, 9), "target_range": (-20, 20), "clip_target": True}
+    model = LinearRegressor(epsilon=1e6, delta=0, **how).fit(LINE, TARGETS)
     search = PrivateSearchCV(model, {"domain": [Grid(-9, 9)]}, epsilon=1e6).fit(LINE, TARGETS)
-    assert private_score(search, LINE, TARGETS, scoring="r2").scorer.target_range == (-20, 20)
+    for scored in (model, make_pipeline(FunctionTransformer(), model), search):
+        for scoring, expected in (("r2", (-20, 20)), (PrivateScorer("r2", target_range=(-1, 1)), (-1, 1))):
+            assert private_score(scored, LINE, TARGETS, scoring=scoring).scorer.target_range == expected
 
 
 def test_metrics_of_one_table_cost_once_and_others_are_refused():
@@ -404,3 +313,136 @@ def test_metrics_of_one_table_cost_once_and_others_are_refused():
             score.also(name)
     with pytest.raises(AttributeError, match="confusion_matrix is absent"):
         _ = private_score(MODELS[3], X, y, random_state=0).confusion_matrix
+
+
+# Tables of counts: what statistics count and refuse, how far one record moves them, and what noise adds.
+
+
+def rows(said):
+    return np.asarray(said, dtype=float)[:, None]
+
+
+SAID = (0.0, 0.25, 0.5, 0.75, 1.0)
+NUMBERS = (-3.0, 0.0, 0.1, 0.33, 0.5, 0.9, 1.0, 7.0)
+#: Statistics, and all records of a small universe: what `Echo` says, and labels or targets.
+KINDS = {
+    "errors": (ErrorCount(), (0, 1), (0, 1)),
+    "confusion": (ConfusionCounts((0, 1, 2)), (0, 1, 2), (0, 1, 2)),
+    "binned": (BinnedScores((0, 1), (1,), (0.3, 0.6), "predict_proba"), SAID, (0, 1)),
+    "binned for each": (BinnedScores((0, 1), (0, 1), (0.3, 0.6), "predict_proba"), SAID, (0, 1)),
+    "loss": (LossSum((0, 1), 0.01, steps=12), SAID, (0, 1)),
+    "absolute": (TargetSums(0.0, 1.0, "absolute", steps=12), NUMBERS, NUMBERS),
+    "squared": (TargetSums(0.0, 1.0, "squared", steps=12), NUMBERS, NUMBERS),
+    "r2": (TargetSums(0.0, 1.0, "r2", steps=12), NUMBERS, NUMBERS),
+}
+
+
+@pytest.mark.parametrize(("statistic", "said", "labels"), KINDS.values(), ids=KINDS)
+def test_a_replaced_record_moves_a_table_by_its_sensitivity_and_no_more(statistic, said, labels):
+    tables = [statistic.of(Echo(), rows([a]), np.array([b])) for a, b in product(said, labels)]
+    moves = [first - last for first in tables for last in tables]
+    assert max(np.abs(move).sum() for move in moves) == statistic.l1
+    assert max((move**2).sum() for move in moves) <= statistic.squared_l2
+    assert all((statistic.low <= table).all() and (table <= statistic.high).all() for table in tables)
+    assert tables[0].size == statistic.n_cells
+
+
+def test_a_confusion_matrix_is_that_of_scikit_learn_with_labels_that_never_occur():
+    true, said = GENERATOR.integers(0, 3, 50), GENERATOR.integers(1, 3, 50)
+    statistic = ConfusionCounts((0, 1, 2, 5))
+    found = statistic.of(Echo(), rows(said), true).reshape(statistic.shape)
+    np.testing.assert_array_equal(found, confusion_matrix(true, said, labels=[0, 1, 2, 5]))
+
+
+def test_sums_of_several_records_are_the_sums_of_each():
+    for statistic, said, labels in KINDS.values():
+        picked = GENERATOR.choice(said, 20), GENERATOR.choice(labels, 20)
+        whole = statistic.of(Echo(), rows(picked[0]), picked[1])
+        each = [statistic.of(Echo(), rows([a]), np.array([b])) for a, b in zip(*picked, strict=True)]
+        np.testing.assert_array_equal(whole, np.sum(each, axis=0))
+
+
+class Broken(Echo):
+    """Has a method that fails, or answers in another shape, for the record 99."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def predict(self, X):
+        return self.answer(X)
+
+    predict_proba = predict
+
+
+@pytest.mark.parametrize("statistic", [each[0] for each in KINDS.values()], ids=KINDS)
+@pytest.mark.parametrize(
+    "answer",
+    [lambda X: 1 / 0, lambda X: None, lambda X: np.zeros((len(X), 5)), lambda X: X[:1, 0]],
+    ids=range(4),
+)
+def test_what_a_model_does_not_answer_is_refused_without_its_text(statistic, answer):
+    with pytest.raises(DomainError, match="X holds records for which") as caught:
+        statistic.of(Broken(answer), rows([1, 0, 1]), np.array([0, 1, 1]))
+    assert caught.value.__context__ is None
+
+
+def test_labels_that_are_not_declared_are_refused_and_not_shown():
+    statistic = ConfusionCounts((0, 1))
+    with pytest.raises(DomainError, match=r"not among the declared classes \(0, 1\)") as caught:
+        statistic.of(Echo(), rows([0, 1]), np.array([0, 77]))
+    assert "77" not in str(caught.value)
+    with pytest.raises(DomainError, match="predict one of the declared labels") as caught:
+        statistic.of(Echo(), rows([0, 77]), np.array([0, 1]))
+    assert "77" not in str(caught.value)
+
+
+def test_scores_that_are_no_numbers_have_a_bin_and_a_loss_like_others():
+    with np.errstate(all="raise"):
+        binned = KINDS["binned"][0].of(Echo(), rows([np.nan, np.inf, -np.inf]), np.array([1, 1, 0]))
+        assert binned.sum() == 3
+        assert KINDS["loss"][0].of(Echo(), rows([np.nan, 1e300]), np.array([1, 1])).tolist() == [12]
+        assert TargetSums(0.0, 1.0, "absolute", steps=12).of(
+            Echo(), rows([np.nan, np.inf]), np.array([0.0, 1.0])
+        ).tolist() == [0]
+
+
+PURE = TableNoise.of(ApproxDP(1), l1=2, squared_l2=2)
+GAUSSIAN = TableNoise.of(ApproxDP(1, 1e-6), l1=20, squared_l2=20)
+
+
+def masses_of(noise):
+    """The distribution of one cell's noise, symmetric about the middle."""
+    if noise.gaussian:
+        variance = Fraction(noise.deviation**2).limit_denominator(10**6)
+        return np.array(gaussian_probabilities(variance)[1], float)
+    return np.array(laplace_probabilities(decay_ratio(Fraction(1, 2)), -80, 80), float)
+
+
+@pytest.mark.parametrize("noise", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("cells", [1, 2, 5, 20])
+@pytest.mark.parametrize("beta", [0.3, 0.01, 1e-6])
+def test_sums_of_noise_go_beyond_the_reach_as_rarely_as_it_says(noise, cells, beta):
+    one = masses_of(noise)
+    sums = one
+    for _ in range(cells - 1):
+        sums = np.convolve(sums, one)
+    reach = noise.reach(cells, beta, n_cells=cells, room=10**6)
+    beyond = sums[len(sums) // 2 + reach + 1 :].sum()
+    assert beyond <= beta + 1e-9
+    assert sums[len(sums) // 2 + reach // 3 :].sum() > beta  # nor is it far too great
+    weighted = noise.weighted_reach(np.full((1, cells), 2.0), beta, n_cells=cells, room=10**6)[0]
+    assert 2 * reach - 2 <= weighted * 1.01 + 2
+
+
+def test_a_sum_of_no_cells_has_no_error_and_near_ends_admit_any():
+    assert PURE.reach(0, 0.1, n_cells=4, room=10) == 0
+    assert PURE.reach(3, 1e-9, n_cells=4, room=2) == 12
+    assert PURE.weighted_reach(np.array([[1.0, 2.0]]), 1e-9, n_cells=4, room=2)[0] == 12
+
+
+@pytest.mark.parametrize("noise", [PURE, GAUSSIAN], ids=["laplace", "gaussian"])
+def test_noise_is_drawn_with_its_deviation_and_clipped_to_its_ends(noise):
+    found = noise.added(np.zeros(4000, dtype=np.int64), low=-(10**6), high=10**6, dice=SeededDice(3))
+    assert abs(found.std() / noise.deviation - 1) < 0.1
+    near = noise.added(np.zeros(100, dtype=np.int64), low=-1, high=2, dice=SeededDice(3))
+    assert set(near.tolist()) <= {-1, 0, 1, 2}

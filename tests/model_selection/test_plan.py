@@ -1,13 +1,17 @@
-"""How a search's budget is cut up: the parts add up to it, whatever records meet with."""
+"""How a search's budget is cut up, whatever records meet with; an ensemble is found wherever it is held."""
 
+import weakref
 from fractions import Fraction
-from types import SimpleNamespace
+from functools import partial
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import (
+    GridSearchCV,
     GroupShuffleSplit,
     KFold,
     PredefinedSplit,
@@ -16,8 +20,17 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
 )
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, scale
+from sklearn.svm import SVC
 
-from dplearn.model_selection.candidates import Exposure, SearchFacts, splits_by_position
+from dplearn import SubsampleAggregateClassifier
+from dplearn.model_selection.candidates import (
+    Exposure,
+    SearchFacts,
+    answers_from_a_budget,
+    splits_by_position,
+)
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.search import SearchPlan
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
@@ -29,11 +42,17 @@ BUDGET = ApproxDP(1, "1e-6")
 exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.booleans())
 
 
-def planned(exposure, *, candidates, n_iter=None, concentration=1, **wanted):
-    table = SearchFacts(10, splits=[(np.arange(8), np.arange(8, 10))], exposure=exposure)
-    wanted |= {"candidates": range(candidates), "n_iter": n_iter, "concentration": concentration}
-    wanted.setdefault("scorer", PrivateScorer("accuracy"))
-    return SearchPlan.of(SimpleNamespace(cost=BUDGET, **wanted), table)
+ONCE = Exposure(1, 1, True)
+
+
+def planned(*, exposure=ONCE, gaussian=False, candidates=10, **wanted):
+    splits = [(np.arange(8), np.arange(8, 10))]
+    wanted = {"n_iter": None, "concentration": 1, "refit": True, "method": "auto", "cost": BUDGET} | wanted
+    params = SimpleNamespace(candidates=range(candidates), scorer=PrivateScorer("accuracy"), **wanted)
+    return SearchPlan.of(params, SearchFacts(10, splits=splits, exposure=exposure, gaussian=gaussian))
+
+
+gaussian_plan = partial(planned, gaussian=True)
 
 
 def spent(plan, exposure, candidates):
@@ -57,48 +76,17 @@ def spent(plan, exposure, candidates):
     st.integers(0, 3),
 )
 def test_all_parts_together_spend_the_budget(exposure, candidates, method, refit, n_iter, concentration):
-    plan = planned(
-        exposure,
-        candidates=candidates,
-        method=method,
-        refit=refit,
-        n_iter=n_iter,
-        concentration=concentration,
-    )
+    how = {"method": method, "refit": refit, "n_iter": n_iter, "concentration": concentration}
+    plan = planned(exposure=exposure, candidates=candidates, **how)
     assert spent(plan, exposure, candidates) == (BUDGET.epsilon, BUDGET.delta)
-
-
-@pytest.mark.parametrize("candidates", [1, 2, 3, 4, 40])
-def test_auto_leaves_more_for_each_fit_than_the_other_method(candidates):
-    exposure = Exposure(1, 1, True)
-    plans = {
-        method: planned(exposure, candidates=candidates, method=method, refit=True)
-        for method in ("auto", "permute_and_flip", "random_stopping")
-    }
-    best = max(plans["permute_and_flip"].fit.epsilon, plans["random_stopping"].fit.epsilon)
-    assert plans["auto"].fit.epsilon == best
-    assert (plans["auto"].method == "permute_and_flip") == (candidates <= 3)
-
-
-def gaussian_plan(*, candidates=10, trains=1, cost=BUDGET, gaussian=True, apart=True, **wanted):
-    table = SearchFacts(
-        10,
-        splits=[(np.arange(8), np.arange(8, 10))],
-        exposure=Exposure(trains, 1, apart),
-        gaussian=gaussian,
-    )
-    wanted = {"n_iter": None, "concentration": 1, "refit": True, "method": "auto"} | wanted
-    scorer = PrivateScorer("accuracy")
-    return SearchPlan.of(
-        SimpleNamespace(cost=cost, candidates=range(candidates), scorer=scorer, **wanted), table
-    )
 
 
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
 @pytest.mark.parametrize("trains", [1, 3])
 @pytest.mark.parametrize("refit", [True, False])
 def test_gaussian_fits_of_one_record_cost_at_most_the_search(method, trains, refit):
-    plan = gaussian_plan(method=method, trains=trains, refit=refit)
+    how = {"method": method, "exposure": Exposure(trains, 1, True), "refit": refit}
+    plan = gaussian_plan(**how)
     search = ApproxDP(BUDGET.epsilon / (1 + refit), BUDGET.delta / (1 + refit))
     fit = GaussianSums(gaussian_budget(plan.fit))
     assert plan.gaussian
@@ -108,22 +96,14 @@ def test_gaussian_fits_of_one_record_cost_at_most_the_search(method, trains, ref
     else:
         assert gaussian_runs_delta(plan.stopping, trains * fit.mu2, search.epsilon, trains) <= search.delta
     assert plan.scoring.epsilon == search.epsilon / (1 if plan.stopping is None else 3)
-    assert (
-        plan.fit.epsilon
-        > gaussian_plan(method=method, trains=trains, refit=refit, gaussian=False).fit.epsilon
-    )
+    assert plan.fit.epsilon > planned(**how).fit.epsilon
 
 
 def test_only_records_that_train_or_test_and_a_delta_make_a_gaussian_search():
-    assert not gaussian_plan(apart=False).gaussian
+    assert not gaussian_plan(exposure=Exposure(1, 1, False)).gaussian
     assert not gaussian_plan(cost=ApproxDP(1)).gaussian
     assert not gaussian_plan(cost=ApproxDP(1, Fraction(1, 1 << 60))).gaussian
-    assert not gaussian_plan(gaussian=False).gaussian
-
-
-def test_with_gaussian_fits_auto_flips_for_two_candidates_only():
-    methods = [gaussian_plan(candidates=k).method for k in (2, 3)]
-    assert methods == ["permute_and_flip", "random_stopping"]
+    assert not planned().gaussian
 
 
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
@@ -131,7 +111,7 @@ def test_with_gaussian_fits_auto_flips_for_two_candidates_only():
 @pytest.mark.parametrize("delta", ["2e-15", "1e-6", "0.001", "0.05", "0.5"])
 def test_gaussian_fits_are_planned_only_where_they_have_less_noise(method, epsilon, delta):
     wanted = {"cost": ApproxDP(epsilon, delta), "method": method, "candidates": 6}
-    plan, other = gaussian_plan(**wanted), gaussian_plan(**wanted, gaussian=False)
+    plan, other = gaussian_plan(**wanted), planned(**wanted)
     assert plan.fit.epsilon > 0
     if plan.gaussian:
         assert gaussian_budget(plan.fit) > gaussian_budget(other.fit)
@@ -140,7 +120,7 @@ def test_gaussian_fits_are_planned_only_where_they_have_less_noise(method, epsil
 
 
 def test_with_many_gaussian_candidates_there_are_as_many_runs_as_are_accounted_for():
-    plan, other = (gaussian_plan(candidates=300, gaussian=each) for each in (True, False))
+    plan, other = (planned(candidates=300, gaussian=each) for each in (True, False))
     assert (plan.stopping.most, other.stopping.most) == (1024, 1200)
     assert gaussian_budget(plan.fit) > 2 * gaussian_budget(other.fit)
     chosen = gaussian_plan(candidates=300, n_iter=1025)
@@ -185,7 +165,110 @@ def test_splitters_that_may_look_at_values_are_refused(cv):
         splits_by_position(cv, 20)
 
 
-@pytest.mark.parametrize(("cv", "n"), [(None, 1), (3, 2), (PredefinedSplit([-1, -1]), 2), (0, 5)])
-def test_too_few_records_are_refused(cv, n):
-    with pytest.raises(ValueError, match=r"n_samples|cv"):
-        splits_by_position(cv, n)
+# Wherever an ensemble is held, whoever judges an estimator finds it.
+
+ENSEMBLE = SubsampleAggregateClassifier()
+
+
+class Wrapped:
+    """Is no estimator, and predicts by one."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+class Slotted:
+    """Has no dictionary of attributes."""
+
+    __slots__ = ("__weakref__", "model")
+
+    def __init__(self, model):
+        self.model = model
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+def by_default(X, model=ENSEMBLE):
+    return model.predict(X)
+
+
+def by_name(X):
+    return [ENSEMBLE.predict(X) for _ in range(1)]
+
+
+def by_another(X):
+    return by_name(X)
+
+
+def recursive(model):
+    if model is None:
+
+        def inner(X):
+            return later(X)
+    else:
+
+        def inner(X):
+            return model.predict(inner)
+
+        later = None
+    return inner
+
+
+ALIVE = Slotted(ENSEMBLE)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        Slotted(ENSEMBLE),
+        FunctionTransformer(Slotted(ENSEMBLE).predict),
+        MappingProxyType({"a": ENSEMBLE}),
+        weakref.ref(ALIVE),
+        weakref.proxy(ALIVE),
+        weakref.WeakKeyDictionary({ALIVE: 1}),
+        weakref.WeakMethod(ALIVE.predict),
+        by_default,
+        by_another,
+        lambda X: (lambda Z: ENSEMBLE.predict(Z))(X),
+        recursive(ENSEMBLE),
+        (each for each in [ENSEMBLE]),
+        np.array([(ENSEMBLE,)], dtype=[("model", object)]),
+        pd.DataFrame({"a": [ENSEMBLE]}),
+        Wrapped(Wrapped([{"a": (ENSEMBLE,)}])),
+        FunctionTransformer(partial(Wrapped.predict, ENSEMBLE)),
+        FunctionTransformer((lambda model: lambda X: model.predict(X))(ENSEMBLE)),
+    ],
+    ids=lambda whole: type(whole).__name__,
+)
+def test_an_ensemble_is_found_wherever_python_keeps_it(whole):
+    assert answers_from_a_budget(Wrapped(whole))
+    assert answers_from_a_budget(whole)
+
+
+def test_where_there_is_none_none_is_found():
+    for whole in (
+        make_pipeline(SVC()),
+        FunctionTransformer(scale),
+        GridSearchCV(SVC(), {}),
+        partial(abs),
+        "text",
+    ):
+        assert not answers_from_a_budget(whole)
+
+
+def test_what_is_gone_is_held_by_nobody():
+    passing = Slotted(ENSEMBLE)
+    left_over = [weakref.ref(passing), weakref.proxy(passing)]
+    del passing
+    assert not answers_from_a_budget(left_over)
+    assert not answers_from_a_budget(recursive(None))  # a variable that is not set
+
+
+def test_what_holds_itself_is_gone_through_once():
+    circle = Wrapped(None)
+    circle.model = [circle]
+    assert not answers_from_a_budget(circle)

@@ -1,23 +1,26 @@
-"""Private search: what it releases, what it charges, what it refuses, and that it finds what is good."""
+"""Private search and tuned thresholds: what they release, charge and refuse; they find what is good."""
 
 import pickle
 import warnings
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn import metrics
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.compose import make_column_transformer
-from sklearn.datasets import load_breast_cancer
+from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.metrics import balanced_accuracy_score, get_scorer, recall_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import LocalOutlierFactor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from dplearn import (
+    AdditiveRegressor,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     LinearRegressor,
@@ -29,13 +32,15 @@ from dplearn import (
 )
 from dplearn.audit.cases.search import OneAnswer
 from dplearn.display import privacy_card
-from dplearn.domains import DomainError, Grid, IntegerRange
+from dplearn.domains import DomainError, Floats, Grid, IntegerRange
 from dplearn.estimator.recipe import cost_of_fit
-from dplearn.model_selection import PrivateSearchCV
+from dplearn.model_selection import PrivateScorer, PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.model_selection.candidates import splits_by_position
+from dplearn.model_selection.metrics import METRICS
 from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler
 from dplearn.privacy import pipeline_guarantee
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*(noise|spread of the residuals)")
 X = np.arange(3000)[:, None] % 100
 Y = (X[:, 0] > 40).astype(int)
 STUMPS = ExponentialMechanismClassifier(domain=IntegerRange(0, 99), classes=[0, 1])
@@ -67,6 +72,7 @@ def test_a_search_releases_one_candidate_and_promises_what_it_was_given(method, 
             fitted.predict(X)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records for so many quantiles
 def test_a_pipeline_of_private_steps_shares_the_budget():
     X, y = (each[:200] for each in load_breast_cancer(return_X_y=True))
     pipeline = make_pipeline(
@@ -74,11 +80,8 @@ def test_a_pipeline_of_private_steps_shares_the_budget():
         Normalizer(),
         StatisticalQueryNaiveBayes(classes=[0, 1]),
     )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # so few records for so many quantiles
-        fitted = search(pipeline, {"privateminmaxclipper__epsilon": [1.0, 3.0]}, epsilon=8.0, delta=1e-6).fit(
-            X, y
-        )
+    how = {"epsilon": 8.0, "delta": 1e-6}
+    fitted = search(pipeline, {"privateminmaxclipper__epsilon": [1.0, 3.0]}, **how).fit(X, y)
     share = fitted.best_params_["privateminmaxclipper__epsilon"]
     scaler, _, learner = (step for _, step in fitted.best_estimator_.steps)
     assert fitted.budgets_["refit"].epsilon == 4
@@ -108,8 +111,6 @@ def test_a_step_that_was_said_to_learn_nothing_needs_no_second_word():
     fitted = search(pipeline, {}, stateless="abs").fit(X, Y)
     assert "step 'abs' learns nothing from the data" in fitted.guarantee_.assumes
     assert pipeline_guarantee(pickle.loads(pickle.dumps(fitted.best_estimator_))) == fitted.guarantee_
-    with pytest.raises(ValueError, match="learn nothing, got 'cut', which is private"):
-        search(pipeline, {}, stateless=["abs", "cut"]).fit(X, Y)
 
 
 def test_a_step_that_works_in_place_changes_nothing_for_the_next_candidate():
@@ -127,8 +128,9 @@ def test_an_error_of_a_step_carries_no_other_that_quotes_a_record():
     cells = X.astype(object)
     cells[3, 0] = "SECRET"
     pipeline = Pipeline([("float", FunctionTransformer(_as_floats)), ("cut", clone(STUMPS))])
-    with pytest.raises(DomainError) as caught:
+    with pytest.raises(DomainError, match="FunctionTransformer does not transform") as caught:
         search(pipeline, {}, stateless=["float"]).fit(cells, Y)
+    assert "SECRET" not in str(caught.value)
     assert caught.value.__context__ is None
 
 
@@ -150,25 +152,10 @@ def test_what_later_steps_assume_is_listed_and_what_they_protect_is_checked():
 
 
 def test_what_a_step_that_learns_nothing_says_of_records_is_not_heard():
-    words = make_pipeline(
-        OneHotEncoder(
-            categories=[list(range(100))], handle_unknown="ignore", drop="first", sparse_output=False
-        ),
-        STUMPS,
-    )
-    odd = X.copy()
-    odd[5] = 1000
-    for rows in (X, odd):
-        search(
-            clone(words).set_params(exponentialmechanismclassifier__domain=None),
-            {},
-            stateless=["onehotencoder"],
-        ).fit(rows, Y)
-    with pytest.raises(DomainError, match="Normalizer does not transform") as caught:
-        search(make_pipeline(Normalizer(), clone(STUMPS)), {}).fit(
-            [[0.5]] * 20 + [["secret"]], [0, 1] * 10 + [0]
-        )
-    assert "secret" not in str(caught.value)
+    how = {"handle_unknown": "ignore", "drop": "first", "sparse_output": False}
+    encoder = OneHotEncoder(categories=[list(range(100))], **how)
+    words = make_pipeline(encoder, clone(STUMPS).set_params(domain=None))
+    search(words, {}, stateless=["onehotencoder"]).fit(np.where(np.arange(3000)[:, None] == 5, 1000, X), Y)
 
 
 def test_a_prediction_of_another_shape_is_refused_since_one_record_could_count_often():
@@ -186,45 +173,18 @@ def test_a_prediction_of_another_shape_is_refused_since_one_record_could_count_o
 
 
 def test_warnings_do_not_tell_how_many_runs_there_were():
+    learner, grid = ThresholdClassifier(classes=[0, 1]), {"feature": [0, None]}
+
     def said(seed):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            search(
-                ThresholdClassifier(classes=[0, 1]),
-                {"feature": [0, None]},
-                method="random_stopping",
-                random_state=seed,
-            ).fit(X[:40], Y[:40])
+            search(learner, grid, method="random_stopping", random_state=seed).fit(X[:40], Y[:40])
         return [str(warning.message) for warning in caught]
 
     found = [said(seed) for seed in range(4)]
     assert found[0]
     assert len(set(found[0])) == len(found[0])
     assert all(each == found[0] for each in found)
-
-
-@pytest.mark.parametrize(("refit", "numbers"), [(True, {"80", "100"}), (False, {"80"})])
-def test_warnings_are_about_fits_that_take_place_and_the_line_that_searches(refit, numbers):
-    with pytest.warns(UserWarning, match="n_samples is") as caught:
-        search(grid={}, epsilon=0.01, refit=refit, random_state=None).fit(X[:100], Y[:100])
-    assert {str(each.message).split(":")[0].removeprefix("n_samples is ") for each in caught} == numbers
-    assert {warning.filename for warning in caught} == {__file__}
-
-
-def test_the_plan_says_without_data_what_a_search_spends():
-    plan = search(epsilon=2.0).plan(3000)
-    fitted = search(epsilon=2.0).fit(X, Y)
-    assert (plan.fit, plan.scoring, plan.refit) == (
-        fitted.budgets_["fit"],
-        fitted.budgets_["scoring"],
-        fitted.budgets_["refit"],
-    )
-    assert plan.n_candidates == 4
-    assert plan.method == "random_stopping"
-    assert plan.mean_fits == 9.5
-    assert plan.missed == pytest.approx(sum(0.75**k for k in range(1, 17)) / 16)
-    none_missed = search(epsilon=2.0, method="permute_and_flip").plan(3000)
-    assert (none_missed.missed, none_missed.mean_fits) == (0, 5)
 
 
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
@@ -234,43 +194,6 @@ def test_the_planned_error_of_a_score_is_the_least_that_the_noise_keeps(method):
     ratio = np.exp(-float(spent))  # of the discrete Laplace noise of the number of errors
     reached = next(t for t in range(10**6) if ratio**t / (1 + ratio) <= 0.05)
     assert plan.score_error == reached / 600  # of a fifth of the records
-
-
-@pytest.mark.nightly
-def test_noisy_scores_are_as_near_as_the_plan_says():
-    chosen = {"epsilon": 4.0, "method": "permute_and_flip", "refit": False}
-    plan = search(grid={}, **chosen).plan(3000, beta=0.1)
-    [(_, test)] = splits_by_position(None, 3000)
-    off = 0
-    for seed in range(60):
-        fitted = search(grid={}, random_state=seed, **chosen).fit(X, Y)
-        off += abs(fitted.best_score_ - fitted.best_estimator_.score(X[test], Y[test])) >= plan.score_error
-    assert off <= 14  # 6 are expected; 15 would be as unlikely as one in a thousand
-
-
-class RefusesMuchDelta(StatisticalQueryNaiveBayes):
-    """Refuses the delta of a Gaussian fit, as a learner may that divides its budget."""
-
-    def _recipe(self, reproducible):
-        if self.delta > 3e-7:
-            raise ValueError(f"delta must be at most 3e-7, got {self.delta}")
-        return super()._recipe(reproducible)
-
-
-def test_a_candidate_that_refuses_the_budget_of_a_gaussian_fit_has_that_of_any_noise():
-    model = RefusesMuchDelta(domain=IntegerRange(0, 9), classes=[0, 1])
-    X = np.random.default_rng(0).integers(0, 10, (200, 30))
-    ours = search(model, {"smoothing": [1, 2, 3, 4]}, epsilon=2, delta=1e-6, refit=False)
-    plan = ours.plan(200, n_features=30)
-    assert not plan.gaussian
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        ours.fit(X, Y[:200])
-    assert ours.budgets_["fit"] == plan.fit
-    with pytest.raises(DomainError, match="outside the declared domain"):
-        ours.fit(X + 1, Y[:200])
-    with pytest.raises(ValueError, match="delta must be at most 3e-7"):
-        ours.set_params(delta=1e-4).fit(X, Y[:200])
 
 
 SMALL = IntegerRange(0, 9)
@@ -297,14 +220,13 @@ KINDS = {
 @pytest.mark.parametrize(
     ("epsilon", "delta"), [(0.001, 1e-4), (0.1, 0.05), (1, 0.5), (0.1, 1e-6), (2, 1e-6), (2, 1e-14)]
 )
+@pytest.mark.filterwarnings("ignore::UserWarning")  # so few records for so little epsilon
 def test_what_is_planned_is_fitted(kind, epsilon, delta, method):
     estimator, n_features, grid = KINDS[kind]
     X = np.random.default_rng(0).integers(0, 10, (200, n_features))
     ours = search(estimator, grid, epsilon=epsilon, delta=delta, method=method)
     plan = ours.plan(200, n_features=n_features, n_labels=2)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # so few records for so little epsilon
-        ours.fit(X, (X[:, 0] > 4).astype(int))
+    ours.fit(X, (X[:, 0] > 4).astype(int))
     assert ours.budgets_ == {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
     assert ours.method_ == plan.method == method
     if (epsilon, delta) == (2, 1e-6):
@@ -322,13 +244,13 @@ def test_a_kept_pipeline_that_was_changed_is_looked_at_anew():
     assert pipeline_guarantee(best) == one.guarantee_
     mixed = Pipeline([best.steps[1], two.best_estimator_.steps[2]])
     assert pipeline_guarantee(mixed).epsilon == 160  # of two searches
-    best.set_params(pre=StandardScaler().fit(X))
-    with pytest.raises(ValueError, match=r"'pre' \(StandardScaler\) is fitted on the data"):
-        pipeline_guarantee(best)
-    assert privacy_card(best).guarantee is None
-    best.set_params(pre="passthrough", memory="somewhere")
-    with pytest.raises(ValueError, match="memory=None"):
-        pipeline_guarantee(best)
+    for changes, message in (
+        ({"pre": StandardScaler().fit(X)}, r"'pre' \(StandardScaler\) is fitted on the data"),
+        ({"pre": "passthrough", "memory": "somewhere"}, "memory=None"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            pipeline_guarantee(best.set_params(**changes))
+        assert privacy_card(best).guarantee is None
     best.set_params(memory=None, clip__epsilon=50.0, cut__epsilon=50.0).fit(X[:900], Y[:900])
     assert pipeline_guarantee(best).epsilon == privacy_card(best).guarantee.epsilon == 100
 
@@ -337,7 +259,6 @@ COARSE = [Grid(0, 99, 100), Grid(0, 99, 3, outside="clip"), Grid(60, 99, 2, outs
 TARGETS = X[:, 0] / 10 + np.arange(3000) % 3
 
 
-@pytest.mark.filterwarnings("ignore:.*(noise|spread of the residuals)")
 @pytest.mark.parametrize("cv", [None, 3], ids=repr)
 @pytest.mark.parametrize("method", ["permute_and_flip", "noisy_scores", "random_stopping"])
 @pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy", "neg_log_loss", "r2"])
@@ -403,10 +324,7 @@ def test_gaussian_candidates_are_planned_together_where_all_are_gaussian():
     model = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 4), classes=[0, 1])
     given = {"epsilon": 2, "delta": 1e-6}
     ours = search(model, {"smoothing": [0.1, 1, 2, 4]}, **given)
-    plan, unknown = ours.plan(600, n_features=30), ours.plan(600)
-    assert plan.gaussian
-    assert not unknown.gaussian
-    assert plan.fit.epsilon > Fraction(3, 2) * unknown.fit.epsilon
+    assert [ours.plan(600, **known).gaussian for known in ({"n_features": 30}, {})] == [True, False]
     for grid in ({"trust_model": ["central", "local"]}, {"domain": ["learn"]}):
         mixed = search(model, grid, n_iter=4, method="random_stopping", **given)
         assert mixed.plan(900, n_features=30).fit.epsilon == Fraction(1, 3)
@@ -432,15 +350,7 @@ TELLING = make_pipeline(
         (DOUBLED, {}, "stateless"),
         (TELLING, {"stateless": ["functiontransformer"]}, "check_inverse"),
         (make_pipeline(StandardScaler(), STUMPS), {}, "got StandardScaler as 'standardscaler'"),
-        (
-            make_pipeline(PrivateMinMaxClipper(), KnowledgeTransferClassifier(protects="labels")),
-            {},
-            "examples",
-        ),
-        (LogisticRegression(), {}, "estimator must"),
         (make_pipeline(PrivateRobustScaler(), LogisticRegression()), {}, "estimator must"),
-        (STUMPS, {"cv": StratifiedKFold(2)}, "cv must be"),
-        (STUMPS, {"grid": {"method": ["exponential", "bogus"]}}, "method must be"),
         (LATER, {"grid": {"thresholdclassifier__method": ["exponential", "bogus"]}}, "method must be"),
         (
             PointClassifier(classes=[0, 1]),
@@ -448,7 +358,7 @@ TELLING = make_pipeline(
             r"epsilon must be .* at least 3\.2e-05, got 2\.5e-07; a fit of PointClassifier has",
         ),
     ],
-    ids=range(14),
+    ids=range(10),
 )
 def test_what_makes_no_search_is_refused_and_nothing_is_spent(estimator, given, message):
     ledger = PrivacyLedger(100, 1e-3)
@@ -461,3 +371,217 @@ def test_what_makes_no_search_is_refused_and_nothing_is_spent(estimator, given, 
 def test_a_step_that_is_known_to_learn_nothing_is_searched():
     fitted = search(DOUBLED, {}, stateless=["functiontransformer"], epsilon=10.0).fit(X, Y)
     assert fitted.score(X, Y) > 0.9
+
+
+# By each metric, of classifiers and of regressors.
+
+LONG = np.arange(4000)[:, None] % 100
+RARE = (LONG[:, 0] > 89).astype(int)
+BAYES = StatisticalQueryNaiveBayes(domain=IntegerRange(0, 99), classes=[0, 1])
+#: Of two candidates, the first predicts the rare label hardly ever, and the second half of the time.
+PRIORS = {"priors": [[0.9999, 0.0001], [0.9, 0.1]]}
+
+
+def of_rare(estimator=BAYES, grid=PRIORS, **parameters):
+    return PrivateSearchCV(estimator, grid, **{"random_state": 0, "epsilon": 20.0, "delta": 0} | parameters)
+
+
+def test_noisy_scores_of_many_gaussian_candidates_use_delta_where_no_record_trains_and_tests():
+    grid = {"n_bins": list(range(2, 32))}
+    wanted = {"grid": grid, "scoring": "balanced_accuracy", "method": "noisy_scores", "epsilon": 4.0}
+    apart = of_rare(**wanted, delta=1e-6).plan(5000, n_features=1)
+    assert apart.scoring.delta == apart.guarantee.delta / 2
+    assert of_rare(**wanted, delta=1e-6, cv=3).plan(5000).scoring.delta == 0
+    found = of_rare(**wanted, delta=1e-6, refit=False).fit(LONG, RARE)
+    assert np.isfinite(found.cv_results_["mean_test_score"]).all()
+    assert found.budgets_["scoring"].delta == Fraction("1e-6")
+    pure = of_rare(**wanted, delta=0).plan(5000)
+    assert apart.score_error < pure.score_error
+
+
+def test_candidates_without_probabilities_are_refused_for_metrics_of_scores():
+    class Silent(ExponentialMechanismClassifier):
+        predict_proba = property()
+
+    silent = Silent(domain=IntegerRange(0, 99), classes=[0, 1])
+    with pytest.raises(TypeError, match="needs an estimator with a method predict_proba"):
+        of_rare(silent, {"method": ["exponential"]}, scoring="roc_auc").fit(LONG, RARE)
+
+
+# Regressors
+
+SIZES = (np.arange(3000) * 37 % 100 / 100)[:, None]
+PRICES = 10 * SIZES[:, 0] + np.arange(3000) % 3
+UNIT = Grid(0, 1, outside="clip")
+LINEAR = LinearRegressor(domain=UNIT, target_range=(0, 12), delta=0)
+#: The second candidate cannot tell most rows apart.
+RANGES = {"domain": [UNIT, Grid(0, 0.05, outside="clip")]}
+
+
+def of_regressors(estimator=LINEAR, grid=RANGES, **parameters):
+    return PrivateSearchCV(estimator, grid, **{"random_state": 0, "epsilon": 60.0} | parameters)
+
+
+def test_a_search_of_regressors_is_a_regressor_and_one_of_classifiers_is_a_classifier():
+    fitted = of_regressors().fit(SIZES, PRICES)
+    assert is_regressor(fitted)
+    assert not is_classifier(fitted)
+    assert fitted.score(SIZES, PRICES) == fitted.best_estimator_.score(SIZES, PRICES) > 0.8
+    assert not hasattr(fitted, "predict_proba")
+    assert (pickle.loads(pickle.dumps(fitted)).predict(SIZES) == fitted.predict(SIZES)).all()
+    assert clone(fitted.best_estimator_).get_params()["target_range"] == (0, 12)
+    assert is_classifier(of_rare())
+    assert not is_regressor(of_rare())
+    assert (cross_val_score(of_regressors(), SIZES, PRICES, cv=2) > 0.5).all()
+
+
+def test_a_target_range_of_the_metric_is_where_errors_are_counted():
+    grid = {"target_range": [(0, 12), (-1000, 1000)]}
+    with pytest.raises(ValueError, match=r"all candidates the same target_range.*PrivateScorer\('r2', t"):
+        of_regressors(grid=grid).plan(3000)
+    scorer = PrivateScorer("neg_mean_absolute_error", target_range=(0, 12))
+    found = of_regressors(grid=grid, scoring=scorer, epsilon=8.0).fit(SIZES, PRICES)
+    assert found.best_params_["target_range"] == (0, 12)
+    assert "targets are numbers from 0.0 to 12.0" in found.guarantee_.assumes
+    assert sum("targets and predictions outside it" in text for text in found.guarantee_.assumes) == 1
+
+
+def test_targets_beyond_the_range_of_a_learner_are_refused_before_the_charge_unless_it_clips():
+    far, ledger = np.where(np.arange(3000) == 17, 1e6, PRICES), PrivacyLedger(100)
+    with pytest.raises(DomainError, match=r"outside target_range=\(0.0, 12.0\)"):
+        of_regressors(ledger=ledger, random_state=None).fit(SIZES, far)
+    assert ledger.history() == []
+    clipping = clone(LINEAR).set_params(clip_target=True)
+    assert of_regressors(clipping).fit(SIZES, far).best_score_ > 0.7
+
+
+def test_small_units_of_the_target_do_not_change_the_selection():
+    small = clone(LINEAR).set_params(target_range=(0, 12e-9))
+    grid = {"domain": RANGES["domain"][::-1]}  # equal scores would select the first
+    given = {"scoring": "neg_mean_squared_error", "method": "noisy_scores"}
+    assert of_regressors(small, grid, **given).fit(SIZES, PRICES * 1e-9).best_index_ == 1
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "noisy_scores", "random_stopping"])
+@pytest.mark.parametrize("name", METRICS)
+def test_each_metric_costs_what_the_search_was_given_and_publishes_what_it_says(name, method):
+    metric, ledger = METRICS[name], PrivacyLedger(60, allow_reproducible=True)
+    method = "noisy_scores" if method == "permute_and_flip" and not metric.falls else method
+    make, rows, y = (of_regressors, SIZES, PRICES) if metric.regression else (of_rare, LONG, RARE)
+    how = {"method": method, "ledger": ledger, "n_iter": 8 if method == "random_stopping" else None}
+    found = make(scoring=PrivateScorer(name, bins=8), epsilon=60.0, **how).fit(rows, y)
+    assert found.guarantee_.epsilon == ledger.spent().epsilon == 60
+    shown, ranks = found.cv_results_["mean_test_score"], found.cv_results_["rank_test_score"]
+    assert shown[found.best_index_] == found.best_score_ == np.nanmax(shown)
+    assert np.isfinite(shown).sum() == (2 if method == "noisy_scores" else 1)
+    assert ranks[found.best_index_] == 1
+    assert hasattr(found, "classes_") != metric.regression
+    if metric.regression:
+        assert found.best_index_ == 0 or method == "random_stopping"  # which may not have tried it
+        # The released score is near scikit-learn's of the selected model.
+        assert abs(found.best_score_ - get_scorer(name)(found.best_estimator_, rows, y)) < 0.1
+
+
+def test_labels_that_are_found_are_labels_of_the_metric():
+    model = StatisticalQueryLogisticRegression(domain=IntegerRange(0, 99), n_steps=2)
+    unplanned = of_rare(model, {}, scoring="f1_macro", delta=1e-6)
+    assert np.isnan(unplanned.plan(4000).score_error)
+    found = unplanned.fit(LONG, np.where(RARE, "yes", "no"), groups=np.arange(4000) // 2)
+    assert 0 <= found.best_score_ <= 1
+    assert found.guarantee_.protects == "groups"
+
+
+def test_folds_pipelines_and_learned_schemas_of_regressors():
+    rows, y = SIZES[:800], PRICES[:800]
+    steps = make_pipeline(PrivateMinMaxClipper(domain=UNIT), LinearRegressor(target_range=(0, 12), delta=0))
+    shares = of_regressors(steps, {"privateminmaxclipper__epsilon": [0.5, 1]}, cv=2).fit(rows, y)
+    assert is_regressor(shares)
+    assert shares.best_score_ > 0.5
+    frame = pd.DataFrame({"size": rows[:, 0], "kind": np.where(rows[:, 0] > 0.5, "b", "a")})
+    additive = AdditiveRegressor(target_range=(0, 12), interactions=False)
+    learned = of_regressors(additive, {"clip_target": [False, True]}, delta=1e-6).fit(frame, pd.Series(y))
+    assert learned.schema_ is not None
+    assert learned.score(frame, y) > 0.5
+    assert "r2" in str(privacy_card(learned))
+
+
+# Thresholds are tuned on private counts of held-out records, whose scores are scikit-learn's.
+
+IMBALANCED = make_classification(20_000, 6, n_informative=4, weights=[0.98], class_sep=1.5, random_state=0)
+
+
+def logistic(**parameters):
+    return StatisticalQueryLogisticRegression(**{"classes": [0, 1]} | parameters)
+
+
+def tuned(estimator=None, **parameters):
+    return PrivateTunedThresholdClassifier(estimator or logistic(), **{"random_state": 0} | parameters)
+
+
+def test_a_rare_label_is_found():
+    X, y = IMBALANCED
+    model = tuned(epsilon=3.0).fit(X, y)
+    plain = logistic(epsilon=3.0, random_state=0).fit(X, y)
+    assert balanced_accuracy_score(y, model.predict(X)) > balanced_accuracy_score(y, plain.predict(X)) + 0.1
+    assert recall_score(y, model.predict(X)) > 0.5
+    reached = model.estimator_.predict_proba(X)[:, 1] >= model.best_threshold_
+    assert (model.predict(X) == reached).all()
+    assert model.best_score_ == model.cv_results_["scores"].max()
+    assert model.counts_.shape == (2, 21)
+    assert model.counts_.sum() == pytest.approx(4000, abs=100)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy", "f1"])
+def test_the_score_is_that_of_the_counts_without_noise(scoring):
+    model = tuned(epsilon=1e6, thresholds=[0.01, 0.05, 0.5], scoring=scoring, cv=0.5).fit(*IMBALANCED)
+    y, reached = (np.repeat(places.ravel(), model.counts_.ravel()) for places in np.indices((2, 4)))
+    wanted = [getattr(metrics, f"{scoring}_score")(y, reached >= place) for place in (1, 2, 3)]
+    assert model.cv_results_["scores"] == pytest.approx(wanted)
+    assert len(y) == model.plan(20_000).n_held_out == 10_000
+
+
+def test_a_score_of_one_label_needs_the_positive_label_unless_it_is_1():
+    X, y = IMBALANCED[0][:500], np.where(IMBALANCED[1][:500] == 1, "ill", "well")
+    ledger = PrivacyLedger(5, 1e-3)
+    found = {"estimator": logistic(classes=None), "scoring": "f1"}  # with declared classes, plan refuses it
+    with pytest.raises(ValueError, match=r"scoring='f1' needs pos_label=, one of \['ill', 'well'\]: it"):
+        tuned(**found, ledger=ledger, random_state=None).fit(X, y)
+    assert ledger.history() == []
+    for scoring, given in (("f1", {"pos_label": "ill"}), ("accuracy", {}), ("balanced_accuracy", {})):
+        assert tuned(logistic(classes=["ill", "well"]), scoring=scoring, **given).plan(100).n_samples == 100
+    model = tuned(logistic(classes=["ill", "well"]), pos_label="ill", thresholds=[0.1, 0.5]).fit(X, y)
+    assert model.pos_label_ == "ill"
+    assert (model.predict(X)[model.predict_proba(X)[:, 0] >= model.best_threshold_] == "ill").all()
+
+
+@pytest.mark.parametrize("classes", [[0, 1], [-1, 1], [False, True]])
+def test_the_positive_label_of_a_score_of_one_label_is_1_by_default(classes):
+    X, y = IMBALANCED[0][:2000], np.where(IMBALANCED[1][:2000] == 1, classes[1], classes[0])
+    assert tuned(logistic(classes=classes), scoring="f1", epsilon=5.0).fit(X, y).pos_label_ == 1
+
+
+@pytest.mark.filterwarnings("ignore:n_samples is")
+def test_two_records_and_a_label_without_records_are_fitted_and_a_held_out_one_is_checked():
+    with np.errstate(all="raise"):
+        model = tuned().fit(np.zeros((2, 1)), [0, 0])
+    assert set(model.predict(np.zeros((3, 1)))) <= {0, 1}
+    X, y = IMBALANCED[0][:20].copy(), IMBALANCED[1][:20]
+    X[tuned().plan(20).public.splits[0][1][0], 0] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        tuned(logistic(domain=Floats())).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "message"),
+    [
+        ({"cv": KFold(2)}, ValueError, "cv must give one split, got 2"),
+        ({"cv": StratifiedKFold(2)}, TypeError, "cv must be None"),
+        ({"estimator": OneAnswer(classes=[0, 1])}, TypeError, "estimator must have a method predict_proba"),
+        ({"estimator": GaussianNB()}, TypeError, "estimator must be, or end in, a private classifier"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused_before_anything_is_charged(parameters, error, message):
+    ledger = PrivacyLedger(5, 1e-3)
+    with pytest.raises(error, match=message):
+        tuned(**parameters, ledger=ledger, random_state=None).fit(*IMBALANCED)
+    assert ledger.history() == []

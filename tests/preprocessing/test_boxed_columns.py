@@ -12,9 +12,9 @@ from sklearn.preprocessing import StandardScaler
 
 from dplearn.domains import Grid, IntegerRange, Product, Schema
 from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
-from dplearn.preprocessing.boxed_columns import Box, shortened, spread_query
+from dplearn.preprocessing.boxed_columns import shortened, spread_query
 from dplearn.preprocessing.k_means import ClusterRound, cluster_query
-from dplearn.preprocessing.pca import _without_noise, moments_query
+from dplearn.preprocessing.pca import moments_query, without_noise
 from dplearn.preprocessing.standard_scaler import scaler_query
 from tests.learners.moves import greatest_moves, grid
 
@@ -23,11 +23,6 @@ X = RNG.normal([50, 3], [10, 1], (6000, 2))
 DOMAIN = [Grid(0, 100, 1001, "clip"), Grid(-2, 8, 1001, "clip")]
 ALL = (PrivateStandardScaler(domain=DOMAIN), PrivatePCA(domain=DOMAIN), PrivateKMeans(2, domain=DOMAIN))
 learners = pytest.mark.parametrize("learner", ALL, ids=lambda each: type(each).__name__)
-
-
-@learners
-def test_the_deviation_halves_with_twice_the_records(learner):
-    assert learner.plan(12000).deviation == pytest.approx(learner.plan(6000).deviation / 2, rel=0.01)
 
 
 @learners
@@ -70,11 +65,6 @@ def test_far_rows_are_shortened_and_keep_their_direction():
     assert shortened(rows.copy(), 10, 2)[0].tolist() == [6, 8]
 
 
-def test_a_box_has_the_ends_of_the_domains():
-    box = Box.of(Product([IntegerRange(-3, 9), Grid(0, 1, 5)]))
-    assert (box.low.tolist(), box.high.tolist()) == ([-3, 0], [9, 1])
-
-
 # The scaler.
 
 
@@ -96,11 +86,6 @@ def test_steps_of_a_scaler_that_are_off(mean, std):
     assert (abs(moved.mean(axis=0)) < 0.3).all() or not mean
     np.testing.assert_allclose(fitted.inverse_transform(moved), X, atol=1e-9)
     assert fitted.guarantee_.epsilon == (1 if mean or std else 0)
-
-
-def test_a_constant_column_is_near_zero_and_not_inflated():
-    constant = PrivateStandardScaler(domain=Grid(0, 10), random_state=0).fit(np.full((5000, 2), 4.0))
-    assert (abs(constant.transform([[4.0, 4.0]])) < 0.5).all()
 
 
 # Components.
@@ -131,15 +116,6 @@ def test_a_component_is_the_product_with_centred_rows():
             assert number == pytest.approx(sum(products))
 
 
-def test_a_usual_budget_finds_the_leading_components():
-    fitted = PrivatePCA(2, domain=AROUND_0, random_state=0).fit(ROTATED)
-    best = PCA(2).fit(ROTATED).explained_variance_ratio_.sum()
-    kept = fitted.transform(ROTATED).var(axis=0).sum() / ROTATED.var(axis=0).sum()
-    assert kept > 0.98 * best
-    np.testing.assert_allclose(fitted.components_ @ fitted.components_.T, np.eye(2), atol=1e-9)
-    assert fitted.get_feature_names_out().tolist() == ["privatepca0", "privatepca1"]
-
-
 def test_a_share_of_variance_chooses_the_number():
     fitted = PrivatePCA(0.9, epsilon=100, domain=AROUND_0, random_state=0).fit(ROTATED)
     assert fitted.n_components_ == PCA(0.9).fit(ROTATED).n_components_ == len(fitted.components_)
@@ -157,9 +133,10 @@ def test_eigenvalues_lose_the_part_of_the_noise():
     deviation, truth = 0.02, np.diag([1.0, *[0.1] * 99])
     noise = RNG.normal(scale=deviation, size=(100, 100))
     noisy = truth + (noise + noise.T) / np.sqrt(2)
-    found, clear = _without_noise(np.linalg.eigvalsh(noisy)[::-1], deviation)
+    values = np.linalg.eigvalsh(noisy)[::-1]
+    found, clear = without_noise(values, deviation)
     assert clear >= 1
-    assert abs(found[0] - 1) < abs(np.linalg.eigvalsh(noisy)[-1] - 1) + 0.02
+    assert values[0] - found[0] == pytest.approx(100 * deviation**2, abs=0.005)
 
 
 # Clusters.

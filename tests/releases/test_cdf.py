@@ -1,6 +1,5 @@
 """Distribution functions from a tree and from blocks: within their bounds and bands, with the least error."""
 
-import builtins
 import math
 import re
 import sys
@@ -12,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
-from dplearn.domains import DomainError, Floats, Grid, IntegerRange
+from dplearn.domains import Floats, Grid, IntegerRange
 from dplearn.domains.numbers import LargeIntegerRange
 from dplearn.kernels.distributions import laplace_tail, partial_sum_bound
 from dplearn.kernels.intervals import depth_of, prefix_counts
@@ -24,7 +23,6 @@ from dplearn.releases.cdf_errors import (
     TreePlan,
     block_guarantee,
     block_plan,
-    block_sample_size,
     dkw_bound,
     tree_plan,
 )
@@ -89,7 +87,6 @@ def test_a_median_lies_among_the_records_from_the_planned_number_on_and_not_long
 
     assert share_inside(enough) > 0.95
     assert share_inside(enough // 3) < 0.9
-    assert cdf_plan(1, domain=IntegerRange(3, 3)).mechanism_plan.n_inside == 1
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.3])
@@ -98,11 +95,6 @@ def test_from_as_many_records_as_are_needed_the_error_is_at_most_alpha(method, a
     asked = {"method": method, "domain": AGES, "alpha": alpha}
     needed = cdf_plan(100_000, **asked).n_needed
     assert cdf_plan(needed, **asked).error <= alpha < cdf_plan(needed - 1, **asked).error
-
-
-def test_no_number_of_records_makes_blocks_fail_less_often_than_they_do():
-    plan = cdf_plan(100_000, method="blocks", domain=AGES, beta=0.001)
-    assert (plan.error, plan.n_needed) == (1, None)
 
 
 def made_from(codes, domain, *, privacy=PLAIN, fan_out=4, threshold=1, seed=0):
@@ -164,7 +156,7 @@ def test_thresholds_are_counted_in_the_values_that_the_domain_tells_apart(domain
     assert found.cdf(found.support()).tolist() == pytest.approx([np.mean(rounded == found.support()[0]), 1])
 
 
-def test_scalars_give_scalars_arrays_their_shape_and_what_is_no_number_is_refused():
+def test_scalars_give_scalars_arrays_their_shape_and_ends_are_those_of_the_domain():
     found = made_from([3, 3, 5], IntegerRange(0, 9))
     assert np.ndim(found.cdf(3)) == np.ndim(found.ppf(0.5)) == np.ndim(found.band().at(3)[0]) == 0
     assert found.cdf([[3, 4], [5, 6]]).shape == found.ppf([[0.1, 0.2], [0.3, 1]]).shape == (2, 2)
@@ -173,15 +165,6 @@ def test_scalars_give_scalars_arrays_their_shape_and_what_is_no_number_is_refuse
     shares = found.cdf([np.nan, -np.inf, np.inf])
     assert np.isnan([shares[0], *found.band().at(np.nan)]).all()
     assert shares[1:].tolist() == [0, 1]
-    with pytest.raises(DomainError):
-        found.cdf("three")
-    for wrong in ([0.5, 1.5], float("nan")):
-        with pytest.raises(ValueError, match="q must be numbers from 0 to 1"):
-            found.ppf(wrong)
-    with pytest.raises(ValueError, match="confidence must be"):
-        found.interval(2)
-    with pytest.raises(ValueError, match="of must be one of 'population', 'sample'"):
-        found.band(of="records")
     uncut = made_from([0, 0], Floats(), threshold=10)  # is uniform
     assert uncut.knots.tolist() == [0, uncut.domain.size]
     assert uncut.cdf(0.0) == pytest.approx(0.5)
@@ -209,38 +192,14 @@ def test_bands_for_the_population_are_wider_and_bands_for_more_confidence_too():
 
     sample, population = width(found.band(of="sample")), width(found.band())
     assert (sample[:-1] < population[:-1]).all()
-    assert (width(found.band(beta=0.001)) >= population).all()
+    surer = width(found.band(beta=0.001))
+    assert (surer >= population).all()
+    assert (surer[:-1] > population[:-1]).all()
     low, high = found.band(of="sample").at([-1, 29])
     assert (low[1], high[0]) == (1, 0)
 
 
-def test_bands_hold_the_function_of_the_sample_as_often_as_they_say():
-    domain = IntegerRange(0, 2**16 - 1)
-    plan = tree_plan(domain.size, ApproxDP(1))
-    generator = np.random.default_rng(0)
-    codes = np.minimum(generator.geometric(1e-3, 5000), 2**16 - 1)
-    x = np.unique(np.concatenate([codes, codes - 1]))
-    truth = np.searchsorted(np.sort(codes), x, "right") / codes.size
-    missed, widths, runs = 0, [], 40
-    for seed in range(runs):
-        levels = tree_counts(
-            codes,
-            plan.size,
-            fan_out=plan.fan_out,
-            threshold=plan.threshold,
-            privacy=plan.privacy,
-            dice=SeededDice(seed),
-        )
-        found = distribution_of(levels, planned(plan, codes.size, domain))
-        low, high = found.band(beta=0.2, of="sample").at(x)
-        missed += ((truth < low) | (truth > high)).any()
-        widths.append((high - low).mean())
-        assert np.abs(found.cdf(x) - truth).max() <= plan.error(codes.size, 0.01)
-    assert missed <= 0.2 * runs
-    assert np.mean(widths) < 0.2
-
-
-def test_plots_are_drawn_where_they_are_told(monkeypatch):
+def test_plots_are_drawn_where_they_are_told():
     pyplot = pytest.importorskip("matplotlib.pyplot")
     found = made_from(np.arange(100) % 10, IntegerRange(0, 9), privacy=ApproxDP(1))
     _, ax = pyplot.subplots()
@@ -250,17 +209,6 @@ def test_plots_are_drawn_where_they_are_told(monkeypatch):
     assert own is not ax
     assert not own.collections
     pyplot.close("all")
-
-    real = builtins.__import__
-
-    def without(name, *args, **kwargs):
-        if name.startswith("matplotlib"):
-            raise ImportError(name)
-        return real(name, *args, **kwargs)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ImportError, match="plot needs matplotlib"):
-        found.plot()
 
 
 def made_of_points(points, n=40):
@@ -305,12 +253,6 @@ def test_any_four_points_make_a_distribution_within_its_band(points):
     assert (high - shares <= 15 / 40 + 1e-3).all()
 
 
-def test_large_domains_are_cut_into_sixteen_parts_and_small_ones_not_more_often_than_pays():
-    plans = [tree_plan(size, ApproxDP(1)) for size in (2**32, 2**64, 4)]
-    assert [(plan.fan_out, plan.depth) for plan in plans] == [(16, 8), (16, 16), (4, 1)]
-    assert tree_plan(1, ApproxDP(1)).depth == 0
-
-
 def test_gaussian_noise_is_taken_where_it_is_the_better_and_delta_is_spent_only_then():
     target = ApproxDP(1, 1e-6)
     small, large = tree_plan(100, target), tree_plan(2**64 - 1, target)
@@ -322,21 +264,6 @@ def test_gaussian_noise_is_taken_where_it_is_the_better_and_delta_is_spent_only_
     assert (
         ZeroConcentratedDP(large.privacy.rho * 1001 / 1000).to_approx(target.delta).epsilon > target.epsilon
     )
-
-
-@pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
-@pytest.mark.parametrize("bits", [8, 40])
-def test_a_bar_keeps_noise_from_cutting_empty_nodes(bits, delta):
-    plan = tree_plan(2**bits, ApproxDP(1, delta))
-    noise = SeededDice(0)
-    draws = 200_000
-    if isinstance(plan.privacy, ZeroConcentratedDP):
-        drawn = noise.discrete_gaussian(plan.depth / plan.privacy.rho, size=draws)
-    else:
-        drawn = noise.discrete_laplace(plan._ratio, size=draws)
-    expected = draws / (64 * plan.fan_out)
-    assert (drawn >= plan.threshold).sum() <= expected + 6 * math.sqrt(expected)
-    assert drawn.var() == pytest.approx(plan.variance, rel=0.05)
 
 
 @pytest.mark.parametrize("privacy", [ApproxDP(1), ZeroConcentratedDP(0.05)], ids=["laplace", "gaussian"])
@@ -374,16 +301,6 @@ def test_the_spread_of_a_knot_is_at_most_what_the_bound_says():
             spread += (prefix_counts(changed).below - prefix_counts(zeros).below) ** 2
     levels = prefix_counts(zeros).levels
     assert (spread <= levels * 2 / 3 + 1e-9).all()  # 1 * 2 / 3 <= fan_out / 4
-
-
-def test_bounds_rise_with_levels_and_fall_with_beta_and_n():
-    plan = tree_plan(2**32, ApproxDP(1))
-    radius = plan.radius(np.arange(9), 0.05)
-    assert radius[0] == 0
-    assert (np.diff(radius) > 0).all()
-    assert plan.radius(8, 0.01) > radius[8]
-    assert plan.error(10, 0.05) == 1.0
-    assert plan.error(10**6, 0.05) < plan.error(10**5, 0.05)
 
 
 def test_a_uniform_sample_is_within_the_bound_of_dvoretzky_kiefer_and_wolfowitz():
@@ -424,26 +341,13 @@ def test_blocks_are_long_enough_and_leave_room_for_noise(n):
     assert plan.left == plan.right
 
 
-def test_more_records_are_known_better_and_larger_domains_and_more_certainty_worse():
-    errors = [block_plan(2**64, ApproxDP(1), n).error(n, 0.05) for n in (10**4, 10**5, 10**6, 10**7)]
-    assert errors == sorted(errors, reverse=True)
-    assert errors[1] < 0.02
-    assert block_plan(2**32, ApproxDP(1), 10**5).error(10**5, 0.05) < errors[1]
-    plan = block_plan(2**32, ApproxDP(1), 10_000)  # promises nothing for fewer records, or less failure
+def test_nothing_is_promised_for_fewer_records_or_less_failure():
+    none = cdf_plan(100_000, method="blocks", domain=AGES, beta=0.001)
+    assert (none.error, none.n_needed) == (1, None)
+    plan = block_plan(2**32, ApproxDP(1), 10_000)
     assert plan.error(9_999, 0.05) == plan.error(10_000, 0.0005) == 1.0
     assert plan.error(10_000, 0.05) < plan.error(10_000, 0.01) < 1
     assert plan.radius([0, 1], 0.0005).tolist() == [0, math.inf]
-
-
-def test_counts_are_warned_of_where_the_promised_error_is_a_half():
-    plan = tree_plan(Floats().size, ApproxDP(1))
-    enough = plan.sample_size(0.5, 0.05)
-    assert plan.n_inside < 2753 < enough - 1
-    for n in (100, 2753, enough - 1):
-        [message] = cdf_plan(n).warnings
-        assert message.startswith(f"n_samples is {n}: with epsilon 1, counts")
-    assert cdf_plan(enough).warnings == ()
-    assert cdf_plan(1, domain=IntegerRange(0, 0)).warnings == ()
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6], ids=["pure", "approximate"])
@@ -455,20 +359,3 @@ def test_too_few_records_are_told_how_many_are_needed(delta):
     assert block_plan(size, ApproxDP(1, delta), needed).left == 1
     with pytest.raises(ValueError, match=f"at least {needed}"):
         block_plan(size, ApproxDP(1, delta), needed - 1)
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize(("size", "privacy"), [(2**32, ApproxDP(1)), (2**4096, ApproxDP(1, 1e-6))])
-def test_the_sample_size_is_the_first_with_blocks_so_accurate(size, privacy):
-    n = block_sample_size(size, privacy, 0.1, 0.05)
-    assert block_plan(size, privacy, n).error(n, 0.05) <= 0.1
-    assert block_plan(size, privacy, n - 1).error(n - 1, 0.05) > 0.1
-
-
-@pytest.mark.nightly
-def test_blocks_fail_with_a_probability_that_no_sample_size_lowers():
-    assert block_sample_size(100, ApproxDP(1), 0.5, 0.001) is None
-    assert block_sample_size(100, ApproxDP(1), 0.5, 0.0011) is not None
-    for alpha, beta in ((0, 0.1), (1, 0.1), (0.1, 0)):
-        with pytest.raises(ValueError, match=r"alpha must|beta must"):
-            block_sample_size(100, ApproxDP(1), alpha, beta)

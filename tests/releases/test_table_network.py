@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange, Schema
+from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Schema
 from dplearn.domains.cells import object_array
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable, table_network
@@ -20,7 +20,6 @@ from dplearn.releases.table_network import (
     TableModel,
     TableNoise,
     checked_layout,
-    counts_of,
     projected,
     raked,
     synthetic_table_plan,
@@ -30,11 +29,8 @@ DOMAINS = (
     IntegerRange(-5, 5),
     IntegerRange(18, 90, missing=True),
     IntegerRange(0, 99_999),
-    IntegerRange(1, 10_000, missing=True),
     IntegerRange(-(1 << 63), (1 << 62)),
-    Grid(0, 1, 101),
     Grid(-3.5, 12.25, 1025, "accept", missing=True),
-    Grid(0, 1e6, 10_001),
     Floats(smallest=2.0**-20, largest=2.0**20, missing=True),
     Floats(significand_bits=2, smallest=1, largest=4),
     Categories(["north", "south", None]),
@@ -63,23 +59,16 @@ def test_a_value_drawn_from_a_cell_lies_in_it(domain, n_bins):
     assert column.of(column.starts).tolist() == list(range(column.size))
 
 
-def test_types_are_those_of_the_schema():
-    stream, cells = PublicStream(0), np.zeros(3, dtype=int)
-    assert table_column("x", IntegerRange(0, 9), 4).values(cells, stream).dtype == np.int64
-    assert np.isnan(table_column("x", IntegerRange(0, 9, missing=True), 4).values(cells, stream)).all()
-    assert table_column("x", Grid(0, 9, 10), 4).values(cells, stream).dtype == np.float64
-    listed = table_column("x", Categories(["a"], other=True), 4)
-    assert listed.values(np.array([0, 1]), stream).tolist() == ["a", None]
-    assert table_column("x", Hashed(), 4).values(np.array([0, 5]), stream).tolist() == [0, 5]
-    for domain, codes, values in (
+@pytest.mark.parametrize(
+    ("domain", "codes", "values"),
+    [
         (Categories(["a", "b"]), [1, 2], ["b", None]),  # an unknown one is none
         (IntegerRange(3, 5), [0, 2], [3, 5]),
-        (Bits(), [0, 1], [0, 1]),
         (Hashed(), [3], [3]),
-    ):
-        assert table_column("x", domain, 4).decoded(np.array(codes)).tolist() == values
-    with pytest.raises(ValueError, match="column 'x' must have fewer than 2"):
-        table_column("x", LargeIntegerRange(0, 1 << 70), 16)
+    ],
+)
+def test_codes_have_the_values_of_the_domain(domain, codes, values):
+    assert table_column("x", domain, 4).decoded(np.array(codes)).tolist() == values
 
 
 def test_numbers_are_uniform_within_a_bin():
@@ -127,10 +116,6 @@ def test_base_tables_are_of_one_column_or_of_the_target_and_one():
     assert layout.base == ((2, 0), (2, 1), (2, 3))
     assert layout.rounds == 2
     assert checked_layout(FOUR_COLUMNS, 2, 1, 100).rounds == 0
-    with pytest.raises(ValueError, match="the table must have 2 to 400 columns, got 1"):
-        checked_layout(FOUR_COLUMNS[:1], None, 2, 100)
-    with pytest.raises(ValueError, match="the table of x0 x x1 must have at most max_cells=24 cells, got 25"):
-        checked_layout(FOUR_COLUMNS, 0, 2, 24)
 
 
 def test_the_degree_is_lowered_for_many_columns():
@@ -154,19 +139,10 @@ def test_more_epsilon_or_records_give_less_error():
         synthetic_table_plan(ApproxDP(epsilon, delta), n, layout)
         for epsilon, delta, n in ((1, 0, 1000), (1, "1e-6", 1000), (2, "1e-6", 1000), (2, "1e-6", 5000))
     ]
-    errors = [max(plan.expected_tv.values()) for plan in plans]
-    assert errors[1] > errors[2] > errors[3]
     assert [plan.noise for plan in plans] == ["laplace", "gaussian", "gaussian", "gaussian"]
     assert plans[2].n_needed == plans[3].n_needed
-    assert plans[3].network_tv(10**6) == 1
     needed = synthetic_table_plan(EACH, plans[1].n_needed, layout)
     assert 0.049 < max(needed.expected_tv.values()) <= 0.05
-    [text] = synthetic_table_plan(EACH, 20, layout).warnings
-    assert text.startswith("n_samples is 20: the noise of a count of x0 and of 3 more tables is greater")
-    assert synthetic_table_plan(EACH, 5000, layout).warnings == ()
-    assert "expected_tv['x0']" in str(needed)
-    with pytest.raises(ValueError, match="epsilon must be greater"):
-        synthetic_table_plan(ApproxDP("1e-9", "1e-12"), 100, layout)
     budget = TableBudget.of(ApproxDP(2), 4, 3)  # which is spent whole
     assert 4 * budget.base.epsilon + 3 * (budget.selection + budget.network.epsilon) == 2
     assert TableBudget.of(ApproxDP(2), 4, 0).base.epsilon == ApproxDP("0.5").epsilon
@@ -218,15 +194,6 @@ def test_laplace_noise_is_clipped_to_public_ends():
     assert set(noisy.tolist()) >= {-2, 7}
     assert noisy.min() == -2
     assert noisy.max() == 7
-
-
-def test_counts_add_up_over_parts():
-    cells = np.random.default_rng(0).integers(0, 3, (50, 4)).astype(np.int16)
-    whole = counts_of((2, 0), (3, 3), cells)
-    assert np.array_equal(
-        whole, counts_of((2, 0), (3, 3), cells[:20]) + counts_of((2, 0), (3, 3), cells[20:])
-    )
-    assert whole[3 * 1 + 2] == ((cells[:, 2] == 1) & (cells[:, 0] == 2)).sum()
 
 
 def test_projected_tables_are_shares_and_raking_gives_the_margins():
