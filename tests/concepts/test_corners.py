@@ -112,18 +112,3 @@ def test_more_records_than_cells_take_a_coarser_domain_and_nothing_is_spent():
     assert ledger.history() == []
     assert learner().plan(4095, n_features=2, n_labels=2).n_samples == 4095
     assert learner(domain=COARSE).fit(many, np.tile(RISK, 3)).score(TABLE, RISK) > 0.97
-
-
-def test_rules_in_words():
-    domain = Product([IntegerRange(0, 9, missing=True), Grid(0, 10, 11)])
-    up, mixed = (Corners(domain, directions=each) for each in (("<=", "<="), (">", "<=")))
-    names, labels = ["a", "b"], ["no", "yes"]
-
-    def words(concepts, codes, inner=1):
-        return concepts.member(concepts.directions[0], inner, codes).describe(names, labels)
-
-    assert words(up, (3, 4)) == "'yes' if a <= 2 (or missing) and b < 5, else 'no'"
-    assert words(mixed, (3, 4), 0) == "'no' if a > 2 and b < 5, else 'yes'"
-    assert words(mixed, (0, 10)) == "'yes' if a is not missing, else 'no'"
-    assert words(up, (10, 10)) == words(mixed, (-1, 10)) == "always 'yes'"
-    assert words(up, (-1, 4)) == words(mixed, (10, 4)) == "always 'no'"

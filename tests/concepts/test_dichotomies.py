@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from dplearn.concepts import Conjunctions, Corners, DecisionStumps, FiniteClass, Lines, Parities, Thresholds
-from dplearn.domains import Bits, IntegerRange, Product
+from dplearn.concepts import Corners, DecisionStumps, FiniteClass, Lines, Thresholds
+from dplearn.domains import IntegerRange, Product
 from tests.concepts.test_profiles import CLASSES, all_members, some_records
 
 LISTED = [each for each in CLASSES if not isinstance(each, Lines)]
@@ -100,30 +100,6 @@ def test_cuts_are_at_public_values_with_each_pair_of_labels_and_parts_have_those
         assert members_of(in_parts, columns, y) == members_of(found, columns, y)
         kinds = [[each.dtype for each in both._codes.values()] for both in (in_parts, found)]
         assert kinds[0] == kinds[1]
-
-
-def test_the_columns_of_parities_are_the_first_independent_ones():
-    bits = np.array([[0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8)
-    parities = Parities(4, binarize=None).dichotomies(list(bits.T))
-    features = {member.features for member in every(parities, list(bits.T))}
-    assert features == {(), (1,), (2,), (1, 2)}  # column 0 is zero, and 3 is the sum of 1 and 2
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_of_conjunctions_that_agree_one_of_few_literals_is_kept(k):
-    ones = [np.ones(2, dtype=np.uint8)] * 3
-    listed = Conjunctions(3, k, binarize=None).dichotomies(ones)
-    always, never = sorted(every(listed, ones), key=lambda each: len(each.negative))
-    assert (always.positive, always.negative) == ((), ())
-    assert len(never.negative) == 1
-
-
-def test_bounds_without_records_are_attained():
-    stumps = DecisionStumps(Product([IntegerRange(0, 999), Bits()]), 3)
-    columns = [np.arange(5, dtype=np.uint16), np.array([0, 0, 1, 1, 1], dtype=np.uint8)]
-    assert stumps.at_values(columns).size == stumps.most_dichotomies(5) == (5 + 2) * 6 + 3
-    assert stumps.most_dichotomies(10**9) == (1000 + 2) * 6 + 3
-    assert stumps.dichotomies(columns).size == (4 + 1) * 6 + 3
 
 
 def test_the_cuts_of_a_corners_dichotomies_are_those_of_records():

@@ -8,14 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import settings
 
 from dplearn.concepts import FiniteClass
 from dplearn.concepts import finite as module
 from dplearn.domains import DomainError
 from dplearn.theory import sauer_bound
-
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 
 def test_large_tables_are_compared_block_by_block(monkeypatch):
@@ -59,13 +56,6 @@ def test_functions_are_made_distinct_on_all_records_that_are_possible():
 
 def warm(X):
     return np.asarray(X)[:, 0] > 20
-
-
-def test_words():
-    functions = FiniteClass([warm, partial(warm)])
-    assert functions.member_at(0).describe(["t"], ["no", "yes"]) == "warm"
-    assert functions.member_at(1).describe(["t"], ["no", "yes"]) == "concept 1"
-    assert FiniteClass([[0, 1]]).member_at(0).describe(["t"], ["no", "yes"]) == "concept 0"
 
 
 # Functions that misbehave: refused by name, and without what they say of the data

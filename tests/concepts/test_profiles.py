@@ -30,7 +30,7 @@ TABLE = np.random.default_rng(0).integers(0, 3, (9, 7))
 SOME = ("<=", ">")
 CLASSES = [
     *(DecisionStumps(domain, n) for domain in (NUMBERS, MIXED, OTHERS) for n in (1, 2, 3)),
-    *(Thresholds(domain, n) for domain in (NUMBERS, Product([IntegerRange(0, 20)])) for n in (1, 2, 4)),
+    *(Thresholds(domain, n) for domain in (NUMBERS, Product([IntegerRange(0, 99)])) for n in (1, 2, 4)),
     Thresholds(OTHERS, feature=2),
     *(Corners(Product([IntegerRange(0, size) for size in sizes])) for sizes in ((0,), (4,), (2, 0), (3, 4))),
     *(Corners(NUMBERS, directions=each, inside=1) for each in product(SOME, SOME)),
@@ -85,6 +85,7 @@ def some_records(concepts, n, rng):
 @pytest.mark.parametrize("concepts", CLASSES, ids=repr)
 def test_a_profile_has_every_member_once_under_its_errors_and_in_order(monkeypatch, concepts, dense):
     monkeypatch.setattr(cuts, "_DENSE", dense)
+    monkeypatch.setattr(cuts, "_CHUNK", 4 if dense else 1 << 20)
     rng, members = np.random.default_rng(0), all_members(concepts)
     assert concepts.size == len(members) == len(set(members))
     for n in (1, 2, 5, 13):

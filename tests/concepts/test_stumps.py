@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dplearn.concepts import DecisionStumps, Thresholds
 from dplearn.concepts.stumps import Stump
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
+from dplearn.kernels import cuts
 from tests.concepts.test_profiles import all_members
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
@@ -74,7 +75,11 @@ def large_codes(domain):
 @pytest.mark.parametrize("kind", [DecisionStumps, Thresholds])
 @pytest.mark.parametrize("n_labels", [1, 2, 5])
 @pytest.mark.parametrize("name", LARGE)
-def test_members_of_large_classes_make_the_errors_that_are_counted(name, n_labels, kind, examples):
+def test_members_of_large_classes_make_the_errors_that_are_counted(
+    name, n_labels, kind, examples, monkeypatch
+):
+    monkeypatch.setattr(cuts, "_CHUNK", 2)  # block by block
+    monkeypatch.setattr(cuts, "_CARRY", 1)
     domain = LARGE[name]
     stumps = kind(Product([domain, domain] if kind is DecisionStumps else [domain]), n_labels)
 
@@ -123,9 +128,6 @@ def test_as_many_as_2_to_the_64_thresholds_may_make_equally_many_errors(codes):
             found.append(profile.member(errors, index))
             assert errors_of(found[-1], columns, y) == errors
     assert len(set(found)) == len(found)
-
-
-# Thresholds
 
 
 # Predictions and words
@@ -180,6 +182,3 @@ def test_the_words_of_every_member_say_what_it_predicts(domain, values):
         rule = member.describe(product.names, labels)
         said = [eval(answer(rule, "the size", value)) for value in values]
         assert said == [labels[code] for code in member.predict(columns)]
-
-
-# Corners

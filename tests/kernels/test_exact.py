@@ -73,22 +73,12 @@ def test_exp_bounds_enclose_the_series(x, digits):
         assert low < series_low <= series_high < high
 
 
-def test_at_0_and_1_bounds_are_exact_and_what_has_none_is_refused():
+def test_at_0_and_1_bounds_are_exact():
     assert exp_bounds(Fraction(0)) == (1, 1)
     assert log_bounds(Fraction(1)) == (0, 0)
     assert at_most_exp(Fraction(1), Fraction(0))
     assert not at_most_exp(Fraction(10**40 + 1, 10**40), Fraction(0))
     assert decay_ratio(Fraction(701)) == decay_ratio(Fraction(10**6)) == decay_ratio(Fraction(700))
-    for function, wrong, words in (
-        (log_bounds, Fraction(0), "positive"),
-        (log_bounds, Fraction(-1, 3), "positive"),
-        (decay_ratio, Fraction(0), "positive rate"),
-        (decay_ratio, Fraction(-1, 2), "positive rate"),
-        (short_above, Fraction(-1, 3), "short_above needs a nonnegative number"),
-        (short_above, Fraction(-1, 10**50), "short_above needs a nonnegative number"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            function(wrong)
 
 
 # fixed_decay and fixed_power
@@ -397,19 +387,12 @@ def test_the_laplace_quantile_is_the_least_positive_bar_with_so_small_a_tail(rat
 
 
 @pytest.mark.parametrize("rate", [0.05, 1, 5])
-@pytest.mark.parametrize("steps", [1, 40])
-def test_partial_sums_exceed_their_bound_as_rarely_as_it_says(steps, rate):
-    ratio = decay_ratio(Fraction(rate))
-    bound = partial_sum_bound(ratio, steps, math.log(20))
-    sums = SeededDice(0).discrete_laplace(ratio, size=4000 * steps).reshape(4000, steps).cumsum(axis=1)
-    share = (sums.max(axis=1) >= bound).mean()
-    assert 0 < share <= 0.05
-    assert partial_sum_bound(ratio, np.array([steps, 2 * steps]), math.log(20))[0] == bound
-
-
-@pytest.mark.parametrize("weights", [[1, 1, 0.5], [0.25] * 8])
-def test_weights_count_by_their_squares(weights):
-    ratio, squares = decay_ratio(Fraction(1)), sum(w * w for w in weights)
+@pytest.mark.parametrize("weights", [[1.0], [1.0] * 40, [1, 1, 0.5], [0.25] * 8], ids=len)
+def test_weighted_partial_sums_exceed_their_bound_as_rarely_as_it_says(weights, rate):
+    ratio, squares = decay_ratio(Fraction(rate)), sum(w * w for w in weights)
     bound = partial_sum_bound(ratio, squares, math.log(20))
-    sums = SeededDice(0).discrete_laplace(ratio, size=8000 * len(weights)).reshape(8000, -1) @ weights
-    assert (sums >= bound).mean() <= 0.05 < (sums >= bound / 3).mean()
+    noise = SeededDice(0).discrete_laplace(ratio, size=8000 * len(weights)).reshape(8000, -1)
+    greatest = (noise * weights).cumsum(axis=1).max(axis=1)
+    assert (greatest >= bound).mean() <= 0.05
+    assert rate > 1 or (greatest >= bound / 3).mean() > 0.05
+    assert partial_sum_bound(ratio, np.array([squares, 2 * squares]), math.log(20))[0] == bound

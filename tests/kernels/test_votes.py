@@ -124,11 +124,15 @@ def votes_of(shape, n_labels, dtype=np.int64, seed=0):
     return np.where(generator.random(shape) < generator.random(shape[1]), favourite, free).astype(dtype)
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 10, 15, 16, 17, 127, 128, 1000])
-@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (255, 3), (256, 3), (600, 40)])
+@pytest.mark.parametrize("n_labels", [2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 63, 64, 127, 128, 254, 255, 1000])
+@pytest.mark.parametrize(
+    "shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (7, 9), (8, 8), (255, 3), (256, 3), (600, 40)]
+)
 def test_counts_winner_and_distance_are_those_of_their_definitions(n_labels, shape):
     labels = votes_of(shape, n_labels)
     assert agrees(tally(labels, n_labels), labels, n_labels)
+    for count in WAYS if n_labels < 256 else []:
+        assert count(labels, n_labels).T.tolist() == counted(labels, n_labels)
 
 
 @pytest.mark.parametrize("n_labels", [2, 15, 16, 120, 130])
@@ -192,35 +196,6 @@ def test_memory_beside_the_result_does_not_grow_with_the_votes(n_labels, shape):
     tracemalloc.stop()
     returned = votes.counts.nbytes + votes.winner.nbytes + votes.distance.nbytes
     assert peak - returned < 16_000_000
-
-
-REFUSED = [
-    ([[0, -2]], 2, r"^labels must be from -1 to n_labels - 1 = 1$"),
-    ([[0, 0], [2**40, 0]], 60, r"^labels must be from -1 to n_labels - 1 = 59$"),
-    ([[0], [60]], 60, r"^labels must be from -1 to n_labels - 1 = 59$"),
-    *((wrong, 2, r"^labels must be an array of integers$") for wrong in ([[0.0]], [[True]], [["0"]])),
-    *((wrong, 2, r"^labels must have a row for each teacher") for wrong in ([0, 1], [])),
-    ([[0]], 1, "n_labels must be an integer at least 2"),
-]
-
-
-@pytest.mark.parametrize(("labels", "n_labels", "words"), REFUSED)
-def test_what_is_no_vote_is_refused_in_words_that_do_not_show_it(labels, n_labels, words):
-    with pytest.raises((TypeError, ValueError), match=words):
-        tally(labels, n_labels)
-
-
-NUMBERS_OF_LABELS = [*range(1, 18), 31, 32, 63, 64, 127, 128, 254, 255]
-
-
-@pytest.mark.parametrize("count", WAYS)
-@pytest.mark.parametrize("shape", [(1, 1), (7, 9), (8, 8), (9, 7), (300, 5), (0, 3), (3, 0)])
-def test_counts_are_those_of_their_definition(count, shape):
-    for n_labels in NUMBERS_OF_LABELS:
-        votes = votes_of(shape, n_labels)
-        counts = count(votes, n_labels)
-        assert counts.shape == (n_labels, shape[1])
-        assert counts.T.tolist() == counted(votes, n_labels), n_labels
 
 
 # Scores in bins

@@ -12,7 +12,6 @@ from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     agreement_bound,
-    any_order_radius,
     decaying_steps,
     example_order,
     logistic_constants,
@@ -35,33 +34,12 @@ ONE = ApproxDP(1, 1e-6)
 # The published formulas
 
 
-@pytest.mark.parametrize("most", [1, 10, 300])
-@pytest.mark.parametrize(("epsilon", "delta", "beta"), [(1, 1e-6, 0.05), (0.1, 0.01, 1e-9)])
-def test_the_published_setting_is_that_of_algorithm_6_and_theorems_5_6_and_5_14(most, epsilon, delta, beta):
-    m = 1000
-    found = published_soft_label_setting(ApproxDP(epsilon, delta), most, n_queries=m, beta=beta)
-    scale, least = sqrt(64 * most * log(2 / delta)) / epsilon, min(delta, beta)
-    assert found.scale == pytest.approx(scale)
-    assert found.threshold == pytest.approx(scale * log(4 * m / delta))
-    distance = 32 * log(8 * m * most / least) * sqrt(4 * most * log(2 / delta)) / epsilon
-    assert found.distance == pytest.approx(distance)
-    k = 136 * log(8 * m * most / least) * sqrt(2 * most * log(2 / delta)) / epsilon
-    assert found.n_teachers == ceil(k)
-    assert 3 * found.distance <= found.n_teachers <= 3.01 * found.distance  # two thirds lead by a third
-
-
 def test_the_published_teachers_of_one_query_are_those_of_lemma_5_13():
     found = published_strong_quality_teachers(ONE, 10, n_queries=1000, beta=0.05)
     setting = published_soft_label_setting(ONE, 10, n_queries=1000)
     assert found == ceil(3 * (sqrt(5) * setting.scale * log(40) + setting.threshold))
     large = ApproxDP(1000, 0.1)
     assert published_strong_quality_teachers(large, 1, n_queries=1, beta=0.05) == ceil(72 * log(40))
-
-
-def test_the_published_precision_is_that_of_theorem_5_14():
-    found = published_soft_label_precision(1e-3, 200, quality=0.1)
-    assert (found.radius, found.width, found.accuracy) == pytest.approx((0.08, 0.42, 0.21))
-    assert found.n_bins == 2
 
 
 # Ours
@@ -74,15 +52,6 @@ def test_a_fourth_of_the_published_radius_is_enough():
     assert (ours.n_bins, soft_label_precision(0.1, 800).n_bins) == (62, 1)
     weak = soft_label_precision(1e-4, 800, quality=0.1)
     assert (weak.width, weak.accuracy) == pytest.approx((0.104, 0.056))
-
-
-def test_a_bound_for_each_order_gives_radii_that_grow_less_with_the_probability():
-    for p, better in ((0.5, False), (0.75, False), (0.9, True), (0.99, True)):
-        narrow, wide = any_order_radius(1.5e-3, 800, probability=p), score_radius(1e-3, 800, probability=p)
-        assert (narrow < wide) is better
-        ours = soft_label_precision(1e-3, 800, probability=p, any_order=1.5e-3)
-        assert ours.radius == min(narrow, wide)
-    assert any_order_radius(1e-3, 800) == pytest.approx(1e-3 * sqrt(400 * log(8)))
 
 
 @pytest.mark.parametrize(("epsilon", "most"), [(1, 1), (1, 5), (100, 2)])

@@ -4,7 +4,7 @@ Measured stabilities are right, and do not depend on shuffling on average.
 """
 
 from itertools import pairwise, permutations, product
-from math import inf, log, sqrt
+from math import inf, sqrt
 
 import numpy as np
 import pytest
@@ -23,7 +23,6 @@ from dplearn.theory import (
     logistic_score_stability,
     logistic_sgd,
     measure_stability,
-    published_decaying_bound,
     published_weight_bound,
     sgd_stability,
 )
@@ -148,31 +147,6 @@ def test_the_mean_is_that_of_hardt_recht_and_singer_or_below(order):
         assert published * 0.99 < sgd_stability(constants, steps, 100, order=order).mean <= published
 
 
-@pytest.mark.parametrize(("mu", "diameter"), [(1.0, 4.0), (0.1, 0.5), (0.01, 4.0)])
-def test_the_published_bound_for_decaying_steps_holds_and_gives_away_the_first_steps(mu, diameter):
-    constants, n = LossConstants(1.0, 1.0, mu), 500
-    steps = 1 / (mu * np.arange(1, n + 1))
-    found = sgd_stability(constants, steps, n, diameter=diameter)
-    published = published_decaying_bound(constants, n, diameter=diameter)
-    assert published == pytest.approx((2 + diameter) / (mu * n))
-    assert found.mean <= published
-    # An early hit is forgotten like others: contraction shrinks even the diameter.
-    assert found.root_mean_square <= 2.1 / (mu * n) * sqrt(1 + log(1 / mu) + diameter**2)
-
-
-def test_strong_convexity_and_decaying_steps_give_the_bound_on_the_mean_surely():
-    constants = logistic_constants(1, 0.05)
-    for passes in (1, 4):
-        steps = decaying_steps(constants, 200 * passes)
-        shift = 1 / (0.05 * steps[0]) - 1
-        assert steps[0] <= largest_step(constants) < 1 / (0.05 * max(shift, 1e-9))
-        found = fields(sgd_stability(constants, steps, 200))
-        assert found == pytest.approx([2 * passes / (0.05 * (200 * passes + shift))] * 4)
-        drawn = sgd_stability(constants, steps, 200, order="sampling")
-        more = sqrt(1 + 1 / passes * (1 - 1 / 200))  # than the mean: hits vary in number
-        assert drawn.root_mean_square / drawn.mean == pytest.approx(more)
-
-
 # Where the bound on the mean does not carry over to the mean square
 
 
@@ -256,30 +230,6 @@ def test_measured_stability_is_below_the_bounds_and_within_a_factor_of_them(orde
 
 
 # Controls: outside of their assumptions the bounds are violated
-
-
-def test_steps_above_the_largest_break_the_bound_for_strongly_convex_losses():
-    constants, n = logistic_constants(1, 0.5), 60
-    largest = largest_step(constants)
-    published = published_weight_bound(constants, [largest], n)
-    within = changes(n, np.full(2 * n, largest), 0.5, "permutation", pairs=200, seed=2)
-    assert upper(within) < published
-    beyond = changes(n, np.full(2 * n, 2.2 * largest), 0.5, "permutation", pairs=200, seed=2)
-    assert lower(beyond) > 5 * published
-
-
-def test_losses_that_are_not_convex_break_the_bound_for_convex_ones():
-    # -sqrt(1 + w^2) + z w/10 with z = -1 or 1: L = 1/10 and smoothness 1, but weights run away from 0.
-    n, rng = 60, np.random.default_rng(3)
-    z = rng.choice([-1.0, 1.0], size=(4000, n))
-    other, place = z.copy(), rng.integers(n, size=4000)
-    other[np.arange(4000), place] *= -1
-    first, second = np.zeros(4000), np.zeros(4000)
-    for t in range(n):
-        first = first + 0.5 * first / np.sqrt(1 + first**2) - 0.05 * z[:, t]
-        second = second + 0.5 * second / np.sqrt(1 + second**2) - 0.05 * other[:, t]
-    bound = published_weight_bound(LossConstants(0.1, 1.0), [0.5] * n, n)
-    assert lower(abs(first - second)) > 3 * bound
 
 
 def drawn(n, seed=0):
