@@ -225,18 +225,3 @@ def test_the_audit_draws_the_labels_of_the_code():
     code = UniformCode.drawn(60, 100, dice=SeededDice(0))  # 30 first candidates, then 30 second ones
     words = np.stack([code.words[:30], code.words[30:]])
     assert (seen[0] == words).all(axis=2).any(axis=0).all()
-
-
-@pytest.mark.parametrize("kind", [UniformCode, ThresholdCode, TardosCode, BonehShawCode])
-def test_what_is_no_word_and_parameters_out_of_range_are_refused(kind):
-    for word in ([0, 1], [0, 1, 2], [[0, 1, 1]], ["a", "b", "c"], [0.5, 1, 1]):
-        with pytest.raises(ValueError, match="word must be"):
-            kind.drawn(2, 3, dice=SeededDice(0)).accused(word)
-    for parameters, message in (
-        ({"n": 0}, "n must be an integer at least"),
-        ({"k": 0}, "must be an integer at least 1, got 0"),
-        ({"error": 0}, "error must be a finite number above 0 and below 1, got 0"),
-    ):
-        values = {"n": 3, "k": 3, "error": 0.1} | parameters
-        with pytest.raises(ValueError, match=message):
-            kind.drawn(values["n"], values["k"], error=values["error"])

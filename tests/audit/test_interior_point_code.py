@@ -137,24 +137,6 @@ def test_no_private_rule_finds_interior_points_of_codes_more_often_than_the_boun
         assert best == pytest.approx(bound, abs=1e-7)
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"n": 0}, "n must be an integer at least 1"),
-        ({"m": 1}, "m must be an integer at least 2"),
-        ({"bases": [3]}, "bases must have n - 1 = 2 entries, got 1"),
-        ({"bases": [1, 2]}, r"bases\[0\] must be an integer at least 2"),
-        ({"m": 20}, "codewords of at most 2\\*\\*14 digits"),
-    ],
-)
-def test_parameters_out_of_range_and_what_is_no_word_are_refused(changed, message):
-    with pytest.raises(ValueError, match=message):
-        InteriorPointCode.drawn(**{"n": 3, "m": 2, "bases": [2, 2]} | changed)
-    for word in (-1, 9, 0.5):
-        with pytest.raises((TypeError, ValueError), match="word must be"):
-            InteriorPointCode.drawn(2, 2, [3]).accused(word)
-
-
 # the version of the paper, for docs/errata.md
 
 

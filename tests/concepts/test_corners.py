@@ -83,24 +83,6 @@ def learner(concepts="corners", **parameters):
     return ExponentialMechanismClassifier(concepts, random_state=0, **parameters)
 
 
-@pytest.mark.parametrize("unit", ["examples", "labels"])
-def test_a_raw_table_gives_a_rule_in_words(unit):
-    with np.errstate(all="raise"):
-        fitted = learner(protects=unit).fit(TABLE, RISK)
-    assert fitted.score(TABLE, RISK) > 0.97
-    assert repr(fitted.concept_).startswith("'high' if age >= 40.")
-    assert " and pressure >= 1" in repr(fitted.concept_)
-    assert fitted.guarantee_.protects == unit
-
-
-def test_all_directions_and_labels_are_found():
-    for older, higher in product((False, True), repeat=2):
-        inside = ((TABLE["age"] > 40) == older) & ((TABLE["pressure"] > 130) == higher)
-        for y in (inside, ~inside):
-            fitted = learner(domain=COARSE, epsilon=5).fit(TABLE, y)
-            assert fitted.score(TABLE, y) > 0.99
-
-
 def test_more_records_than_cells_take_a_coarser_domain_and_nothing_is_spent():
     ledger = PrivacyLedger(10, allow_reproducible=True)
     many = pd.concat([TABLE] * 3)

@@ -7,8 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn.domains import Learn
-from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
+from dplearn.domains.column_kinds import ColumnKinds, kinds_of
 
 
 class Unread:
@@ -127,22 +126,6 @@ def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
             kinds_of(frame)
 
 
-def test_the_parameter_domain_is_learn_or_declares_domains():
-    assert as_learn("learn") == Learn()
-    assert as_learn(Learn(share="1/5")).share * 5 == 1
-    assert as_learn("float64") is None
-    assert as_learn(None) is None
-    assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
-    assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
-    for learn in (Learn(["numbers"], share="1/3"), Learn({"age": "numbers"})):
-        assert eval(repr(learn)) == learn
-    frame = pd.DataFrame({"age": [3, 4], "town": ["a", "b"]})
-    with pytest.raises(ValueError, match="columns must name columns of X, got 'size'"):
-        kinds_of(frame, {"size": "numbers"})
-    with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
-        kinds_of(frame, ["numbers"])
-
-
 UNREAD = {
     "cut": pd.cut(pd.Series([1.0, 50.0]), [0, 30, 60]),
     "interval": pd.Series(pd.interval_range(0, 2)),
@@ -181,9 +164,3 @@ def test_such_columns_of_arrow_are_refused_too():
         for declared in (None, {"a": "categories"}, {"a": "numbers"}):
             with pytest.raises(TypeError, match=r"^column 'a' .*: give \w+"):
                 kinds_of(frame, declared)
-
-
-def test_arrays_of_complex_numbers_and_of_fields_are_refused():
-    for dtype in ("complex128", "complex64", [("q", "int64")]):
-        with pytest.raises(TypeError, match=r"^column 'x0' has the type .*: give "):
-            kinds_of(np.zeros((2, 2), dtype=dtype))

@@ -356,25 +356,6 @@ def test_bits_are_packed_into_words_and_their_products_are_sums_modulo_2(d):
         assert k == 0 or np.array_equal(pack(A).dot(B[:, 0]), wanted[:, 0])
 
 
-SHAPES = [(5, 9), (1, 1), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
-
-
-@pytest.mark.nightly  # by day the definition, bit by bit, says the same
-@pytest.mark.parametrize("density", [0.02, 0.5])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_forms_null_spaces_and_products_are_those_of_galois(shape, density):
-    galois = pytest.importorskip("galois")
-
-    A = np.random.default_rng(sum(shape)).random(shape) < density
-    A[shape[0] // 2 :] = A[: shape[0] - shape[0] // 2]  # about half of the rank
-    theirs = galois.GF(2, compile="python-calculate")(A.astype(np.uint8))
-    form, _ = rref(A)
-    assert rank(A) == np.linalg.matrix_rank(theirs)
-    assert np.array_equal(form, np.asarray(theirs.row_reduce())[: len(form)])
-    assert np.array_equal(rref(nullspace(A))[0], np.asarray(theirs.null_space()))
-    assert np.array_equal(pack(A).dot(pack(A.T)), np.asarray(theirs @ theirs.T))
-
-
 def test_the_examples_of_the_page_run():
     page = Path(__file__).parents[2] / "docs" / "gf2.md"
     failures, tried = doctest.testfile(str(page), module_relative=False)

@@ -9,12 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import beta as beta_law
 from scipy.stats import binom
 
-from dplearn.chance import SeededDice
 from dplearn.kernels.votes import plurality
-from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     agreement_bound,
@@ -127,43 +124,6 @@ def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilo
 
 
 # Whether the guarantee is kept in play
-
-
-def share_of_runs_that_answer_all(k, noise, *, runs, n_queries, n_others, seed):
-    """Votes of k teachers, one sixth of them against; others, tied, come at random places."""
-    rng = np.random.default_rng(seed)
-    winners = ceil(Fraction(5, 6) * k)
-    votes = np.tile([k - winners, winners], (n_queries + n_others, 1))
-    votes[n_queries:] = [k // 2, k - k // 2]
-    distances = plurality(votes)[1]
-    kept = 0
-    for run in range(runs):
-        order = rng.permutation(distances.size)
-        epoch = (noise.max_abstentions, None)
-        dice = SeededDice(10**6 * seed + run)
-        questions = Questions(dice, -noise.threshold, noise.of_threshold, noise.of_test, noise.renew, epoch)
-        unstable = questions.answer(-distances[order])
-        kept += unstable.size == order.size and not unstable[order < n_queries].any()
-    return kept
-
-
-def refuted(kept, runs, guarantee):
-    """Whether a success probability of `guarantee` or more is ruled out at 1e-6 (Clopper and Pearson)."""
-    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
-
-
-@pytest.mark.parametrize("renew", [False, True])
-def test_all_queries_with_enough_agreement_are_answered_with_the_stated_probability(renew):
-    runs, n_queries, beta, most = 400, 300, 0.05, 4
-    noise = stable_answers_noise(ONE, most, n_queries=n_queries, beta=beta, renew_threshold=renew)
-    play = {"runs": runs, "n_queries": n_queries, "n_others": most - 1, "seed": 1}
-    d = noise.least_distance(n_queries, beta)
-    k = next(k for k in range(2 * d, 4 * d) if plurality([k - ceil(5 * k / 6), ceil(5 * k / 6)])[1] >= d)
-    if not renew:
-        assert k == teachers_needed(ONE, most, n_queries=n_queries, beta=beta)
-    assert not refuted(share_of_runs_that_answer_all(k, noise, **play), runs, 1 - beta)
-    # The control: with two thirds of the teachers the same guarantee is broken, and it shows.
-    assert refuted(share_of_runs_that_answer_all(2 * k // 3, noise, **play), runs, 1 - beta)
 
 
 # The table

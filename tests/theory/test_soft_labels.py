@@ -4,11 +4,8 @@ from math import ceil, log, sqrt
 
 import numpy as np
 import pytest
-from scipy.stats import beta as beta_law
 
-from dplearn.chance import SeededDice
 from dplearn.kernels.votes import plurality
-from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     agreement_bound,
@@ -141,28 +138,6 @@ def histograms(scores, n_bins):
     return [np.array([np.bincount(q, minlength=n_bins) for q in each.T]) for each in (places, shifted)]
 
 
-def ours(scores, n_bins, noise, seed):
-    """Answers of the sparse vector; it may stop, and the rest then are nan."""
-    answers = np.full(scores.shape[1], np.nan)
-    game = Questions(
-        SeededDice(seed),
-        -noise.threshold,
-        noise.of_threshold,
-        noise.of_test,
-        noise.renew,
-        (noise.max_abstentions, None),
-    )
-    pairs = [plurality(counts) for counts in histograms(scores, n_bins)]
-    for query in range(scores.shape[1]):
-        for (winner, distance), offset in zip(pairs, (0.5, 1.0), strict=True):
-            unstable = game.answer(-distance[query : query + 1])
-            if unstable.size and not unstable[0]:
-                answers[query] = (winner[query] + offset) / n_bins
-            if not unstable.size or not unstable[0]:
-                break
-    return answers
-
-
 def algorithm_6(scores, width, setting, most, rng):
     """Answers of the published algorithm without half bins at the ends; nan for abstentions."""
     answers, count = np.full(scores.shape[1], np.nan), 0
@@ -180,31 +155,6 @@ def algorithm_6(scores, width, setting, most, rng):
                 break
             threshold, count = setting.threshold + rng.laplace(scale=setting.scale), count + 1
     return answers
-
-
-def refuted(kept, runs, guarantee):
-    """Whether a success probability of `guarantee` or more is ruled out at 1e-6 (Clopper and Pearson)."""
-    return kept < runs and beta_law.ppf(1 - 1e-6, kept + 1, runs - kept) < guarantee
-
-
-@pytest.mark.nightly
-def test_answers_are_within_the_accuracy_with_the_stated_probability(means):
-    most, runs, m, privacy = len(QUERIES), 30, len(QUERIES), ApproxDP(20, 1e-6)
-    k = soft_label_teachers(privacy, most, n_queries=m, probability=0.8)
-    precision = soft_label_precision(
-        STABILITY.root_mean_square, N, probability=0.8, any_order=STABILITY.any_order
-    )
-    accuracy = 1 / precision.n_bins / 2 + precision.radius
-    assert precision.n_bins >= 4
-    noise = stable_answers_noise(privacy, 2 * most, n_queries=m, beta=0.025)
-    kept, fine = 0, 0
-    for run in range(runs):
-        scores = teachers(k, seed=2000 + run)
-        kept += bool((abs(ours(scores, precision.n_bins, noise, run) - means) <= accuracy).all())
-        # The control: bins narrower than scores spread leave queries open.
-        fine += bool((abs(ours(scores, 2048, noise, run) - means) <= accuracy).all())
-    assert not refuted(kept, runs, 0.95)
-    assert refuted(fine, runs, 0.95)
 
 
 # The claims of docs/errata.md about Section 5

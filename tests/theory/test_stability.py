@@ -16,7 +16,6 @@ from dplearn.theory import (
     ORDERS,
     LossConstants,
     SGDStability,
-    decaying_steps,
     example_order,
     largest_step,
     logistic_constants,
@@ -170,63 +169,6 @@ def test_sgd_that_answers_with_its_last_example_keeps_the_published_bound_and_ne
 
 
 # Measured, for the logistic loss
-
-
-def changes(n, steps, alpha, order, *, pairs, seed, radius=1.0, draws=20):
-    """Norms of the change of weights that a replaced example makes: random rows, labels, orders, places."""
-    rng, found = np.random.default_rng(seed), []
-    for draw in range(draws):
-        X = rng.normal(size=(pairs, n + 1, 3))
-        X *= radius / np.linalg.norm(X, axis=-1, keepdims=True)
-        y = rng.random((pairs, n + 1)) < 1 / (1 + np.exp(-4 * X[..., 0] / radius))
-        place = rng.integers(n, size=pairs)
-        swapped = np.tile(np.arange(n), (pairs, 1))
-        swapped[np.arange(pairs), place] = n
-        other = np.take_along_axis(X, swapped[..., None], 1), np.take_along_axis(y, swapped, 1)
-        met = example_order(n, len(steps), order, seed=1000 * seed + draw)
-        ends = [logistic_sgd(*data, met, steps, alpha=alpha) for data in ((X[:, :n], y[:, :n]), other)]
-        found.append(np.linalg.norm(ends[0] - ends[1], axis=-1))
-    return np.concatenate(found)
-
-
-def upper(sample):
-    """Return an upper confidence bound on the mean: six standard errors, since tails are heavy."""
-    return sample.mean() + 6 * sample.std() / sqrt(sample.size)
-
-
-def lower(sample):
-    return sample.mean() - 6 * sample.std() / sqrt(sample.size)
-
-
-#: Penalty, passes, steps, and more than the factor by which the bound is too large.
-SCHEDULES = {
-    "convex": (0.0, 2, lambda constants, count: np.full(count, 0.5), 20),
-    "constant": (0.5, 2, lambda constants, count: np.full(count, largest_step(constants)), 8),
-    "decaying": (0.5, 2, decaying_steps, 5),
-    "one pass": (0.5, 1, decaying_steps, 5),
-}
-
-
-#: Each schedule in one order, and each order with one schedule, with every change; all pairs at night.
-@pytest.mark.first_by_day
-@pytest.mark.parametrize(
-    ("schedule", "order"),
-    [
-        pytest.param(
-            *both, marks=() if i % len(ORDERS) == i // len(ORDERS) % len(ORDERS) else pytest.mark.nightly
-        )
-        for i, both in enumerate(product(SCHEDULES, ORDERS))
-    ],
-)
-def test_measured_stability_is_below_the_bounds_and_within_a_factor_of_them(order, schedule):
-    alpha, passes, rule, factor = SCHEDULES[schedule]
-    constants, n = logistic_constants(1, alpha), 30
-    steps = rule(constants, passes * n)
-    bound = sgd_stability(constants, steps, n, order=order)
-    found = changes(n, steps, alpha, order, pairs=400, seed=1, draws=40)
-    assert upper(found) < bound.mean < factor * lower(found)
-    assert upper(found**2) < bound.root_mean_square**2 < factor**2 * lower(found**2)
-    assert found.max() < bound.surely
 
 
 # Controls: outside of their assumptions the bounds are violated
