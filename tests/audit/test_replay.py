@@ -152,27 +152,6 @@ def test_the_rules_read_real_traces(size, move):
 # runs
 
 
-def violations(mine, theirs):
-    return replay_violations(mine, theirs, SeededDice(0))
-
-
-@pytest.mark.parametrize(
-    "neighbour",
-    [
-        lambda dice: dice.discrete_laplace(Fraction(1, 3), -3, 3),
-        lambda dice: dice.discrete_laplace(HALF, -3, 4),
-        lambda dice: dice.bernoulli(HALF),
-        lambda dice: (dice.discrete_laplace(HALF, -3, 3), dice.bernoulli(HALF)),
-        lambda dice: 0,
-    ],
-    ids=["another scale", "a private clamp", "another primitive", "one draw more", "no draw"],
-)
-def test_a_draw_with_other_arguments_is_a_violation(neighbour):
-    run = lambda dice: dice.discrete_laplace(HALF, -3, 3)  # noqa: E731
-    assert violations(run, run) == []
-    assert violations(run, neighbour)
-
-
 # replay_privacy
 
 

@@ -96,16 +96,6 @@ def test_rare_outcomes_are_joined():
     assert report.evidence[0].hits[1] == 0
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("order", [np.repeat, np.tile], ids=["in two halves", "mixed"])
-def test_a_hundred_thousand_outcomes_are_put_in_order(order):
-    """Half of them are three times as probable on one side, about one sample of each chooses."""
-    fit = law_of(order([3, 1], 50_000), order([1, 3], 50_000))
-    report = sample(fit, ApproxDP("0.6"), 1_000_000)
-    assert report.refutes
-    assert report.epsilon_lower < log(3)
-
-
 def test_floats_that_never_come_twice_are_put_in_order():
     """Gaussian noise on a count has delta 0.12693 at epsilon 1."""
     generator = np.random.default_rng(20261121)
@@ -137,25 +127,6 @@ def test_a_claim_that_is_attained_exactly_is_not_refuted(fit):
 def test_at_confidence_nine_tenths_a_true_claim_is_refuted_in_at_most_a_tenth_of_runs(fit):
     refuted = sum(sample(fit, ONE, 2000, confidence="0.9").refutes for _ in range(1000))
     assert refuted <= most_false_alarms(1000, 0.1)
-
-
-def test_without_the_split_a_true_claim_is_refuted_far_more_often():
-    """The same samples put cells in order, choose the event and test it: the bounds mean nothing any more."""
-    refuted = 0
-    for seed in range(100):
-        dice, n = SeededDice(seed), 2000
-        counts = np.array([np.bincount(cell_of_400(half, dice, n), minlength=400) for half in (0, 1)])
-        events = choose_events(counts, counts, n, ONE)
-        error = Fraction(1, 10) / (2 * len(events))
-        found = [sampling._tested(NoNames(), counts, side, mask, error) for side, mask in events]
-        refuted += any(evidence.refutes(ONE) for evidence in found)
-    assert refuted > most_false_alarms(100, 0.1)
-    assert refuted > 90
-
-
-class NoNames:
-    def event(self, mask):
-        return ()
 
 
 @pytest.mark.nightly

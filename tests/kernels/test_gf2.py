@@ -265,32 +265,6 @@ def test_the_check_above_finds_mistakes(mistake, faults):
     assert faults <= faults_of(mistake, most=2)
 
 
-def test_systems_without_rows_columns_or_right_sides_are_systems():
-    none = np.zeros((0, 3), dtype=np.uint8)
-    assert (rank(none), nullspace(none).tolist()) == (0, np.eye(3).tolist())
-    assert uniform_solution(none, [], [1, 0, 1]).tolist() == [1, 0, 1]
-    empty = np.zeros((2, 0), dtype=np.uint8)
-    assert solve(empty, [0, 0]).shape == (0,)
-    assert solve(empty, [0, 1]) is None
-    assert rref(empty)[0].shape == nullspace(empty).shape == (0, 0)
-    assert solve(np.eye(2, dtype=np.uint8), np.zeros((2, 0), dtype=np.uint8)).shape == (2, 0)
-
-
-def test_a_system_says_when_its_solution_is_unique_and_one_unsolvable_side_leaves_none():
-    system = Elimination(2)
-    assert not system.unique
-    assert not system.add([[1, 1]], [1]).unique
-    assert system.add([[0, 1]], [1]).unique
-    assert not system.add([[1, 0]], [1]).unique
-    assert (system.rank, system.consistent, system.solution()) == (2, False, None)
-    assert Elimination(2).add([[1, 0]]).solution().tolist() == [0, 0]  # what is left out is zero
-    assert Elimination(2, 3).solution().tolist() == [[0, 0, 0], [0, 0, 0]]
-    A = np.array([[1, 0], [0, 1], [1, 1]])
-    for function in (solve, only_solution):
-        assert function(A, [[0, 1], [1, 0], [1, 1]]).tolist() == [[0, 1], [1, 0]]
-        assert function(A, [[0, 1], [1, 0], [1, 0]]) is None
-
-
 @pytest.mark.parametrize("wrong", [2, -1, 255, 256, 2**40, -(2**63)])
 def test_an_integer_that_is_no_bit_is_refused_in_words_that_do_not_show_it(wrong):
     bits = np.zeros((5000, 70), dtype=np.int64)

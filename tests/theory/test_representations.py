@@ -23,19 +23,7 @@ def thresholds(size):
     return [[int(x >= cut) for x in range(size)] for cut in range(size)]
 
 
-def intervals(size):
-    return [[int(a <= x <= b) for x in range(size)] for a in range(size) for b in range(a, size)]
-
-
 NIGHTLY = [pytest.param(size, marks=pytest.mark.nightly) for size in (5, 6)]
-
-
-@pytest.mark.parametrize("size", [3, 4, *NIGHTLY])
-def test_smallest_representations(size):
-    for concepts in (points(size), thresholds(size)):
-        found = deterministic_representation(concepts, QUARTER)
-        assert len(found) == size == len(np.unique(found, axis=0))
-    assert size > 4 or len(deterministic_representation(intervals(4), QUARTER)) == 8
 
 
 def value_of_game(wrong):

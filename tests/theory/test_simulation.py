@@ -76,29 +76,6 @@ def test_all_of_it_is_charged_once():
         locally(two_rounds, ledger=ledger, random_state=None)
 
 
-@pytest.mark.parametrize(
-    ("asks", "error", "message"),
-    [
-        (lambda oracle: oracle.ask([COIN] * 4), BudgetExceededError, "at most 3"),
-        (lambda oracle: oracle.ask(COIN, tolerance=0.01), ValueError, "tolerance must be at least 0.1"),
-        (lambda oracle: oracle.ask(COIN, "x"), ValueError, "share must be a finite number at most 1"),
-        (
-            lambda oracle: oracle.ask(MeanQuery(lambda records: records, low=0, high=2)),
-            ValueError,
-            "MeanQuery of width 1 at most, got width 2: pass width=2",
-        ),
-        (
-            lambda oracle: oracle.ask(HistogramQuery(lambda records: records, categories=2)),
-            ValueError,
-            "queries must be MeanQuery, got HistogramQuery",
-        ),
-    ],
-)
-def test_undeclared_queries_are_refused(asks, error, message):
-    with pytest.raises(error, match=message):
-        locally(asks)
-
-
 # --- Queries in place of reports. ---
 
 HALF = Fraction(1, 2)
