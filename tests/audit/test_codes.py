@@ -53,9 +53,6 @@ def is_valid(law):
     return all(sum(chance for q, chance in law if q <= p) <= p + 1e-8 for p, _ in law)
 
 
-# exact p-values
-
-
 @pytest.mark.parametrize("pirate", PIRATES, ids=lambda each: each.__name__)
 def test_p_values_of_the_innocent_are_valid_in_all_uniform_codes(pirate, monkeypatch):
     monkeypatch.setattr(codes, "_BIASES", 1)
@@ -119,9 +116,6 @@ def test_far_tails_are_those_of_binomial_and_hypergeometric_laws():
         for found in range(marked + 2):
             tail = hypergeom.sf(found - 1, marked + others, marked, drawn)
             assert codes._hypergeometric_tail(found, marked, others, drawn) == pytest.approx(tail, abs=1e-12)
-
-
-# who is accused
 
 
 @pytest.mark.parametrize(("kind", "k"), [(UniformCode, 3000), (ThresholdCode, 400)])

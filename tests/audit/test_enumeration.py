@@ -71,8 +71,6 @@ def test_every_pair_of_neighbours_is_compared_once(n, universe, ordered):
         assert report.n_pairs == math.comb(size + n - 2, n - 1) * math.comb(size, 2)
 
 
-# distributions and outcomes
-
 masses = st.lists(st.integers(0, 6), min_size=4, max_size=4).filter(any)
 
 

@@ -103,9 +103,6 @@ def test_the_bound_is_the_maximum_over_all_private_releases(m, r, v, epsilon, de
     assert bound == pytest.approx(greatest_probability(v, r, m, epsilon, delta), rel=3e-6)
 
 
-# randomised response attains the bound
-
-
 def responses(coins, dice, truth):
     """Release each coin by randomised response."""
     return [coin if dice.bernoulli(truth) else 1 - coin for coin in coins]
@@ -123,9 +120,6 @@ def test_randomised_response_attains_the_bound_for_every_number_of_right_guesses
         chance = sum(law.probability(w) for w in range(v, 5))
         assert guesses_p_value(v, 4, epsilon=epsilon) == pytest.approx(float(chance), rel=2e-6)
         assert guesses_p_value(v, 4, epsilon=epsilon) >= chance
-
-
-# lower bounds
 
 
 @pytest.mark.parametrize("n", [1, 7, 30, 200])

@@ -23,9 +23,6 @@ def draw(low, high, size=None, ratio=HALF):
     return ratio, low, high, size
 
 
-# Noise between ends
-
-
 SENSITIVE = (1, 2, 3)
 MOVES = (*((move,) for move in range(-4, 5)), *product((-2, -1, 0, 1, 2), repeat=3))
 
@@ -73,9 +70,6 @@ def test_nothing_else_may_differ_and_ends_that_are_open_in_both_runs_do_not_coun
         assert rule(1)(mine, theirs)
 
 
-# Coins
-
-
 def coin(p):
     return p, None
 
@@ -95,9 +89,6 @@ def test_a_private_coin_is_allowed_exactly_where_both_its_sides_keep_the_claim(p
         assert rule(coin(p), coin(q)) == all(a <= high * b + privacy.delta for a, b in pairs)
         seen.add(rule(coin(p), coin(q)))
     assert seen == {True, False}
-
-
-# Groups
 
 
 def groups(costs):
@@ -147,12 +138,6 @@ def test_the_rules_read_real_traces(size, move):
 
     found = replay_violations(lambda dice: run(4, dice), lambda dice: run(4 + move, dice), SeededDice(0))
     assert bool(found) == (move > 1)
-
-
-# runs
-
-
-# replay_privacy
 
 
 def published_count(rows, dice):

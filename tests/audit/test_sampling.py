@@ -53,9 +53,6 @@ def most_false_alarms(runs, rate):
     return int(binom.isf(1e-6, runs, rate))
 
 
-# power
-
-
 @pytest.mark.nightly
 def test_a_scale_half_a_per_cent_too_small_is_caught_and_the_exact_one_bounded_within_one_per_cent():
     """P - e Q exceeds the bounds' margins by 0.0015, 4.7 standard deviations: missed once in 800,000."""
@@ -114,9 +111,6 @@ def test_an_exception_that_only_one_side_raises_is_seen():
     assert any("raised" in str(found.event) for found in report.evidence)
 
 
-# false alarms
-
-
 @pytest.mark.parametrize("fit", [count_of_scale(1), cell_of_400], ids=["count", "cells"])
 def test_a_claim_that_is_attained_exactly_is_not_refuted(fit):
     assert not sample(fit, ONE, 300_000).refutes
@@ -137,9 +131,6 @@ def test_bounds_exceed_the_truth_in_at_most_a_tenth_of_runs():
     too_high = sum(r.epsilon_lower > log(2) or r.delta_lower > 0.6 - 0.3 * exp(0.5) for r in reports)
     assert too_high <= most_false_alarms(1000, 0.1)
     assert np.mean([r.epsilon_lower for r in reports]) > 0.5
-
-
-# numbers are rounded to the safe side
 
 
 @pytest.mark.parametrize("hits", [(0, 0), (1, 0), (300, 100), (997, 998), (1000, 0), (1000, 1000)])
@@ -171,9 +162,6 @@ def test_the_error_is_divided_among_all_bounds_and_all_samples_of_the_third_part
         assert found.n == 16_000
         assert found.low == success_bounds(mine, 16_000, error)[0]
         assert found.high == success_bounds(theirs, 16_000, error)[1]
-
-
-# what is drawn, and from where
 
 
 def test_samples_are_drawn_in_chunks_and_every_part_anew(monkeypatch):
@@ -209,9 +197,6 @@ def test_a_report_is_that_of_its_dice_and_shows_many_outcomes_in_part():
     assert report.epsilon_lower == report.evidence[0].epsilon(Fraction(0))
     assert len(report.evidence[0].event) >= 9
     assert repr(report).endswith(", ...])")
-
-
-# outcomes and events
 
 
 def test_names_come_integers_first_and_what_was_not_seen_has_a_bin_of_its_own():

@@ -175,9 +175,6 @@ def test_thresholds_label_the_records_whatever_the_coins():
         assert set(Y.sum(axis=0)) == set(range(10))
 
 
-# power
-
-
 @pytest.mark.parametrize(
     ("code", "n", "k", "least"),
     [("uniform", 100, 40_000, 1.9), ("fair", 100, 2000, 2.7), ("fair", 400, 4000, 1.9)],
@@ -205,9 +202,6 @@ def test_a_threshold_for_each_output_at_the_whole_price_is_refuted():
     assert report.epsilon > 1.5
 
 
-# silence
-
-
 def too_many(runs, rate):
     """Return a number of bounds above the truth that is exceeded once in a million."""
     return int(binom.isf(1e-6, runs, rate))
@@ -231,9 +225,6 @@ def test_honest_mechanisms_are_never_refuted_and_hardly_ever_bounded_above_their
     reports = [trace_outputs(fit, n, k, code=code, claim=claim) for _ in range(runs)]
     assert not any(report.refuted for report in reports)
     assert sum(report.epsilon > claim.epsilon for report in reports) <= too_many(runs, 0.05)
-
-
-# the report
 
 
 def test_by_default_half_of_the_coins_are_guessed_and_at_least_thirty_those_with_the_most_evidence():

@@ -70,8 +70,6 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     assert concepts.error_profile(columns, y).groups() == expected
 
 
-# Fits
-
 N = 2000
 RNG = np.random.default_rng(0)
 TABLE = pd.DataFrame({"age": RNG.integers(18, 90, N), "pressure": RNG.normal(130, 20, N).round()})

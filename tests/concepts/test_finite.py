@@ -25,9 +25,6 @@ def test_large_tables_are_compared_block_by_block(monkeypatch):
         assert counts.tolist() == [np.count_nonzero(row[x[:, 0]] != y) for row in table]
 
 
-# distinct
-
-
 def test_distinct_keeps_each_row_once():
     rng = np.random.default_rng(0)
     for n_labels, places in ((1, 1), (2, 1), (2, 3), (3, 2), (5, 6)):
@@ -49,9 +46,6 @@ def test_functions_are_made_distinct_on_all_records_that_are_possible():
     columns = distinct.domain.encode(domain)
     kept = {tuple(distinct.member_at(i).predict(columns).tolist()) for i in range(8)}
     assert kept == {tuple((np.arange(8) >= first).astype(int).tolist()) for first in range(1, 9)}
-
-
-# What a class may be made of
 
 
 def warm(X):

@@ -59,9 +59,6 @@ def test_a_parity_and_its_coefficients_determine_each_other(coefficients, interc
     assert {type(i) for i in (*parity.features, parity.intercept)} == {int}
 
 
-# Rounding a function to its nearest parity.
-
-
 def test_a_function_of_more_points_than_are_asked_at_a_time_is_rounded():
     asked = []
 
@@ -90,9 +87,6 @@ def test_a_tree_that_is_wrong_at_less_than_a_quarter_is_rounded_to_the_parity_th
     assert nearest == concepts.member_at(int(np.argmax(agreements)))
     assert nearest == Parity((0, 2, 3), intercept)
     assert 24 < max(agreements) < 32  # the tree is no parity itself
-
-
-# A whole fit of the generic learner.
 
 
 @pytest.mark.parametrize("n_bits", [*range(1, 6), 8, 9, 39])

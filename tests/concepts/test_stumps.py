@@ -126,6 +126,3 @@ def test_as_many_as_2_to_the_64_thresholds_may_make_equally_many_errors(codes):
             found.append(profile.member(errors, index))
             assert errors_of(found[-1], columns, y) == errors
     assert len(set(found)) == len(found)
-
-
-# Predictions and words

@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
@@ -44,7 +45,6 @@ def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
 
 
 def test_the_types_of_arrow_are_the_kinds_of_its_columns():
-    pa = pytest.importorskip("pyarrow")
     types = [
         pa.int64(),
         pa.uint8(),
@@ -126,6 +126,10 @@ def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
             kinds_of(frame)
 
 
+def column_of_arrow(column):
+    return pa.table({"a": column}).to_pandas(types_mapper=pd.ArrowDtype)["a"]
+
+
 UNREAD = {
     "cut": pd.cut(pd.Series([1.0, 50.0]), [0, 30, 60]),
     "interval": pd.Series(pd.interval_range(0, 2)),
@@ -134,6 +138,16 @@ UNREAD = {
     "category of dates": pd.Series(pd.to_datetime(["2020-01-01", None])).astype("category"),
     "category of durations": pd.Series(pd.to_timedelta([1, 2], unit="D")).astype("category"),
     "complex": pd.Series([1j, 2.0]),
+    **{
+        f"Arrow {name}": column_of_arrow(column)
+        for name, column in {
+            "time": pa.array([datetime.time(1), None], pa.time32("s")),
+            "list": pa.array([[1], None]),
+            "struct": pa.array([{"q": 1}]),
+            "map": pa.array([[("q", 1)]], pa.map_(pa.string(), pa.int64())),
+            "dictionary of dates": pa.array([datetime.date(2020, 1, 1)]).dictionary_encode(),
+        }.items()
+    },
     "polars List": pl.Series([[1], None]),
     "polars Array": pl.Series([[1], None], dtype=pl.Array(pl.Int64, 1)),
     "polars Struct": pl.Series([{"q": 1}]),
@@ -148,19 +162,3 @@ def test_a_column_whose_type_no_learned_domain_reads_is_refused_by_its_name(name
     frame = pl.DataFrame({"a": column}) if isinstance(column, pl.Series) else pd.DataFrame({"a": column})
     with pytest.raises(TypeError, match=r"^column 'a' .*: give \w+"):
         kinds_of(frame, declared)
-
-
-def test_such_columns_of_arrow_are_refused_too():
-    pa = pytest.importorskip("pyarrow")
-    columns = {
-        "time": pa.array([datetime.time(1), None], pa.time32("s")),
-        "list": pa.array([[1], None]),
-        "struct": pa.array([{"q": 1}]),
-        "map": pa.array([[("q", 1)]], pa.map_(pa.string(), pa.int64())),
-        "dictionary of dates": pa.array([datetime.date(2020, 1, 1)]).dictionary_encode(),
-    }
-    for column in columns.values():
-        frame = pa.table({"a": column}).to_pandas(types_mapper=pd.ArrowDtype)
-        for declared in (None, {"a": "categories"}, {"a": "numbers"}):
-            with pytest.raises(TypeError, match=r"^column 'a' .*: give \w+"):
-                kinds_of(frame, declared)

@@ -386,9 +386,6 @@ def test_the_number_of_a_code_has_that_code_and_that_of_the_missing_is_missing(d
         np.testing.assert_array_equal(domain.decode(int(codes[-1])), numbers[-1])
 
 
-# Grids and floats in general
-
-
 @st.composite
 def grids_with_values(draw):
     low = draw(st.floats(-1e6, 1e6))
@@ -447,8 +444,8 @@ def floats_domains(draw):
 
 
 @repeatable
-@given(floats_domains(), some_floats, st.integers(0, 2**64))
-def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values, chosen):
+@given(floats_domains(), some_floats)
+def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values):
     codes = domain.encode(np.array(values)).tolist()
     exact = [rounded(value, domain) for value in values]
     for a, code_a in zip(exact, codes, strict=True):
@@ -459,10 +456,4 @@ def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values,
     assert [zero - code for code in codes] == [code - zero for code in mirrored]
     assert domain.encode(np.array([-LARGEST, LARGEST])).tolist() == [domain.missing, domain.size - 1]
     if domain == Floats():
-        assert domain.decode(codes).tolist() == values
-    code = chosen % domain.size
-    words = domain.describe_test(code)
-    bound = words.removesuffix(" (or missing)").lstrip("<= ")
-    near = [] if bound.startswith("is") else [float(bound), math.nextafter(float(bound), -math.inf)]
-    for value in [each for each in (*values, *near, *([math.nan] * domain.missing)) if abs(each) != math.inf]:
-        assert holds(words, value) == (domain.encode(np.array([value])).item() <= code)
+        assert domain.decode(np.array(codes, dtype=np.uint64)).tolist() == values

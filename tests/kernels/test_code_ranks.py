@@ -140,9 +140,6 @@ def test_a_cell_counts_only_what_is_within():
     assert Cell(cell.ranks, 3, 4, 4, 8).count(4) == (0, 0)  # both 4 count to the cell before
 
 
-# Counts of codes
-
-
 codes_of_any_size = st.lists(st.sampled_from([0, 1, 5, 7, 2**63, 2**64 - 1]), min_size=1, max_size=12)
 
 
@@ -404,15 +401,6 @@ def test_first_codes_are_those_from_which_on_an_interval_is_reached(ends):
     starts = np.array(sorted({0, *ends}), dtype=np.uint64)
     found = first_codes(lambda codes: np.searchsorted(starts, codes, "right") - 1, len(starts), 2**63 + 1)
     assert found.tolist() == starts.tolist()
-
-
-# Large domains: packed words below 2**64, an argsort beyond
-
-
-# Cuts
-
-
-# ErrorHistogram
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

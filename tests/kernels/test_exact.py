@@ -57,9 +57,6 @@ def exp_by_series(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)
 
 
-# exp_bounds
-
-
 @repeatable
 @given(exponents, st.integers(5, 80))
 def test_exp_bounds_enclose_the_series(x, digits):
@@ -79,9 +76,6 @@ def test_at_0_and_1_bounds_are_exact():
     assert at_most_exp(Fraction(1), Fraction(0))
     assert not at_most_exp(Fraction(10**40 + 1, 10**40), Fraction(0))
     assert decay_ratio(Fraction(701)) == decay_ratio(Fraction(10**6)) == decay_ratio(Fraction(700))
-
-
-# fixed_decay and fixed_power
 
 
 @repeatable
@@ -117,9 +111,6 @@ def test_fixed_powers_are_too_low_by_no_more_than_they_say(b, exponent, bits, er
     assert 0 <= lost <= max(0, exponent * (error + 2) - 1)
 
 
-# log_bounds
-
-
 @repeatable
 @given(st.fractions(min_value=Fraction(1, 10**12), max_value=10**12).filter(lambda z: z != 1))
 def test_log_bounds_enclose(z):
@@ -144,9 +135,6 @@ def test_log_bounds_of_a_number_very_near_one_end(z, program):
     assert ended.returncode == 0, ended.stderr
 
 
-# at_most_exp
-
-
 @repeatable
 @given(exponents, st.fractions(min_value=-10, max_value=10**6))
 def test_at_most_exp_agrees_with_the_series(x, z):
@@ -157,8 +145,6 @@ def test_at_most_exp_agrees_with_the_series(x, z):
         assert at_most_exp(low * (1 - Fraction(1, 10**distance)), x)
         assert not at_most_exp(high * (1 + Fraction(1, 10**distance)), x)
 
-
-# decay_ratio
 
 RATES = [Fraction(10) ** k for k in range(-12, 7)] + [Fraction(699), Fraction(700), Fraction(1, 3)]
 
@@ -171,9 +157,6 @@ def test_decay_ratio_is_never_below_exp_and_tight_in_itself_and_in_its_distance_
     assert ratio <= low * (1 + Fraction(1, 2**31))
     assert 1 - ratio >= (1 - low) * (1 - Fraction(1, 2**31))
     assert ratio.denominator.bit_count() == 1
-
-
-# as_fraction
 
 
 def test_a_number_is_the_decimal_it_is_written_as():
@@ -225,9 +208,6 @@ groups = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 5)), min_size=1, 
 HALF, NINTH = Fraction(1, 2), Fraction(8, 9)
 
 
-# power_probabilities
-
-
 @repeatable
 @given(ratios, groups, st.integers(-1000, 1000))
 def test_power_law_is_its_formula_and_laws_of_selection_do_not_change_with_all_exponents(ratio, pairs, shift):
@@ -248,9 +228,6 @@ def test_power_law_is_its_formula_and_laws_of_selection_do_not_change_with_all_e
 def test_an_empty_group_has_probability_zero_wherever_its_exponent_stands():
     assert power_probabilities(HALF, [-50, 0, 1, 50], [0, 2, 4, 0]) == [0, HALF, HALF, 0]
     assert permute_and_flip_probabilities(HALF, [-50, 0, 50], [0, 2, 0]) == [0, 1, 0]
-
-
-# laplace
 
 
 @pytest.mark.parametrize("ratio", [HALF, NINTH, Fraction(1, 20)])
@@ -275,9 +252,6 @@ def test_laplace_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
     assert distribution[1:-1] == [mass * ratio ** abs(k) for k in range(low + 1, high)]
 
 
-# permute and flip
-
-
 def permute_and_flip(dice, ratio, exponents, multiplicities):
     """The definition: a uniformly random order, a coin for each candidate in turn, the first success wins."""
     least = min(e for e, m in zip(exponents, multiplicities, strict=True) if m)
@@ -300,9 +274,6 @@ def test_permute_and_flip_law_is_that_of_its_definition(ratio, exponents, multip
         distribution[group] += p
     expected = [distribution[group] for group in range(len(exponents))]
     assert permute_and_flip_probabilities(ratio, exponents, multiplicities) == expected
-
-
-# gaussian_probabilities
 
 
 def gaussian_masses(sigma2: Fraction, reach: int) -> list[Decimal]:

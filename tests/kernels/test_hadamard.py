@@ -159,9 +159,6 @@ def test_the_nearest_parity_is_the_first_of_the_best_for_all_functions_of_three_
         assert nearest_parity(np.array(values, dtype=bool), complements=complements) == found
 
 
-# The signed transform of rows
-
-
 def transformed(rows):
     size = hadamard_size(rows.shape[1])
     return np.stack([hadamard_coordinate(rows, np.full(len(rows), j)) for j in range(size)], axis=1)

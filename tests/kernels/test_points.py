@@ -61,9 +61,6 @@ def test_an_output_takes_the_greatest_count_that_has_its_label_and_of_equal_ones
     assert best_entries(np.array([], dtype=np.int64), labels[:0]) == [None] * 4
 
 
-# Sets of buckets
-
-
 def listed(nets, largest, cap):
     """Return the least deficits, capped, with the sets that have them, by listing all sets."""
     sets = [kept for size in range(largest + 1) for kept in combinations(range(len(nets)), size)]
@@ -133,9 +130,6 @@ def test_members_of_a_large_group_are_drawn_evenly():
 def test_combinations_are_numbered_without_a_gap(size):
     found = {tuple(_combination(index, size)) for index in range(comb(7, size))}
     assert found == {kept[::-1] for kept in combinations(range(7), size)}
-
-
-# The hash
 
 
 @pytest.mark.parametrize(("width", "bits"), [(3, 1), (3, 2), (4, 2), (4, 3), (4, 4)])

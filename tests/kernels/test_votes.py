@@ -95,9 +95,6 @@ def test_the_distance_is_0_wherever_a_neighbour_has_another_winner_and_moves_by_
     assert changes > 100
 
 
-# tally
-
-
 def counted(labels, n_labels):
     """The counts by their definition."""
     return [[column.count(label) for label in range(n_labels)] for column in labels.T.tolist()]

@@ -34,9 +34,6 @@ def decimal(x):
     return Decimal(Fraction(x).numerator) / Fraction(x).denominator
 
 
-# The published formulas, to 50 digits
-
-
 @repeatable
 @given(counts, rates, rates, st.sampled_from(["0", "0.2"]))
 def test_the_published_unstable_queries_are_those_of_corollary_4_1(m, alpha, beta, gamma):
@@ -46,9 +43,6 @@ def test_the_published_unstable_queries_are_those_of_corollary_4_1(m, alpha, bet
     found = published_max_abstentions(m, alpha=alpha, beta=beta, gamma=gamma)
     assert type(found) is int
     assert wanted - Decimal("1e-6") <= found <= wanted * (1 + Decimal("1e-13")) + 1
-
-
-# agreement_bound
 
 
 @pytest.mark.parametrize("m", [1, 1000])
@@ -64,9 +58,6 @@ def test_the_stated_share_of_teachers_agrees_with_the_stated_probability(k, m):
     beta, p = 0.1, 0.75
     fewest = ceil(agreement_bound(k, n_queries=m, beta=beta, probability=p) * k)
     assert m * binom.cdf(fewest - 1, k, p) <= beta  # the union bound; queries may depend on one another
-
-
-# Sample sizes
 
 
 def test_noise_in_the_labels_costs_even_where_the_best_concept_makes_no_error():
@@ -95,9 +86,6 @@ def test_a_transfer_labels_the_maximum_of_the_students_need_and_the_theorems_lea
     assert large == TransferSampleSize(n_private=n, n_public=m)
 
 
-# teachers_needed
-
-
 def least_distance_at(k, agreement, n_labels=3):
     """The least distance over all votes of which one label has at least its share."""
     winners = ceil(Fraction(agreement) * k)
@@ -121,9 +109,3 @@ def test_it_is_the_least_number_of_teachers_whose_agreement_is_far_enough(epsilo
     assert least_distance_at(k, agreement) >= distance
     fewer = range(max(1, k - 8), k)
     assert all(least_distance_at(each, agreement) < distance for each in fewer)
-
-
-# Whether the guarantee is kept in play
-
-
-# The table

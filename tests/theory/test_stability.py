@@ -130,9 +130,6 @@ def test_no_step_does_more_than_the_constants_allow(w, v, x, z, y, other, size, 
     assert abs(scores[0] - scores[1]) <= logistic_score_stability(moved, norm).mean + 1e-12
 
 
-# The published bounds
-
-
 @pytest.mark.parametrize("order", ORDERS)
 def test_the_mean_is_that_of_hardt_recht_and_singer_or_below(order):
     constants, steps = logistic_constants(2), 0.3 / np.sqrt(np.arange(1, 301))
@@ -144,9 +141,6 @@ def test_the_mean_is_that_of_hardt_recht_and_singer_or_below(order):
         published = published_weight_bound(constants, steps, 100)
         assert published == pytest.approx(2 / (0.1 * 100))
         assert published * 0.99 < sgd_stability(constants, steps, 100, order=order).mean <= published
-
-
-# Where the bound on the mean does not carry over to the mean square
 
 
 @pytest.mark.nightly
@@ -166,12 +160,6 @@ def test_sgd_that_answers_with_its_last_example_keeps_the_published_bound_and_ne
     assert np.mean(change**2) > 50 * (4 / n) ** 2 / 2  # 2/n, not 16/n^2
     found = sgd_stability(constants, [1.0] * n, n, order="in_turn", diameter=2)
     assert np.mean(change**2) < found.root_mean_square**2 == pytest.approx(4 / n)
-
-
-# Measured, for the logistic loss
-
-
-# Controls: outside of their assumptions the bounds are violated
 
 
 def drawn(n, seed=0):
@@ -217,9 +205,6 @@ def test_a_seed_gives_the_same_pairs_both_of_a_pair_have_one_chance_and_places_a
     places = [int(np.flatnonzero(a != b)[0]) for a, b in zip(kept[::2], kept[1::2], strict=True)]
     assert all((a != b).sum() == 1 for a, b in zip(kept[::2], kept[1::2], strict=True))
     assert abs(np.bincount(places, minlength=5) - 400).max() < 5 * sqrt(2000 * 0.2 * 0.8)
-
-
-# Orders and the learner
 
 
 def test_orders_are_as_documented():
