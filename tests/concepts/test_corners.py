@@ -5,12 +5,10 @@ from itertools import pairwise, product
 from math import prod
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.concepts import Corners
-from dplearn.domains import Floats, Grid, IntegerRange, Product
+from dplearn.domains import Floats, IntegerRange, Product
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
 
@@ -68,27 +66,3 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
     monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected
-
-
-N = 2000
-RNG = np.random.default_rng(0)
-TABLE = pd.DataFrame({"age": RNG.integers(18, 90, N), "pressure": RNG.normal(130, 20, N).round()})
-RISK = np.where((TABLE["age"] > 40) & (TABLE["pressure"] > 120), "high", "low")
-COARSE = [IntegerRange(0, 120), Grid(0, 300, 301)]
-
-
-def learner(concepts="corners", **parameters):
-    return ExponentialMechanismClassifier(concepts, random_state=0, **parameters)
-
-
-def test_more_records_than_cells_take_a_coarser_domain_and_nothing_is_spent():
-    ledger = PrivacyLedger(10, allow_reproducible=True)
-    many = pd.concat([TABLE] * 3)
-    for parameters in ({}, {"domain": "learn"}):
-        with pytest.raises(
-            ValueError, match=r"domain must leave at most 2\*\*24 .* got up to 36,012,001: .* 'age'"
-        ):
-            learner(ledger=ledger, **parameters).fit(many, np.tile(RISK, 3))
-    assert ledger.history() == []
-    assert learner().plan(4095, n_features=2, n_labels=2).n_samples == 4095
-    assert learner(domain=COARSE).fit(many, np.tile(RISK, 3)).score(TABLE, RISK) > 0.97

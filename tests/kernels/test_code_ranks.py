@@ -36,8 +36,6 @@ from dplearn.kernels.ranks import (
     CodeCounts,
     SortedCodes,
     UnsortedCodes,
-    _nth_place,
-    _nth_places,
     finest_fraction,
     halving,
     rank_sensitivity,
@@ -82,11 +80,11 @@ def test_windows_are_those_of_sorting_whatever_the_sample_and_a_check_sees_all_v
 
 
 def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling, monkeypatch):
-    ranks = UnsortedCodes(np.random.default_rng(0).normal(size=1000))
+    values = np.random.default_rng(0).normal(size=1000)
+    ranks = UnsortedCodes(values)
     ranks.check(len, 500)
-    expected = np.sort(ranks._values)
     monkeypatch.setattr(dplearn.kernels.ranks, "_around", None)
-    assert ranks.window(499, 502) == expected[499:502].tolist()
+    assert ranks.window(499, 502) == np.sort(values)[499:502].tolist()
 
 
 def test_a_sample_that_misleads_costs_time_only_and_what_a_check_raises_is_passed_on(sampling):
@@ -204,10 +202,10 @@ def test_the_sensitivity_is_the_most_that_a_record_moves(fraction):
 
 def test_the_places_of_many_equal_codes_are_those_of_each():
     for count in (200, 256, 300):
-        expected = [_nth_place(i, count, 40) for i in range(count)]
-        assert _nth_places(range(count), count, 40) == expected
-        assert _nth_places(range(90, count), count, 40) == expected[90:]
-        assert expected == sorted(set(expected))
+        told = apart([0] * count, 40)
+        each = [told.window(rank, rank + 1)[0] for rank in range(count)]
+        assert told.window(0, count) == each == sorted(set(each))
+        assert told.window(90, count) == each[90:]
     assert apart([0] * 5, 3).window(0, 5) == [0, 1, 2, 4, 6]  # van der Corput's places
     assert apart([0] * 8, 3).window(0, 8) == list(range(8))
     assert apart([3], 0).window(0, 1) == [3]

@@ -4,9 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from dplearn.kernels import hadamard as module
 from dplearn.kernels.hadamard import (
@@ -18,9 +15,6 @@ from dplearn.kernels.hadamard import (
     points_of,
     walsh_hadamard,
 )
-
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
-INTEGERS = ["i1", "i2", "i4", "u1", "u2", "u4"]
 
 
 def signs(d):
@@ -52,19 +46,6 @@ def label(parity, point):
     return (parity & point).bit_count() % 2
 
 
-@repeatable
-@given(
-    st.tuples(st.integers(0, 8), st.sampled_from(INTEGERS)).flatmap(
-        lambda case: arrays(
-            case[1], 1 << case[0], elements=st.integers(-100, 100) if case[1][0] == "i" else None
-        )
-    )
-)
-def test_the_transform_is_the_product_with_the_matrix_of_signs(values):
-    wanted = signs(values.size.bit_length() - 1) @ values.astype(np.int64)
-    assert walsh_hadamard(values).tolist() == wanted.tolist()
-
-
 @pytest.mark.parametrize("block", [1, 3, 5, 6])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("piece", [1 << 5, 1 << 8])
@@ -89,6 +70,7 @@ def test_the_result_is_exact_up_to_the_ends_of_every_type(total, dtype, d):
         result = walsh_hadamard(values)
         assert result.dtype == dtype
         assert np.array_equal(result, butterflies(values))
+        assert d > 6 or np.array_equal(result, signs(d) @ values)
     assert abs(walsh_hadamard(one_sign)[0]) == total
 
 
@@ -106,7 +88,14 @@ def test_a_sum_beyond_the_bound_is_refused_and_the_bound_itself_is_not(bound, d,
 def test_values_are_read_in_any_layout_and_left_as_they_were():
     values = values_that_sum_to(3000, 18)
     lowest = [np.array([np.iinfo(kind).min, 1], dtype=kind) for kind in (np.int8, np.int16, np.int32)]
-    for view in (values[::2], values[::-1], values.astype(">i4"), values.tolist()[: 1 << 10], *lowest):
+    for view in (
+        values[::2],
+        values[::-1],
+        values.astype(">i4"),
+        abs(values).astype("u4"),
+        values.tolist()[: 1 << 10],
+        *lowest,
+    ):
         before = np.array(view)
         assert np.array_equal(walsh_hadamard(view), butterflies(before))
         assert np.array_equal(view, before)

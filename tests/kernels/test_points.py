@@ -10,7 +10,6 @@ import pytest
 from dplearn.kernels.points import (
     BucketSets,
     KeyHash,
-    _combination,
     best_entries,
     bucket_errors,
     leading_key,
@@ -124,12 +123,6 @@ def test_members_of_a_large_group_are_drawn_evenly():
         (0,),
         *((0, place) for place in range(1, 1000)),
     }
-
-
-@pytest.mark.parametrize("size", [0, 1, 2, 3])
-def test_combinations_are_numbered_without_a_gap(size):
-    found = {tuple(_combination(index, size)) for index in range(comb(7, size))}
-    assert found == {kept[::-1] for kept in combinations(range(7), size)}
 
 
 @pytest.mark.parametrize(("width", "bits"), [(3, 1), (3, 2), (4, 2), (4, 3), (4, 4)])
