@@ -1,9 +1,4 @@
-"""Lines modulo a prime: errors of all of them by brute force, in any size of numbers.
-
-Lines modulo a prime: inverses, leaders by brute force, and distances over all neighbours.
-
-Primality: by trial division, of known primes, and of composites made to pass.
-"""
+"""Lines modulo a prime: errors, leaders and inverses by brute force, distances over neighbours, primality."""
 
 from collections import Counter
 from itertools import combinations_with_replacement, product

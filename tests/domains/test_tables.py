@@ -143,9 +143,6 @@ def test_a_schema_comes_back_from_a_file_and_from_values_of_numpy(tmp_path):
             Schema.from_json(file)
 
 
-# From types alone
-
-
 #: Types of numpy, which pandas turns into nullable ones, and the domains of both.
 TYPES = [
     ("int8", IntegerRange(-128, 127), IntegerRange(-128, 127, missing=True)),

@@ -156,9 +156,6 @@ def test_ranks_of_a_sum_are_those_of_the_sorted_codes(first, second, dtype):
     assert (none + counts).window(0, len(counts)) == counts.window(0, len(counts))
 
 
-# Quantiles by recursive halving
-
-
 wanted = st.sets(st.fractions(0, 1, max_denominator=64), min_size=1, max_size=20).map(sorted)
 
 

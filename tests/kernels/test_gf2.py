@@ -274,9 +274,6 @@ def test_an_integer_that_is_no_bit_is_refused_in_words_that_do_not_show_it(wrong
             function()
 
 
-# Matrices
-
-
 WIDTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 700)
 
 

@@ -1,7 +1,4 @@
-"""Pluralities and their distance to instability, against brute force over all votes.
-
-Counts of labels, by slices of bits and in bins, against a count of one query after another.
-"""
+"""Pluralities and their distance to instability over all votes; counts of labels, one query after another."""
 
 import tracemalloc
 from collections import Counter

@@ -1,9 +1,5 @@
-"""Dimensions of known classes, their trees, and the bound for pure learners.
-
-The recursion over version spaces is exact, or says that it is not.
-
-Explicit trees: every leaf is checked, and a wrong leaf is found.
-"""
+"""Dimensions of known classes and their trees; the recursion over version spaces is exact, or says that it is
+not; of explicit trees every leaf is checked."""
 
 from dataclasses import replace
 from functools import cache

@@ -1,7 +1,4 @@
-"""No private rule is accurate on its own records with fewer than the bound, by linear programs.
-
-Lower bounds: never above achieved sizes, attained by one record, growing with log*.
-"""
+"""No private rule is accurate on its own records with fewer than the bound, by linear programs."""
 
 import math
 from fractions import Fraction

@@ -29,9 +29,6 @@ COIN = MeanQuery(lambda records: records, low=0, high=1)
 COINS = np.arange(10_000) % 4 // 3  # a quarter is 1
 
 
-# --- Reports in place of queries. ---
-
-
 def two_rounds(oracle):
     [first] = oracle.ask(COIN, tolerance=0.1)
     return first.mean, oracle.ask([COIN, COIN], tolerance=0.2)[1].mean
@@ -75,8 +72,6 @@ def test_all_of_it_is_charged_once():
     with pytest.raises(BudgetExceededError):
         locally(two_rounds, ledger=ledger, random_state=None)
 
-
-# --- Queries in place of reports. ---
 
 HALF = Fraction(1, 2)
 #: From exact means to worse ones, which the oracle moves to within its tolerance.
@@ -262,8 +257,6 @@ def test_frames_report_by_places():
     run_locally(algorithm, frame, epsilon=1, dice=SeededDice(0))
     assert seen == [[[2, 5]]]
 
-
-# --- One candidate after another. ---
 
 RECORDS, WEIGHTS = np.array([0, 1, 2]), [1, 2, 5]
 NUMBER = MeanQuery(lambda records: records, low=0, high=2)

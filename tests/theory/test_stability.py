@@ -1,7 +1,4 @@
-"""Bounds on the change of SGD's weights: attained where possible, and violated without their assumptions.
-
-Measured stabilities are right, and do not depend on shuffling on average.
-"""
+"""Bounds on the change of SGD's weights, attained where possible; measured stabilities are right."""
 
 from itertools import pairwise, permutations, product
 from math import inf, sqrt
@@ -82,9 +79,6 @@ def test_each_bound_is_at_most_the_next(order, steps, n, mu, diameter):
     found = fields(sgd_stability(LossConstants(1.0, 1.0, mu), steps, n, order=order, diameter=diameter))
     assert all(a <= b * (1 + 1e-9) for a, b in pairwise(found))
     assert found[-1] <= (diameter or inf)
-
-
-# Each inequality of the proof, for the logistic loss
 
 
 def gradient(w, x, y, alpha, intercept):
