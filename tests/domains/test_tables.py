@@ -74,8 +74,8 @@ def polars_of(rows):
 @pytest.mark.parametrize("holder", [partial(np.array, dtype=object), pd.DataFrame, polars_of])
 @pytest.mark.parametrize("place", [0, 3, 4, 9])
 def test_a_refusal_names_the_column_and_no_value(place, holder):
-    domain = IntegerRange(0, 9)
-    product = Product([domain] * 10, [f"x{i}" for i in range(10)])
+    product = Product([*[IntegerRange(0, 9)] * 4, *[Grid(0, 9, 10)] * 3, *[Bits(None)] * 3])
+    domain = product.domains[place]
     for wrong in (31.41592, 3141592, "secret", None, float("inf")):
         rows = [[1] * 10, [1] * 10]
         rows[1][place] = wrong
