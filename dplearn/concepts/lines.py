@@ -460,7 +460,7 @@ def is_prime(n: int) -> bool:
         return _is_mersenne_prime(n)
     rest = n - 1
     twos = (rest & -rest).bit_length() - 1
-    bases = _BASES if n < _PROVED else (2, *_hashed_bases(n))
+    bases = _BASES if n < _PROVED else (2, *hashed_bases(n))
     return all(_passes(n, base, rest >> twos, twos) for base in bases)
 
 
@@ -476,7 +476,8 @@ def _passes(n: int, base: int, odd: int, twos: int) -> bool:
     return False
 
 
-def _hashed_bases(n: int) -> list[int]:
+def hashed_bases(n: int) -> list[int]:
+    """Return bases of Miller and Rabin's test that are a number's own."""
     size = (n.bit_length() + 7) // 8
     stream = shake_256(n.to_bytes(size, "big")).digest(_ROUNDS * (size + 8))
     words = (stream[i : i + size + 8] for i in range(0, len(stream), size + 8))

@@ -440,7 +440,7 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
     beta = check_number("beta", beta, above=0, below=1)
     if size == 1:
         return 1
-    return max(1, _all_alike(size, epsilon, delta, beta), 1 + _too_few(size, epsilon, delta, beta))
+    return max(1, _all_alike(size, epsilon, delta, beta), 1 + too_few(size, epsilon, delta, beta))
 
 
 def _all_alike(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> int:
@@ -449,7 +449,7 @@ def _all_alike(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) ->
     return math.ceil(log_bounds((1 - beta + share) / (beta / (size - 1) + share))[0] / epsilon)
 
 
-def _too_few(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> int:
+def too_few(size: int, epsilon: Fraction, delta: Fraction, beta: Fraction) -> int:
     """Return the greatest number of records that the recursion excludes, over the tried bases."""
     if epsilon > _LARGEST_RECURSIVE:
         return 0

@@ -53,9 +53,6 @@ def is_valid(law):
     return all(sum(chance for q, chance in law if q <= p) <= p + 1e-8 for p, _ in law)
 
 
-# exact p-values
-
-
 @pytest.mark.parametrize("pirate", PIRATES, ids=lambda each: each.__name__)
 def test_p_values_of_the_innocent_are_valid_in_all_uniform_codes(pirate, monkeypatch):
     monkeypatch.setattr(codes, "_BIASES", 1)
@@ -119,9 +116,6 @@ def test_far_tails_are_those_of_binomial_and_hypergeometric_laws():
         for found in range(marked + 2):
             tail = hypergeom.sf(found - 1, marked + others, marked, drawn)
             assert codes._hypergeometric_tail(found, marked, others, drawn) == pytest.approx(tail, abs=1e-12)
-
-
-# who is accused
 
 
 @pytest.mark.parametrize(("kind", "k"), [(UniformCode, 3000), (ThresholdCode, 400)])
@@ -225,18 +219,3 @@ def test_the_audit_draws_the_labels_of_the_code():
     code = UniformCode.drawn(60, 100, dice=SeededDice(0))  # 30 first candidates, then 30 second ones
     words = np.stack([code.words[:30], code.words[30:]])
     assert (seen[0] == words).all(axis=2).any(axis=0).all()
-
-
-@pytest.mark.parametrize("kind", [UniformCode, ThresholdCode, TardosCode, BonehShawCode])
-def test_what_is_no_word_and_parameters_out_of_range_are_refused(kind):
-    for word in ([0, 1], [0, 1, 2], [[0, 1, 1]], ["a", "b", "c"], [0.5, 1, 1]):
-        with pytest.raises(ValueError, match="word must be"):
-            kind.drawn(2, 3, dice=SeededDice(0)).accused(word)
-    for parameters, message in (
-        ({"n": 0}, "n must be an integer at least"),
-        ({"k": 0}, "must be an integer at least 1, got 0"),
-        ({"error": 0}, "error must be a finite number above 0 and below 1, got 0"),
-    ):
-        values = {"n": 3, "k": 3, "error": 0.1} | parameters
-        with pytest.raises(ValueError, match=message):
-            kind.drawn(values["n"], values["k"], error=values["error"])

@@ -294,8 +294,6 @@ def test_calls_of_partial_fit_show_each_release():
         case.fit(((0, 0),), dice)
 
 
-# the registry
-
 FROZEN = resources.files("dplearn.audit") / "frozen.json"
 
 

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from math import exp, log
+from math import exp
 
 import numpy as np
 import pytest
@@ -19,61 +19,6 @@ def published_p_value(n_right, n_guesses, n_coins, epsilon, delta):
     steps = np.arange(1, n_right + 1)
     short = np.cumsum(law.pmf(n_right - steps)) / steps  # P[n_right > B >= n_right - i] / i
     return law.sf(n_right - 1) + 2 * n_coins * delta * short.max()
-
-
-def greatest_probability(n_right, n_coins, epsilon, delta):
-    """Return the greatest P[at least n_right right guesses], all coins guessed, by linear programming.
-
-    Averaged over all permutations and negations of coins, a release with its guesses is a law g of the number
-    w of right ones, each set of w coins equally likely; the average is private, and guesses as well. A
-    neighbour has one more right guess, or one less. The variables are g, and the excesses over exp(epsilon)
-    times the neighbour's probabilities, of which the sum is at most delta.
-    """
-    m, growth = n_coins, exp(epsilon)
-    size = m + 1 + 2 * m
-    rows = []
-    for w in range(1, m + 1):  # a right guess becomes wrong
-        row = np.zeros(size)
-        row[w], row[w - 1], row[m + w] = w / m, -growth * (m - w + 1) / m, -1
-        rows.append(row)
-    for w in range(m):  # a wrong guess becomes right
-        row = np.zeros(size)
-        row[w], row[w + 1], row[2 * m + 1 + w] = (m - w) / m, -growth * (w + 1) / m, -1
-        rows.append(row)
-    excess = np.repeat([0.0, 1.0], [m + 1, 2 * m])
-    aim = np.zeros(size)
-    aim[n_right : m + 1] = -1
-    found = linprog(
-        aim,
-        A_ub=np.array([*rows, excess]),
-        b_ub=[0.0] * (2 * m) + [delta],
-        A_eq=[1 - excess],
-        b_eq=[1],
-        bounds=(0, None),
-        method="highs",
-    )
-    return -found.fun
-
-
-SETTINGS = [
-    (m, v, epsilon, delta)
-    for m, v in ((1, 1), (2, 1), (3, 1), (3, 3), (5, 4), (8, 7), (12, 9))
-    for epsilon in (0, 0.5, 2)
-    for delta in (0, 1e-3, 0.02)
-]
-
-
-@pytest.mark.parametrize(("m", "v", "epsilon", "delta"), SETTINGS)
-def test_the_bound_is_the_maximum_over_all_private_releases(m, v, epsilon, delta):
-    bound = guesses_p_value(v, m, epsilon=epsilon, delta=delta)
-    assert bound == pytest.approx(greatest_probability(v, m, epsilon, delta), rel=3e-6)
-
-
-def test_without_their_delta_term_or_with_half_of_it_a_bound_is_below_the_maximum():
-    most = greatest_probability(9, 12, 0.5, 1e-3)
-    pure = guesses_p_value(9, 12, epsilon=0.5)
-    whole = guesses_p_value(9, 12, epsilon=0.5, delta=1e-3)
-    assert pure < (pure + whole) / 2 < most - 1e-5
 
 
 def symmetric_release(coins, dice, weights):
@@ -106,17 +51,7 @@ def coins_negated(coins):
     return tuple(1 - coin for coin in coins)
 
 
-def test_where_claims_are_refuted_the_published_term_is_valid_and_larger():
-    for m, epsilon in product((5, 20, 100, 300), (0, 0.1, 1, 4)):
-        for v in range(1, m + 1):
-            pure = guesses_p_value(v, m, epsilon=epsilon)
-            if 1e-12 < pure <= 0.05:
-                ours = guesses_p_value(v, m, epsilon=epsilon, delta=0.1 / m) - pure
-                theirs = published_p_value(v, m, m, epsilon, 0.1 / m) - pure
-                assert theirs > 2.6 * ours
-
-
-def greatest_probability_of_some(n_right, n_guesses, n_coins, epsilon, delta):
+def greatest_probability(n_right, n_guesses, n_coins, epsilon, delta):
     """Return the greatest P[at least n_right of n_guesses guesses are right], without any symmetry.
 
     The variables are the probability of each outcome, guesses 0 and 1 of n_guesses coins and None of the
@@ -158,22 +93,14 @@ def greatest_probability_of_some(n_right, n_guesses, n_coins, epsilon, delta):
 
 
 @pytest.mark.parametrize(
-    ("m", "r", "v"), [(2, 1, 1), (2, 2, 1), (3, 1, 1), (3, 2, 2), (3, 3, 2), (4, 2, 2), (4, 2, 1)]
+    ("m", "r", "v"),
+    [(m, r, v) for m in (1, 2, 3) for r in range(1, m + 1) for v in range(1, r + 1)]
+    + [(4, 2, 2), (4, 2, 1), (4, 4, 4), (4, 4, 3), (4, 4, 1)],
 )
-@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.01), (1, 0), (0, 0.02)])
-def test_with_abstention_too_the_bound_is_the_maximum(m, r, v, epsilon, delta):
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 0.01), (1, 0), (0, 0.02), (2, 1e-3)])
+def test_the_bound_is_the_maximum_over_all_private_releases(m, r, v, epsilon, delta):
     bound = guesses_p_value(v, r, n_coins=m, epsilon=epsilon, delta=delta)
-    assert bound == pytest.approx(greatest_probability_of_some(v, r, m, epsilon, delta), rel=3e-6)
-
-
-def test_abstaining_costs_as_much_delta_as_all_coins():
-    """r guesses of m coins are r guesses of r coins at delta m / r: a coin is guessed with chance r / m."""
-    some = guesses_p_value(18, 20, n_coins=80, epsilon=1, delta=1e-4)
-    assert some == guesses_p_value(18, 20, epsilon=1, delta=4e-4)
-    assert some > guesses_p_value(18, 20, epsilon=1, delta=1e-4)
-
-
-# randomised response attains the bound
+    assert bound == pytest.approx(greatest_probability(v, r, m, epsilon, delta), rel=3e-6)
 
 
 def responses(coins, dice, truth):
@@ -195,9 +122,6 @@ def test_randomised_response_attains_the_bound_for_every_number_of_right_guesses
         assert guesses_p_value(v, 4, epsilon=epsilon) >= chance
 
 
-# lower bounds
-
-
 @pytest.mark.parametrize("n", [1, 7, 30, 200])
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 def test_a_lower_bound_exceeds_the_truth_with_at_most_the_error_exactly(n, epsilon):
@@ -215,20 +139,6 @@ def test_a_lower_bound_exceeds_the_truth_with_at_most_the_error_exactly(n, epsil
         assert chances[bounds > 1].sum() > 0.05
 
 
-def test_lower_bounds_end_where_claims_are_refuted():
-    chance = 0.05 ** (1 / 60)  # all guesses right bound epsilon by their number alone
-    assert epsilon_from_guesses(60, 60, error=0.05) == pytest.approx(log(chance / (1 - chance)), abs=1e-4)
-    assert epsilon_from_guesses(60, 60, error=0.05, delta=0.01) < 2.95
-    assert epsilon_from_guesses(30, 60, error=0.05) == 0
-    assert epsilon_from_guesses(10**7, 10**7, error=0.5) < 30
-    bound = epsilon_from_guesses(45, 50, n_coins=100, delta=1e-5, error=0.05)
-    assert guesses_p_value(45, 50, n_coins=100, epsilon=bound, delta=1e-5) <= 0.05
-    assert guesses_p_value(45, 50, n_coins=100, epsilon=bound + 1e-3, delta=1e-5) > 0.05
-    # A delta that is not given is 0.
-    assert guesses_p_value(45, 50, epsilon=1) == guesses_p_value(45, 50, epsilon=1, delta=0)
-    assert epsilon_from_guesses(45, 50, error=0.05) == epsilon_from_guesses(45, 50, error=0.05, delta=0) > 0
-
-
 def test_values_are_probabilities_at_any_size():
     sizes = [(0, 0, 0), (0, 5, 9), (5, 5, 5), (1, 10**6, 10**7), (10**6, 10**6, 10**7)]
     for (v, r, m), epsilon, delta in product(sizes, (0, 1, 29.9, 1e30), (0, 1e-6, 0.5)):
@@ -236,20 +146,3 @@ def test_values_are_probabilities_at_any_size():
             p = guesses_p_value(v, r, n_coins=m, epsilon=epsilon, delta=delta)
         assert 0 <= p <= 1
         assert p == 1 or v > 0
-
-
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"n_right": 6}, "n_right must be an integer from 0 to 5, got 6"),
-        ({"n_coins": 4}, "n_coins must be an integer from 5 to 10000000, got 4"),
-        ({"epsilon": -1}, "epsilon must be a finite number at least 0, got -1"),
-        ({"delta": 1}, "delta must be a finite number at least 0 and below 1, got 1"),
-    ],
-)
-def test_parameters_out_of_range_are_refused_by_name(parameters, message):
-    with pytest.raises(ValueError, match=message):
-        guesses_p_value(**{"n_right": 3, "n_guesses": 5, "epsilon": 1} | parameters)
-    for error in (0, 0.6):
-        with pytest.raises(ValueError, match=r"error must be a finite number at most 0\.5 and above 0"):
-            epsilon_from_guesses(3, 5, error=error)

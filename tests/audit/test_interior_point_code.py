@@ -1,7 +1,7 @@
 """The interior-point game: somebody is always accused, innocents seldom, and private methods fail on it."""
 
 from fractions import Fraction
-from itertools import chain, combinations, product
+from itertools import chain, combinations
 
 import numpy as np
 import pytest
@@ -23,13 +23,6 @@ def answers(words, n=4):
     """Return interior points of some words, the words among them."""
     low, high = min(words), max(words)
     return sorted({*words, *(low + (high - low) * i // n for i in range(n + 1))})
-
-
-def test_the_digits_in_which_numbers_agree():
-    for one, other in product(range(27), repeat=2):
-        digits = [[x // 9, x // 3 % 3, x % 3] for x in (one, other)]
-        agree = [a == b for a, b in zip(*digits, strict=True)]
-        assert _agreeing(one, other, 3, 3) == [*agree, False].index(False)
 
 
 def all_codes(n, m, bases):
@@ -77,28 +70,6 @@ def test_in_all_codes_every_interior_point_accuses_somebody_and_innocents_as_sel
     assert 0.2 < found.max() <= float(error) + 1e-12
 
 
-def test_all_interior_points_of_large_codes_accuse_somebody():
-    for seed in range(30):
-        code = InteriorPointCode.drawn(3, 3, [8, 8], dice=SeededDice(seed))
-        assert code.size == 8**512
-        for who in coalitions(3):
-            for word in answers([code.words[i] for i in who]):
-                assert len(code.accused(word)) == 1
-
-
-@pytest.mark.nightly
-def test_innocents_of_large_codes_are_accused_as_seldom_as_the_error_says():
-    runs, wrong = 2000, 0
-    for seed in range(runs):
-        code = InteriorPointCode.drawn(2, 50, [50], dice=SeededDice(seed))
-        wrong += {*code.accused((code.words[0] + code.size // 2) % code.size)} == {1}
-    assert wrong <= binom.isf(1e-6, runs, 1 / 50)
-    assert wrong > 0
-
-
-# hard data
-
-
 def inside(code, epsilon, dice):
     found = interior_point_code(code.words, code.size, privacy=ApproxDP(epsilon), dice=dice)
     return min(code.words) <= found <= max(code.words)
@@ -135,24 +106,6 @@ def test_no_private_rule_finds_interior_points_of_codes_more_often_than_the_boun
     assert best <= bound + 1e-9
     if n == 1:
         assert best == pytest.approx(bound, abs=1e-7)
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"n": 0}, "n must be an integer at least 1"),
-        ({"m": 1}, "m must be an integer at least 2"),
-        ({"bases": [3]}, "bases must have n - 1 = 2 entries, got 1"),
-        ({"bases": [1, 2]}, r"bases\[0\] must be an integer at least 2"),
-        ({"m": 20}, "codewords of at most 2\\*\\*14 digits"),
-    ],
-)
-def test_parameters_out_of_range_and_what_is_no_word_are_refused(changed, message):
-    with pytest.raises(ValueError, match=message):
-        InteriorPointCode.drawn(**{"n": 3, "m": 2, "bases": [2, 2]} | changed)
-    for word in (-1, 9, 0.5):
-        with pytest.raises((TypeError, ValueError), match="word must be"):
-            InteriorPointCode.drawn(2, 2, [3]).accused(word)
 
 
 # the version of the paper, for docs/errata.md

@@ -73,9 +73,6 @@ def takers(entropy, size: int, threads: int = 8, each: int = 500) -> list[bytes]
     return list(itertools.chain(*taken))
 
 
-# bytes
-
-
 def test_no_byte_of_the_system_is_given_out_twice_or_made_up(monkeypatch):
     # The source gives 1, 2, 3, ... as eight bytes each: whole numbers in what is taken are distinct, not 0.
     monkeypatch.setattr(os, "urandom", Counter8())
@@ -112,9 +109,6 @@ def test_a_refused_request_does_not_make_the_next_draws_known():
         assert vars(dice) == {}
 
 
-# threads
-
-
 def test_threads_never_share_bytes(monkeypatch):
     monkeypatch.setattr(os, "urandom", Counter8())
     taken = takers(_Entropy(), 8)
@@ -142,9 +136,6 @@ def test_the_cursor_is_read_and_moved_under_the_lock_alone():
         entropy.take(_CHUNK // 5)
     assert len(entropy.held) >= 9
     assert all(entropy.held)
-
-
-# forks
 
 
 @needs_fork
@@ -194,9 +185,6 @@ def test_a_child_forked_while_another_thread_holds_the_lock_still_draws():
         holder.join()
     assert len(childs) == 64
     assert childs != SystemDice()._bytes(64)
-
-
-# what it leaves alone
 
 
 def test_the_global_generators_of_numpy_and_the_standard_library_are_left_alone():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.chance import EnumeratingDice, enumerate_paths
+from dplearn.chance import enumerate_paths
 from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
@@ -36,25 +36,6 @@ def test_a_walk_takes_every_path_once_in_order(widths):
     paths = list(enumerate_paths(lambda dice: tuple(dice.below(n) for n in widths)))
     assert [path for path, _ in paths] == list(np.ndindex(*widths))
     assert sum(p for _, p in paths) == 1
-
-
-def test_a_walk_follows_draws_that_depend_on_earlier_outcomes():
-    def until_heads(dice):
-        return next((i for i in range(3) if dice.bernoulli(THIRD)), 3)
-
-    assert distribution(until_heads) == {
-        0: Fraction(1, 3),
-        1: Fraction(2, 9),
-        2: Fraction(4, 27),
-        3: Fraction(8, 27),
-    }
-
-
-def test_outcomes_of_probability_zero_are_not_walked():
-    assert list(enumerate_paths(lambda dice: dice.bernoulli(Fraction(0)))) == [(0, 1)]
-    assert list(enumerate_paths(lambda dice: dice.bernoulli(1))) == [(1, 1)]
-    assert list(enumerate_paths(lambda dice: dice.power_weighted(HALF, [0, 0], [0, 3]))) == [(1, 1)]
-    assert list(enumerate_paths(lambda dice: "no draw")) == [("no draw", 1)]
 
 
 @repeatable
@@ -135,11 +116,3 @@ def test_many_draws_are_an_array_of_independent_ones(draw, paths):
     assert len({tuple(result.tolist()) for result, _ in found}) == len(found) == paths
     assert all(result.dtype == np.int64 for result, _ in found)
     assert sum(p for _, p in found) == 1
-
-
-def test_the_branches_taken_are_recorded():
-    dice = EnumeratingDice([2, 1])
-    assert (dice.below(3), dice.bernoulli(THIRD), dice.below(4)) == (2, 1, 0)
-    assert dice.branches == [2, 1, 0]
-    assert dice.widths == [3, 2, 4]
-    assert dice.probability == Fraction(1, 36)

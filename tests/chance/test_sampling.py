@@ -79,9 +79,6 @@ def exponential(rate: Fraction) -> Fraction:
         return Fraction((-Decimal(rate.numerator) / Decimal(rate.denominator)).exp())
 
 
-# below
-
-
 def test_below_gives_every_number_the_same_share_of_the_accepted_bytes():
     # Five numbers need 3 bits: 8 * 32 bytes, of which those that mean 5, 6 and 7 are drawn again (here as
     # 4).
@@ -98,9 +95,6 @@ def test_below_is_exact_beyond_64_bits():
     assert Scripted(last).below(2**64 + 1) == 2**64
     assert Scripted(first_refused, last).below(2**64 + 1) == 2**64
     assert Scripted(first_refused, last, bytes(9)).below(2**64 + 1, size=2).tolist() == [2**64, 0]
-
-
-# bernoulli
 
 
 @pytest.mark.parametrize(
@@ -140,9 +134,6 @@ def test_many_coins_each_go_on_with_their_own_words():
     dice = Scripted(*stages)
     assert dice.bernoulli(THIRD, size=len(lanes)).tolist() == [int(value(words) < THIRD) for words in lanes]
     assert dice.finished()
-
-
-# selection
 
 
 @repeatable
@@ -194,9 +185,6 @@ def test_permute_and_flip_counts_every_arrival_since_the_start(step):
     )
     assert dice.permute_and_flip(HALF, [0, 1], [1, 2]) == (1 if step < 0 else 0)
     assert len(list(dice._pieces)) == (2 if step < 0 else 0)
-
-
-# discrete Laplace
 
 
 @repeatable
@@ -321,9 +309,6 @@ def test_digits_that_the_ends_make_idle_are_not_drawn_and_change_nothing(monkeyp
     assert SystemDice().geometric(HALF, low, high, size=size).tolist() == np.clip(whole, low, high).tolist()
 
 
-# discrete Gaussian
-
-
 @pytest.mark.parametrize("sigma2", [Fraction(4), Fraction(40**2), Fraction(10**8) + THIRD])
 def test_gaussian_blocks_hold_every_integer_once_and_the_coin_makes_up_its_weight(monkeypatch, sigma2):
     width, blocks, coins = sampling._block_width(sigma2), 12, []
@@ -437,19 +422,6 @@ def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials():
         hashed.update(dice._bytes(8))  # and as many bytes were used
     assert hashed.hexdigest()[:16] == "722ab3b4dc6cdc9c"
 
-
-def test_gaussian_noise_comes_at_every_scale():
-    for sigma2 in (Fraction(1, 10**4), Fraction(1, 50), 1, Fraction(22, 7), Fraction(2**56 - 1)):
-        drawn, sigma = SystemDice().discrete_gaussian(Fraction(sigma2), size=200), float(sigma2) ** 0.5
-        assert drawn.dtype == np.int64
-        assert abs(drawn).max() <= 20 * sigma + (sigma < 1)  # beyond 20 sigma once in exp(200) draws
-        assert (abs(drawn) > sigma / 4).sum() > 50 or sigma < 1
-    # Was (dplearn/chance/sampling.py, _gaussian_table): exp(-1 / (2 sigma2)) as a Fraction of 1 / sigma2
-    # digits, which takes for ever from 10**-7 on.
-    assert SystemDice().discrete_gaussian(Fraction(1, 10**40)) == 0
-
-
-# all together
 
 GROUPS = [5, 3, 9, 4], [2, 1, 2**9, 0]
 

@@ -342,14 +342,6 @@ def test_an_open_ended_table_grows_as_far_as_its_tail_is_asked_for(sigma2, words
     assert bits.used in (8 * words, 8 * (words + 1))
 
 
-def test_an_event_that_is_certain_can_be_drawn_many_at_a_time():
-    # Was (dplearn/chance/sampling.py, _Lookup): both upper ends are 2**64, and the first of them overflows
-    # uint64. No sampler asks for a rate of 0 today.
-    assert set(
-        Table(exponential_event(Fraction(0))).draw_many(lambda count: b"\xff" * count, 64).tolist()
-    ) == {0}
-
-
 def test_two_threads_may_use_one_table_for_the_first_time():
     # Was (dplearn/chance/sampling.py, enclosure): `bits` is set before `_low`, `_high` and `_tail`, so a
     # second thread finds them missing or, where the precision rises, of different precisions. Tables are

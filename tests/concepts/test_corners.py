@@ -5,12 +5,10 @@ from itertools import pairwise, product
 from math import prod
 
 import numpy as np
-import pandas as pd
 import pytest
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.concepts import Corners
-from dplearn.domains import Floats, Grid, IntegerRange, Product
+from dplearn.domains import Floats, IntegerRange, Product
 
 WIDE = IntegerRange(-(2**63) + 1, 2**63 - 1)  # 2**64 - 1 integers, the most a domain holds
 
@@ -68,62 +66,3 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
     monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected
-
-
-# Fits
-
-N = 2000
-RNG = np.random.default_rng(0)
-TABLE = pd.DataFrame({"age": RNG.integers(18, 90, N), "pressure": RNG.normal(130, 20, N).round()})
-RISK = np.where((TABLE["age"] > 40) & (TABLE["pressure"] > 120), "high", "low")
-COARSE = [IntegerRange(0, 120), Grid(0, 300, 301)]
-
-
-def learner(concepts="corners", **parameters):
-    return ExponentialMechanismClassifier(concepts, random_state=0, **parameters)
-
-
-@pytest.mark.parametrize("unit", ["examples", "labels"])
-def test_a_raw_table_gives_a_rule_in_words(unit):
-    with np.errstate(all="raise"):
-        fitted = learner(protects=unit).fit(TABLE, RISK)
-    assert fitted.score(TABLE, RISK) > 0.97
-    assert repr(fitted.concept_).startswith("'high' if age >= 40.")
-    assert " and pressure >= 1" in repr(fitted.concept_)
-    assert fitted.guarantee_.protects == unit
-
-
-def test_all_directions_and_labels_are_found():
-    for older, higher in product((False, True), repeat=2):
-        inside = ((TABLE["age"] > 40) == older) & ((TABLE["pressure"] > 130) == higher)
-        for y in (inside, ~inside):
-            fitted = learner(domain=COARSE, epsilon=5).fit(TABLE, y)
-            assert fitted.score(TABLE, y) > 0.99
-
-
-def test_more_records_than_cells_take_a_coarser_domain_and_nothing_is_spent():
-    ledger = PrivacyLedger(10, allow_reproducible=True)
-    many = pd.concat([TABLE] * 3)
-    for parameters in ({}, {"domain": "learn"}):
-        with pytest.raises(
-            ValueError, match=r"domain must leave at most 2\*\*24 .* got up to 36,012,001: .* 'age'"
-        ):
-            learner(ledger=ledger, **parameters).fit(many, np.tile(RISK, 3))
-    assert ledger.history() == []
-    assert learner().plan(4095, n_features=2, n_labels=2).n_samples == 4095
-    assert learner(domain=COARSE).fit(many, np.tile(RISK, 3)).score(TABLE, RISK) > 0.97
-
-
-def test_rules_in_words():
-    domain = Product([IntegerRange(0, 9, missing=True), Grid(0, 10, 11)])
-    up, mixed = (Corners(domain, directions=each) for each in (("<=", "<="), (">", "<=")))
-    names, labels = ["a", "b"], ["no", "yes"]
-
-    def words(concepts, codes, inner=1):
-        return concepts.member(concepts.directions[0], inner, codes).describe(names, labels)
-
-    assert words(up, (3, 4)) == "'yes' if a <= 2 (or missing) and b < 5, else 'no'"
-    assert words(mixed, (3, 4), 0) == "'no' if a > 2 and b < 5, else 'yes'"
-    assert words(mixed, (0, 10)) == "'yes' if a is not missing, else 'no'"
-    assert words(up, (10, 10)) == words(mixed, (-1, 10)) == "always 'yes'"
-    assert words(up, (-1, 4)) == words(mixed, (10, 4)) == "always 'no'"

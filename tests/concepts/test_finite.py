@@ -8,14 +8,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import settings
 
 from dplearn.concepts import FiniteClass
 from dplearn.concepts import finite as module
 from dplearn.domains import DomainError
 from dplearn.theory import sauer_bound
-
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 
 def test_large_tables_are_compared_block_by_block(monkeypatch):
@@ -26,9 +23,6 @@ def test_large_tables_are_compared_block_by_block(monkeypatch):
         monkeypatch.setattr(module, "_BLOCK", block)
         counts = concepts.error_counts(concepts.domain.encode(x), y)
         assert counts.tolist() == [np.count_nonzero(row[x[:, 0]] != y) for row in table]
-
-
-# distinct
 
 
 def test_distinct_keeps_each_row_once():
@@ -54,18 +48,8 @@ def test_functions_are_made_distinct_on_all_records_that_are_possible():
     assert kept == {tuple((np.arange(8) >= first).astype(int).tolist()) for first in range(1, 9)}
 
 
-# What a class may be made of
-
-
 def warm(X):
     return np.asarray(X)[:, 0] > 20
-
-
-def test_words():
-    functions = FiniteClass([warm, partial(warm)])
-    assert functions.member_at(0).describe(["t"], ["no", "yes"]) == "warm"
-    assert functions.member_at(1).describe(["t"], ["no", "yes"]) == "concept 1"
-    assert FiniteClass([[0, 1]]).member_at(0).describe(["t"], ["no", "yes"]) == "concept 0"
 
 
 # Functions that misbehave: refused by name, and without what they say of the data

@@ -1,9 +1,4 @@
-"""Lines modulo a prime: errors of all of them by brute force, in any size of numbers.
-
-Lines modulo a prime: inverses, leaders by brute force, and distances over all neighbours.
-
-Primality: by trial division, of known primes, and of composites made to pass.
-"""
+"""Lines modulo a prime: errors, leaders and inverses by brute force, distances over neighbours, primality."""
 
 from collections import Counter
 from itertools import combinations_with_replacement, product
@@ -13,16 +8,15 @@ import numpy as np
 import pytest
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.concepts import Line, LinePoint, Lines, lines
+from dplearn.concepts import Line, Lines
 from dplearn.concepts.lines import (
-    check_prime,
     counted,
+    hashed_bases,
     inverses,
     is_prime,
     leading_line,
     leading_point,
     residues,
-    written,
 )
 
 
@@ -49,18 +43,6 @@ def test_the_exponential_mechanism_finds_the_line_with_noisy_labels():
     y = (z == (7 * x + 2) % 101) ^ (rng.random(1000) < 0.1)
     learner = ExponentialMechanismClassifier(Lines(101), classes=[False, True], random_state=0)
     assert learner.fit(np.column_stack([x, z]), y).concept_.concept == Line(7, 2, 101)
-
-
-def test_rules_in_words():
-    labels = ["off", "on"]
-    assert Line(1, 0, 7).describe(["x", "y"], labels) == "'on' if y = x + 0 modulo 7, else 'off'"
-    assert LinePoint(3, 4).describe(["x", "y"], labels) == "'on' if x = 3 and y = 4, else 'off'"
-    assert LinePoint().describe(["x", "y"], labels) == "always 'off'"
-    assert repr(Line(2, 3, 7)) == "Line(1 if y = 2 x + 3 modulo 7, else 0)"
-    assert repr(LinePoint(2, 3)) == "LinePoint(1 if x = 2 and y = 3, else 0)"
-    assert written(10**30) == "0xc9f2c9cd... (100 bits)"
-    assert len(Line(3**800, 5**800, 2**4423 - 1).describe(["x", "y"], labels)) < 100
-    assert check_prime("p", np.int64(7)) == 7
 
 
 LARGE = 2**61 - 1
@@ -156,7 +138,7 @@ def test_primes_are_told_from_composites():
 
 def test_the_bases_of_a_large_number_are_its_own_and_within_it():
     n = 2**255 - 19
-    bases = lines._hashed_bases(n)
-    assert bases == lines._hashed_bases(n) != lines._hashed_bases(n + 2)
+    bases = hashed_bases(n)
+    assert bases == hashed_bases(n) != hashed_bases(n + 2)
     assert len(set(bases)) == 20
     assert all(2 <= base < n - 1 for base in bases)

@@ -1,5 +1,6 @@
 """One law for all concept classes: a profile has every member once, under the errors that it makes, in the
-class's order, and tables in parts have the profile of the whole table."""
+class's order, and tables in parts have the profile of the whole table. And one law for dichotomies: each
+behaviour once, with its errors."""
 
 from collections import Counter
 from itertools import product
@@ -31,6 +32,7 @@ SOME = ("<=", ">")
 CLASSES = [
     *(DecisionStumps(domain, n) for domain in (NUMBERS, MIXED, OTHERS) for n in (1, 2, 3)),
     *(Thresholds(domain, n) for domain in (NUMBERS, Product([IntegerRange(0, 20)])) for n in (1, 2, 4)),
+    Thresholds(Product([IntegerRange(0, 129)])),
     Thresholds(OTHERS, feature=2),
     *(Corners(Product([IntegerRange(0, size) for size in sizes])) for sizes in ((0,), (4,), (2, 0), (3, 4))),
     *(Corners(NUMBERS, directions=each, inside=1) for each in product(SOME, SOME)),
@@ -85,6 +87,7 @@ def some_records(concepts, n, rng):
 @pytest.mark.parametrize("concepts", CLASSES, ids=repr)
 def test_a_profile_has_every_member_once_under_its_errors_and_in_order(monkeypatch, concepts, dense):
     monkeypatch.setattr(cuts, "_DENSE", dense)
+    monkeypatch.setattr(cuts, "_CHUNK", 4 if dense else 1 << 20)
     rng, members = np.random.default_rng(0), all_members(concepts)
     assert concepts.size == len(members) == len(set(members))
     for n in (1, 2, 5, 13):
@@ -134,20 +137,102 @@ def test_a_prediction_is_a_label_of_the_class_and_depends_on_its_row_alone(conce
             assert member.predict([column[row : row + 1] for column in columns]) == predicted[row]
 
 
-@pytest.mark.parametrize("kind", [Conjunctions, Parities])
-def test_binarize_decides_what_is_one(kind):
-    X = np.array([[0.0], [0.5], [1.0], [3.0]])
-    for binarize, bits, words in ((0.0, [0, 1, 1, 1], "x > 0"), (0.5, [0, 0, 1, 1], "x > 0.5")):
-        concepts = kind(1, binarize=binarize)
-        columns = concepts.domain.encode(X)
-        assert columns[0].tolist() == bits
-        rules = [concepts.member_at(i) for i in range(concepts.size)]
-        [rule] = [each for each in rules if each.predict(columns).tolist() == bits]
-        assert rule.describe(["x"], [0, 1]) == f"1 if {words}, else 0"
-        assert concepts == kind(1, binarize=binarize) != kind(2, binarize=binarize)
-        assert hash(concepts) == hash(kind(1, binarize=binarize))
-    assert kind(1) != kind(1, binarize=0.5)
-    with pytest.raises(ValueError, match="outside"):
-        kind(1, binarize=None).domain.encode(X)
-    domain = Product([Bits(None), Bits(40)], ["smoker", "age"])
-    assert kind.over(domain, 2).domain == domain
+LISTED = [each for each in CLASSES if not isinstance(each, Lines)]
+LISTED += [FiniteClass(np.random.default_rng(0).integers(0, 3, (40, 7)), 3)]
+STUMPS = [each for each in LISTED if isinstance(each, DecisionStumps)]
+SIZES = (1, 2, 4, 9, 12)
+
+
+def members_of(concepts, columns, y):
+    """Each number of errors with its members, found by a profile."""
+    profile = concepts.error_profile(columns, y)
+    return {
+        errors: [profile.member(errors, index) for index in range(size)]
+        for errors, size in zip(*profile.groups(), strict=True)
+    }
+
+
+def every(concepts, columns):
+    y = np.zeros(len(columns[0]), dtype=np.intp)
+    return [member for group in members_of(concepts, columns, y).values() for member in group]
+
+
+def kind_of(member):
+    """What dichotomies are counted within: the column of a stump, directions and label of a corner."""
+    if hasattr(member, "outer"):
+        return None if member.inner == member.outer else member.feature
+    return getattr(member, "above", None), getattr(member, "inner", None)
+
+
+def behaviours(members, columns):
+    return [(kind_of(member), *member.predict(columns).tolist()) for member in members]
+
+
+def errors_are_counted(listed, columns, y):
+    groups = members_of(listed, columns, y)
+    assert sum(map(len, groups.values())) == listed.size
+    for errors, members in groups.items():
+        assert all((member.predict(columns) != y).sum() == errors for member in members)
+    if isinstance(listed.domain, Product) and not isinstance(listed, Corners):
+        listed.check_sums()
+        halves = [
+            listed.error_sums([column[part] for column in columns], y[part])
+            for part in (slice(4), slice(4, None))
+        ]
+        of_sums = listed.profile_of_sums([one + other for one, other in zip(*halves, strict=True)], len(y))
+        assert of_sums.groups() == listed.error_profile(columns, y).groups()
+        assert of_sums.member(errors, len(members) - 1) == members[-1]
+
+
+@pytest.mark.parametrize("concepts", LISTED, ids=repr)
+def test_each_behaviour_is_that_of_exactly_one_dichotomy_whose_errors_are_counted(concepts):
+    rng = np.random.default_rng(0)
+    for n in SIZES:
+        columns, _ = some_records(concepts, n, rng)
+        listed = concepts.dichotomies(columns)
+        kept, wanted = (behaviours(each, columns) for each in (every(listed, columns), all_members(concepts)))
+        assert len(kept) == len(set(kept)) == listed.size <= concepts.most_dichotomies(n)
+        assert {each[1:] for each in kept} == {each[1:] for each in wanted}
+        assert not isinstance(concepts, Corners) or set(kept) == set(wanted)
+        constant = [behaviour for behaviour in kept if behaviour[0] is None]
+        assert len(constant) == (concepts.n_labels if isinstance(concepts, DecisionStumps) else 0)
+        assert listed.assumes == concepts.assumes
+        errors_are_counted(listed, *some_records(concepts, 9, rng))
+
+
+@pytest.mark.parametrize("concepts", STUMPS, ids=repr)
+def test_cuts_are_at_public_values_with_each_pair_of_labels_and_parts_have_those_of_the_table(concepts):
+    rng, below = np.random.default_rng(1), isinstance(concepts, Thresholds)
+    for n in SIZES:
+        columns, y = some_records(concepts, n, rng)
+        listed, found = concepts.at_values(columns), concepts.dichotomies(columns)
+        for member in every(found, columns):
+            assert member.inner == member.outer or member.code in columns[member.feature]
+        expected = [
+            concepts.member(feature, int(code) + below, (a, b))
+            for feature in concepts.features
+            for a in range(concepts.n_labels)
+            for b in range(concepts.n_labels)
+            if a != b
+            for code in np.unique(columns[feature])
+        ]
+        others, labels = some_records(concepts, 9, rng)
+        cuts = [member for member in every(listed, others) if member.inner != member.outer]
+        assert Counter(cuts) == Counter(expected)
+        assert len(expected) + concepts.n_labels == listed.size <= concepts.most_dichotomies(n)
+        errors_are_counted(listed, others, labels)
+        halves = [
+            concepts.value_sums([each[part] for each in columns]) for part in (slice(3), slice(3, None))
+        ]
+        in_parts = concepts.dichotomies_of_sums([one + other for one, other in zip(*halves, strict=True)])
+        assert members_of(in_parts, columns, y) == members_of(found, columns, y)
+
+
+def test_the_cuts_of_a_corners_dichotomies_are_those_of_records():
+    """The member with a given pair of cuts does not depend on the other records."""
+    rng = np.random.default_rng(5)
+    concepts = Corners(Product([IntegerRange(0, 99)] * 2), directions=("<=", "<="), inside=1)
+    columns, _ = some_records(concepts, 30, rng)
+    for member in every(concepts.dichotomies(columns), columns):
+        for code, column in zip(member.codes, columns, strict=True):
+            assert code in {-1, 99, *column.tolist()}

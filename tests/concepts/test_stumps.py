@@ -2,7 +2,6 @@
 
 from collections import Counter
 from itertools import pairwise
-from operator import eq, le, lt
 
 import numpy as np
 import pytest
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 
 from dplearn.concepts import DecisionStumps, Thresholds
 from dplearn.concepts.stumps import Stump
-from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
-from tests.concepts.test_profiles import all_members
+from dplearn.domains import Floats, IntegerRange, Product
+from dplearn.kernels import cuts
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
@@ -74,7 +73,11 @@ def large_codes(domain):
 @pytest.mark.parametrize("kind", [DecisionStumps, Thresholds])
 @pytest.mark.parametrize("n_labels", [1, 2, 5])
 @pytest.mark.parametrize("name", LARGE)
-def test_members_of_large_classes_make_the_errors_that_are_counted(name, n_labels, kind, examples):
+def test_members_of_large_classes_make_the_errors_that_are_counted(
+    name, n_labels, kind, examples, monkeypatch
+):
+    monkeypatch.setattr(cuts, "_CHUNK", 2)  # block by block
+    monkeypatch.setattr(cuts, "_CARRY", 1)
     domain = LARGE[name]
     stumps = kind(Product([domain, domain] if kind is DecisionStumps else [domain]), n_labels)
 
@@ -123,63 +126,3 @@ def test_as_many_as_2_to_the_64_thresholds_may_make_equally_many_errors(codes):
             found.append(profile.member(errors, index))
             assert errors_of(found[-1], columns, y) == errors
     assert len(set(found)) == len(found)
-
-
-# Thresholds
-
-
-# Predictions and words
-
-
-READ = {"<": lt, "<=": le, "==": eq}
-
-
-def answer(rule, name, value):
-    """What a person who reads the rule says of a value of the column `name`."""
-    if rule.startswith("always "):
-        return rule.removeprefix("always ")
-    inner, question = rule.split(" if ")
-    words, outer = question.removeprefix(f"{name} ").split(", else ")
-    missing = value is None or value != value
-    if missing:
-        return inner if words.endswith("missing)") or words == "is missing" else outer
-    words = words.removesuffix(" (or missing)")
-    if words in ("is any number", "is missing"):
-        return inner if words == "is any number" else outer
-    sign, bound = words.split()
-    return inner if READ[sign](value, eval(bound)) else outer
-
-
-@pytest.mark.parametrize(
-    ("domain", "values"),
-    [
-        (IntegerRange(-3, 4), range(-3, 5)),
-        (Grid(0, 10, 11), [0, 0.5, 1, 1.5, 9.99, 10]),
-        (
-            Floats(significand_bits=1, smallest=0.5, largest=4),
-            [-5, -4, -3.9, -0.5, -0.1, 0, 0.1, 0.5, 0.75, 2.9, 3, 99],
-        ),
-        (Floats(significand_bits=0, smallest=1, largest=2, missing=True), [None, -2, -1, 0, 1, 2]),
-        (IntegerRange(-3, 4, missing=True), [None, *range(-3, 5)]),
-        (IntegerRange(-1, 2, "clip", missing=True), [None, -9, -1, 0.5, 1, 9]),
-        (Grid(0, 10, 11, missing=True), [None, 0, 0.5, 1, 1.5, 9.99, 10]),
-        (Categories(["a", 7, None]), ["a", 7, None]),
-        (Bits(), [-1, 0, 0.5, 1]),
-        (Bits(None), [0, 1]),
-    ],
-    ids=str,
-)
-def test_the_words_of_every_member_say_what_it_predicts(domain, values):
-    product = Product([Hashed(2), domain], ["name", "the size"])
-    cells = np.array([["x", value] for value in values], dtype=object)
-    columns = product.encode(cells)
-    labels = ["no", "yes"]
-    classes = [DecisionStumps(product), *([Thresholds(product, feature=1)] if domain.ordered else [])]
-    members = [member for stumps in classes for member in all_members(stumps) if member.feature == 1]
-    for member in members:
-        rule = member.describe(product.names, labels)
-        said = [eval(answer(rule, "the size", value)) for value in values]
-        assert said == [labels[code] for code in member.predict(columns)]
-
-
-# Corners

@@ -5,10 +5,10 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
-from dplearn.domains import Learn
-from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
+from dplearn.domains.column_kinds import ColumnKinds, kinds_of
 
 
 class Unread:
@@ -45,7 +45,6 @@ def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():
 
 
 def test_the_types_of_arrow_are_the_kinds_of_its_columns():
-    pa = pytest.importorskip("pyarrow")
     types = [
         pa.int64(),
         pa.uint8(),
@@ -127,20 +126,8 @@ def test_a_column_of_text_is_no_column_of_numbers_and_dates_are_neither():
             kinds_of(frame)
 
 
-def test_the_parameter_domain_is_learn_or_declares_domains():
-    assert as_learn("learn") == Learn()
-    assert as_learn(Learn(share="1/5")).share * 5 == 1
-    assert as_learn("float64") is None
-    assert as_learn(None) is None
-    assert Learn({"age": "numbers"}) == Learn({"age": "numbers"})
-    assert Learn(["numbers"]).columns == ColumnKinds(("numbers",))
-    for learn in (Learn(["numbers"], share="1/3"), Learn({"age": "numbers"})):
-        assert eval(repr(learn)) == learn
-    frame = pd.DataFrame({"age": [3, 4], "town": ["a", "b"]})
-    with pytest.raises(ValueError, match="columns must name columns of X, got 'size'"):
-        kinds_of(frame, {"size": "numbers"})
-    with pytest.raises(ValueError, match="columns must list 2 kinds, one for each column, got 1"):
-        kinds_of(frame, ["numbers"])
+def column_of_arrow(column):
+    return pa.table({"a": column}).to_pandas(types_mapper=pd.ArrowDtype)["a"]
 
 
 UNREAD = {
@@ -151,6 +138,16 @@ UNREAD = {
     "category of dates": pd.Series(pd.to_datetime(["2020-01-01", None])).astype("category"),
     "category of durations": pd.Series(pd.to_timedelta([1, 2], unit="D")).astype("category"),
     "complex": pd.Series([1j, 2.0]),
+    **{
+        f"Arrow {name}": column_of_arrow(column)
+        for name, column in {
+            "time": pa.array([datetime.time(1), None], pa.time32("s")),
+            "list": pa.array([[1], None]),
+            "struct": pa.array([{"q": 1}]),
+            "map": pa.array([[("q", 1)]], pa.map_(pa.string(), pa.int64())),
+            "dictionary of dates": pa.array([datetime.date(2020, 1, 1)]).dictionary_encode(),
+        }.items()
+    },
     "polars List": pl.Series([[1], None]),
     "polars Array": pl.Series([[1], None], dtype=pl.Array(pl.Int64, 1)),
     "polars Struct": pl.Series([{"q": 1}]),
@@ -165,25 +162,3 @@ def test_a_column_whose_type_no_learned_domain_reads_is_refused_by_its_name(name
     frame = pl.DataFrame({"a": column}) if isinstance(column, pl.Series) else pd.DataFrame({"a": column})
     with pytest.raises(TypeError, match=r"^column 'a' .*: give \w+"):
         kinds_of(frame, declared)
-
-
-def test_such_columns_of_arrow_are_refused_too():
-    pa = pytest.importorskip("pyarrow")
-    columns = {
-        "time": pa.array([datetime.time(1), None], pa.time32("s")),
-        "list": pa.array([[1], None]),
-        "struct": pa.array([{"q": 1}]),
-        "map": pa.array([[("q", 1)]], pa.map_(pa.string(), pa.int64())),
-        "dictionary of dates": pa.array([datetime.date(2020, 1, 1)]).dictionary_encode(),
-    }
-    for column in columns.values():
-        frame = pa.table({"a": column}).to_pandas(types_mapper=pd.ArrowDtype)
-        for declared in (None, {"a": "categories"}, {"a": "numbers"}):
-            with pytest.raises(TypeError, match=r"^column 'a' .*: give \w+"):
-                kinds_of(frame, declared)
-
-
-def test_arrays_of_complex_numbers_and_of_fields_are_refused():
-    for dtype in ("complex128", "complex64", [("q", "int64")]):
-        with pytest.raises(TypeError, match=r"^column 'x0' has the type .*: give "):
-            kinds_of(np.zeros((2, 2), dtype=dtype))

@@ -359,13 +359,6 @@ def test_the_words_for_a_code_are_true_of_exactly_the_values_with_at_most_that_c
             assert holds(words, value) == found, (code, value)
 
 
-def test_categories_and_buckets_in_words():
-    listed = Categories(["north", 7, None], other=True)
-    said = ["== 'north'", "== 7", "is missing", "is none of the listed categories"]
-    assert [listed.describe_test(code) for code in range(4)] == said
-    assert [Hashed(8).describe_test(code) for code in (0, 3)] == ["is missing", "hashes to bucket 3 of 8"]
-
-
 @pytest.mark.parametrize(
     "domain",
     [
@@ -393,9 +386,6 @@ def test_the_number_of_a_code_has_that_code_and_that_of_the_missing_is_missing(d
         np.testing.assert_array_equal(domain.decode(int(codes[-1])), numbers[-1])
 
 
-# Grids and floats in general
-
-
 @st.composite
 def grids_with_values(draw):
     low = draw(st.floats(-1e6, 1e6))
@@ -419,18 +409,6 @@ def test_the_code_in_a_grid_is_the_last_point_reached_but_for_rounding(case, any
     moved = grid.encode(np.clip(anywhere, grid.low, grid.high)).tolist()
     assert grid.nearest(np.array(anywhere)).tolist() == moved
     assert Grid(grid.low, grid.high, grid.points, "clip").encode(np.array(anywhere)).tolist() == moved
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "size"), [(0, 10, 11), (0, 1, 256), (-3, 7, 4), (0, 49, 2), (0, 41, 42), (0, 0.3, 10001)]
-)
-def test_every_point_of_a_grid_has_its_code(low, high, size):
-    # 49 * (1 / 49) is a little below 1; in float16 0.3 is 0.30005, and at most 0.3.
-    grid = Grid(low, high, size)
-    assert grid.encode(np.array([low, high], dtype=np.float64)).tolist() == [0, size - 1]
-    assert set(grid.encode(np.linspace(low, high, 20 * size)).tolist()) == set(range(size))
-    assert grid.nearest(np.array([high], dtype=np.float16)).item() == size - 1
-    assert grid.nearest([1e308, -1e308, LARGEST, -LARGEST]).tolist() == [size - 1, 0] * 2
 
 
 def rounded(value, domain):
@@ -466,8 +444,8 @@ def floats_domains(draw):
 
 
 @repeatable
-@given(floats_domains(), some_floats, st.integers(0, 2**64))
-def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values, chosen):
+@given(floats_domains(), some_floats)
+def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values):
     codes = domain.encode(np.array(values)).tolist()
     exact = [rounded(value, domain) for value in values]
     for a, code_a in zip(exact, codes, strict=True):
@@ -478,107 +456,4 @@ def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values,
     assert [zero - code for code in codes] == [code - zero for code in mirrored]
     assert domain.encode(np.array([-LARGEST, LARGEST])).tolist() == [domain.missing, domain.size - 1]
     if domain == Floats():
-        assert domain.decode(codes).tolist() == values
-    code = chosen % domain.size
-    words = domain.describe_test(code)
-    bound = words.removesuffix(" (or missing)").lstrip("<= ")
-    near = [] if bound.startswith("is") else [float(bound), math.nextafter(float(bound), -math.inf)]
-    for value in [each for each in (*values, *near, *([math.nan] * domain.missing)) if abs(each) != math.inf]:
-        assert holds(words, value) == (domain.encode(np.array([value])).item() <= code)
-
-
-@pytest.mark.parametrize(
-    ("domain", "size"),
-    [
-        (Floats(), 2 * 0x7FEFFFFFFFFFFFFF + 1),
-        (Floats(missing=True), 2 * 0x7FEFFFFFFFFFFFFF + 2),
-        (Floats(significand_bits=0), 2 * 2046 + 1),  # the subnormals count as 0
-        (Floats(significand_bits=1, smallest=1, largest=1), 3),
-        (Floats(smallest=TINY, largest=TINY), 3),
-    ],
-    ids=repr,
-)
-def test_the_size_of_a_domain_of_floats(domain, size):
-    assert domain.size == size
-    assert domain.encode(np.array([-LARGEST, LARGEST])).tolist() == [domain.missing, size - 1]
-    assert domain.encode([0.0]).tolist() == domain.encode([-0.0]).tolist()
-
-
-@pytest.mark.parametrize("far", [10**400, math.inf])
-def test_a_bound_too_large_for_a_float_is_refused_by_name(far):
-    for make, name in (
-        (lambda: Grid(0, far), "high"),
-        (lambda: Grid(-far, 0), "low"),
-        (lambda: Floats(largest=far), "largest"),
-    ):
-        with pytest.raises(ValueError, match=f"{name} must be"):
-            make()
-
-
-def test_a_finite_number_beyond_all_floats_is_the_largest_and_all_bits_of_nan_are_missing():
-    for far in (10**400, Decimal("1E400"), np.longdouble("1e4000"), LARGEST):
-        assert Floats().encode(objects([far, -far])).tolist() == [Floats().size - 1, 0]
-    nans = np.array([0x7FF8000000000000, 0xFFF8000000000000, 0x7FFFFFFFFFFFFFFF], dtype=np.uint64)
-    assert Floats(missing=True).encode(nans.view(np.float64)).tolist() == [0, 0, 0]
-    for value in (math.inf, -math.inf, "1"):
-        for domain in (Floats(), Floats(missing=True)):
-            with pytest.raises(DomainError):
-                domain.encode(objects([1.0, value]))
-
-
-# Categories and hashes in general
-
-names = st.none() | st.text(max_size=3) | st.integers(-5, 5) | st.sampled_from([0.5, (1, 2), b"x"])
-
-
-@repeatable
-@given(st.lists(names, min_size=1, max_size=6, unique=True), st.booleans(), st.lists(names, min_size=1))
-def test_a_categorys_code_is_its_place_in_the_list(listed, other, values):
-    domain = Categories(listed, other)
-    assert domain.size == len(listed) + other
-    assert domain.encode(objects(listed)).tolist() == list(range(len(listed)))
-    many = Categories(range(255))  # whose code of no category fits into the type of the codes
-    assert many.nearest(np.array([999, 254])).tolist() == [255, 254]
-    found = domain.nearest(objects(values)).tolist()
-    assert found == [listed.index(each) if each in listed else len(listed) for each in values]
-
-
-@repeatable
-@given(st.lists(st.text() | st.integers() | st.floats(), min_size=1), st.integers(2, 1000))
-def test_a_value_is_hashed_by_its_own_text_without_blanks_around_it(values, buckets):
-    codes = Hashed(buckets).encode(objects(values)).tolist()
-    assert codes == [bucket_of(Hashed(buckets), value) for value in values]
-
-
-def test_buckets_are_the_same_on_every_machine_and_bucket_0_is_that_of_missing_values_alone():
-    cells = ["north", "south", "", None, 1, "Zürich", "\ud800"]  # the last as a file name may hold
-    assert Hashed().encode(objects(cells)).tolist() == [6, 53, 0, 0, 45, 6, 18]
-    assert 0 not in Hashed(2).encode(objects([0, ".", "None", "nan", False])).tolist()
-    assert Hashed().encode(objects([*MISSING[:-1], " ", "\t\n"])).tolist() == [0] * 9
-    assert set(Hashed(16).encode(np.array([""] + [str(i) for i in range(500)])).tolist()) == set(range(16))
-    texts = Hashed(1 << 20).encode(np.array(["3", "0", " 100 "])).tolist()
-    for dtype in (np.int8, np.uint64, np.float16, np.float32, np.float64, object):
-        assert Hashed(1 << 20).encode(np.array([3, 0, 100], dtype=dtype)).tolist() == texts
-
-
-# Ranges of integers of any size
-
-
-def test_large_ends_are_written_by_powers_of_two():
-    for low, high, text in (
-        (0, 9, "LargeIntegerRange(0, 9)"),
-        (-(2**90), 2**90 + 3, "LargeIntegerRange(-(2**90), 2**90 + 3)"),
-        (1, 3**60, f"LargeIntegerRange(1, {hex(3**60)})"),
-    ):
-        assert repr(LargeIntegerRange(low, high)) == text
-        assert eval(text) == LargeIntegerRange(low, high)
-    huge = LargeIntegerRange(-5, 2**65_536 - 6)
-    assert huge.encode(objects([-5, 0, 2**65_000])).tolist() == [0, 5, 2**65_000 + 5]
-    assert huge.nearest([2**70_000, -(2**70_000)]).tolist() == [huge.size - 1, 0]
-    with pytest.raises(DomainError, match=r"domain LargeIntegerRange\(-5, 2\*\*65536 - 6\)"):
-        huge.encode([-6])
-
-
-def test_a_whole_float_of_any_width_has_the_bucket_of_the_integer():
-    cells = objects([np.longdouble(2), np.float16(2), np.float64(2), 2, "2"])
-    assert len(set(Hashed(64).encode(cells).tolist())) == 1
+        assert domain.decode(np.array(codes, dtype=np.uint64)).tolist() == values

@@ -12,16 +12,11 @@ from hypothesis import strategies as st
 
 import dplearn.kernels.ranks
 from dplearn.domains import Floats
-from dplearn.kernels import cuts as cuts_module
 from dplearn.kernels import intervals as intervals_module
 from dplearn.kernels.cuts import (
     NONUNIFORM_SIZE,
-    Cuts,
-    ErrorHistogram,
-    cut_column,
     last_code,
     nonuniform_codes,
-    split_by_value,
 )
 from dplearn.kernels.intervals import (
     CodePlaces,
@@ -41,8 +36,6 @@ from dplearn.kernels.ranks import (
     CodeCounts,
     SortedCodes,
     UnsortedCodes,
-    _nth_place,
-    _nth_places,
     finest_fraction,
     halving,
     rank_sensitivity,
@@ -70,41 +63,28 @@ DATA = {
 
 
 @pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("n", [31, 200, 1000])
-def test_a_window_is_that_of_sorting_whatever_the_sample(kind, n, sampling):
-    rng = np.random.default_rng(n)
-    values = DATA[kind](rng, n)
-    ranks, codes = UnsortedCodes(values, Floats().encode), np.sort(Floats().encode(values))
-    for start, stop in [
-        (0, 0),
-        (0, 3),
-        (0, n),
-        (n - 2, n),
-        *np.sort(rng.integers(0, n + 1, (40, 2))).tolist(),
-    ]:
-        assert ranks.window(start, stop) == codes[start:stop].tolist()
-
-
-@pytest.mark.parametrize("kind", DATA)
-@pytest.mark.parametrize("n", [20, 1000])
-def test_all_values_are_checked_once_and_windows_stay_the_same(kind, n, sampling):
+@pytest.mark.parametrize("n", [20, 31, 200, 1000])
+def test_windows_are_those_of_sorting_whatever_the_sample_and_a_check_sees_all_values_once(kind, n, sampling):
     rng = np.random.default_rng(n)
     values, checked = DATA[kind](rng, n), []
     ranks, codes = UnsortedCodes(values, Floats().encode), np.sort(Floats().encode(values))
+    windows = [(0, 0), (0, 3), (0, n), (n - 2, n), (n // 2, n // 2 + 2)]
+    for start, stop in [*windows, *np.sort(rng.integers(0, n + 1, (40, 2))).tolist()]:
+        assert ranks.window(start, stop) == codes[start:stop].tolist()
     for rank in (0, n // 2, n - 1):
         checked.clear()
         ranks.check(lambda block: checked.extend(block.tolist()), rank)
         assert checked == values.tolist()
-        for start, stop in [(rank, rank + 1), (n // 2, n // 2 + 2), (0, n)]:
+        for start, stop in [(rank, rank + 1), *windows]:
             assert ranks.window(start, stop) == codes[start:stop].tolist()
 
 
 def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling, monkeypatch):
-    ranks = UnsortedCodes(np.random.default_rng(0).normal(size=1000))
+    values = np.random.default_rng(0).normal(size=1000)
+    ranks = UnsortedCodes(values)
     ranks.check(len, 500)
-    expected = np.sort(ranks._values)
     monkeypatch.setattr(dplearn.kernels.ranks, "_around", None)
-    assert ranks.window(499, 502) == expected[499:502].tolist()
+    assert ranks.window(499, 502) == np.sort(values)[499:502].tolist()
 
 
 def test_a_sample_that_misleads_costs_time_only_and_what_a_check_raises_is_passed_on(sampling):
@@ -136,29 +116,19 @@ def apart(codes, bits):
     return ApartCodes(SortedCodes(np.array(codes)), bits)
 
 
-@given(few_codes)
-def test_codes_told_apart_are_distinct_and_stay_with_their_code(codes):
-    keys = apart(codes, 4).window(0, len(codes))
-    assert len(set(keys)) == len(codes)
-    assert keys == sorted(keys)
-    assert [key >> 4 for key in keys] == sorted(codes)
-
-
-@given(few_codes, st.integers(0, 11), st.integers(0, 5))
-def test_one_replaced_code_replaces_one_of_those_told_apart(codes, place, code):
-    other = [*codes]
-    other[place % len(codes)] = code
-    one, two = (Counter(apart(each, 4).window(0, len(codes))) for each in (codes, other))
-    assert (one - two).total() <= 1
-
-
 @given(few_codes, st.integers(0, 12), st.integers(0, 12), st.integers(0, 16 * 6))
-def test_windows_and_counts_of_codes_told_apart_are_parts_of_all(codes, one, other, key):
+def test_codes_told_apart_are_distinct_and_stay_with_their_code(codes, one, other, key):
     start, stop = sorted(min(each, len(codes)) for each in (one, other))
-    keys = apart(codes, 4)
-    everything = keys.window(0, len(codes))
-    assert keys.window(start, stop) == everything[start:stop]
-    assert keys.count(key) == (sum(k < key for k in everything), sum(k <= key for k in everything))
+    told = apart(codes, 4)
+    keys = told.window(0, len(codes))
+    assert keys == sorted(set(keys))
+    assert [each >> 4 for each in keys] == sorted(codes)
+    assert told.window(start, stop) == keys[start:stop]
+    assert told.count(key) == (sum(k < key for k in keys), sum(k <= key for k in keys))
+    replaced = [*codes]  # which replaces one of the keys
+    replaced[one % len(codes)] = other % 6
+    after = Counter(apart(replaced, 4).window(0, len(codes)))
+    assert (Counter(keys) - after).total() <= 1
 
 
 def test_a_cell_counts_only_what_is_within():
@@ -166,9 +136,6 @@ def test_a_cell_counts_only_what_is_within():
     assert (len(cell), cell.window(0, 3)) == (3, [4, 4, 6])
     assert [cell.count(code) for code in (4, 5, 6, 7)] == [(0, 2), (2, 2), (2, 3), (3, 3)]
     assert Cell(cell.ranks, 3, 4, 4, 8).count(4) == (0, 0)  # both 4 count to the cell before
-
-
-# Counts of codes
 
 
 codes_of_any_size = st.lists(st.sampled_from([0, 1, 5, 7, 2**63, 2**64 - 1]), min_size=1, max_size=12)
@@ -187,9 +154,6 @@ def test_ranks_of_a_sum_are_those_of_the_sorted_codes(first, second, dtype):
     none = CodeCounts.of(np.array([], dtype=dtype))
     assert (len(none), none.window(0, 0), none.count(3)) == (0, [], (0, 0))
     assert (none + counts).window(0, len(counts)) == counts.window(0, len(counts))
-
-
-# Quantiles by recursive halving
 
 
 wanted = st.sets(st.fractions(0, 1, max_denominator=64), min_size=1, max_size=20).map(sorted)
@@ -235,10 +199,10 @@ def test_the_sensitivity_is_the_most_that_a_record_moves(fraction):
 
 def test_the_places_of_many_equal_codes_are_those_of_each():
     for count in (200, 256, 300):
-        expected = [_nth_place(i, count, 40) for i in range(count)]
-        assert _nth_places(range(count), count, 40) == expected
-        assert _nth_places(range(90, count), count, 40) == expected[90:]
-        assert expected == sorted(set(expected))
+        told = apart([0] * count, 40)
+        each = [told.window(rank, rank + 1)[0] for rank in range(count)]
+        assert told.window(0, count) == each == sorted(set(each))
+        assert told.window(90, count) == each[90:]
     assert apart([0] * 5, 3).window(0, 5) == [0, 1, 2, 4, 6]  # van der Corput's places
     assert apart([0] * 8, 3).window(0, 8) == list(range(8))
     assert apart([3], 0).window(0, 1) == [3]
@@ -432,184 +396,6 @@ def test_first_codes_are_those_from_which_on_an_interval_is_reached(ends):
     starts = np.array(sorted({0, *ends}), dtype=np.uint64)
     found = first_codes(lambda codes: np.searchsorted(starts, codes, "right") - 1, len(starts), 2**63 + 1)
     assert found.tolist() == starts.tolist()
-
-
-HUGE = 2**64 - 1
-
-
-fewer = settings(repeatable, max_examples=30)  # of checks within a test, which are not fewer by day
-
-
-def column(codes, y, size):
-    return np.array(codes, dtype=np.min_scalar_type(size)), np.array(y, dtype=np.uint8)
-
-
-def expanded(cuts, size):
-    """The label counts inside every single cut of a small domain."""
-    lengths = np.ones(len(cuts.starts), dtype=np.uint64) if cuts.lengths is None else cuts.lengths
-    places = np.repeat(np.arange(len(lengths)), lengths.astype(np.int64))
-    every = np.concatenate(
-        [np.arange(int(s), int(s) + int(n)) for s, n in zip(cuts.starts, lengths, strict=True)]
-    )
-    assert every.tolist() == list(range(size))
-    return cuts.inside[:, places]
-
-
-def brute_force(codes, y, size, n_labels, compare):
-    columns = [
-        [sum(compare(c, cut) and z == a for c, z in zip(codes, y, strict=True)) for cut in range(size)]
-        for a in range(n_labels)
-    ]
-    return np.array(columns)
-
-
-records = st.integers(1, 5).flatmap(
-    lambda n_labels: st.tuples(
-        st.lists(st.tuples(st.integers(0, 39), st.integers(0, n_labels - 1)), min_size=1, max_size=9),
-        st.just(n_labels),
-    )
-)
-
-
-@pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
-def test_counts_at_or_below_every_cut_of_a_small_domain(monkeypatch, dense):
-    monkeypatch.setattr(cuts_module, "_DENSE", dense)
-
-    @fewer
-    @given(records, st.integers(40, 50))
-    def check(case, size):
-        (codes, y), n_labels = zip(*case[0], strict=True), case[1]
-        cuts = cut_column(*column(codes, y, size), size, n_labels)
-        assert (cuts.lengths is None) == bool(dense)
-        assert cuts.inside.dtype == np.int64
-        expected = brute_force(codes, y, size, n_labels, lambda code, cut: code <= cut)
-        assert expanded(cuts, size).tolist() == expected.tolist()
-
-    check()
-
-
-def test_much_data_is_counted_without_sorting_and_domains_without_order_if_they_are_small():
-    codes, y = column(np.arange(5000), np.arange(5000) % 2, 10_000)
-    assert cut_column(codes, y, 10_000, 2).lengths is None
-    assert cut_column(codes[1:], y[1:], 10_000, 2).lengths is not None
-    for size in (4096, 4097):  # on both sides of the limit
-        cuts = cut_column(*column(np.arange(300) * 13, np.arange(300) % 3, size), size, 3)
-        assert (cuts.lengths is None) == (size == 4096)
-        expected = [
-            [sum(1 for i in range(a, 300, 3) if i * 13 <= cut) for cut in range(size)] for a in range(3)
-        ]
-        assert expanded(cuts, size).tolist() == expected
-    with pytest.raises(ValueError, match=f"a domain of {2**60} values without order is too large to count"):
-        split_by_value(*column([1], [0], 2**60), 2**60, 1)
-
-
-# Large domains: packed words below 2**64, an argsort beyond
-
-near_ends = st.integers(0, 5) | st.integers(0, 2**64 - 2) | st.integers(2**64 - 9, 2**64 - 2)
-
-
-@pytest.mark.parametrize("n_labels", [1, 5])
-@pytest.mark.parametrize("size", [2**40 + 3, 2**53 + 5, 2**63, HUGE], ids=str)
-def test_intervals_of_cuts_in_large_domains_begin_exactly_at_the_data(size, n_labels):
-    # Beyond 2**53 nothing may pass through a float: a signed zero beside uint64 codes is enough for that.
-    @fewer
-    @given(st.lists(st.tuples(near_ends, st.integers(0, n_labels - 1)), min_size=1, max_size=9))
-    def check(rows):
-        codes, y = zip(*[(code % size, label) for code, label in rows], strict=True)
-        cuts = cut_column(*column(codes, y, size), size, n_labels)
-        starts, lengths = cuts.starts.tolist(), cuts.lengths.tolist()
-        assert [s for s, n in zip(starts, lengths, strict=True) if n] == sorted({0, *codes})
-        assert [s + n for s, n in zip(starts, lengths, strict=True)] == [*starts[1:], size]
-        for start, length, inside in zip(starts, lengths, cuts.inside.T.tolist(), strict=True):
-            if length:
-                below = Counter(label for code, label in zip(codes, y, strict=True) if code <= start)
-                assert inside == [below[label] for label in range(n_labels)]
-
-    check()
-
-
-# Cuts
-
-
-@repeatable
-@given(records, st.data())
-def test_errors_are_those_of_the_labels_on_both_sides(case, data):
-    (codes, y), n_labels = zip(*case[0], strict=True), case[1]
-    inner, outer = (data.draw(st.integers(0, n_labels - 1)) for _ in range(2))
-    codes, y = column(codes, y, 40)
-    totals = np.bincount(y, minlength=n_labels)
-    for cuts, test in (
-        (cut_column(codes, y, 40, n_labels), np.less_equal),
-        (split_by_value(codes, y, 40, n_labels), np.equal),
-    ):
-        made = [np.count_nonzero(np.where(test(codes, cut), inner, outer) != y) for cut in range(40)]
-        before = cuts.inside.copy()
-        assert cuts.errors(totals, inner, outer).tolist() == made
-        assert (cuts.inside == before).all()
-
-
-@repeatable
-@given(st.lists(st.tuples(st.integers(0, 4), st.booleans()), min_size=1, max_size=8))
-def test_chosen_cuts_are_numbered_in_order(intervals):
-    lengths = np.array([n for n, _ in intervals], dtype=np.uint64)
-    chosen = np.array([c for _, c in intervals])
-    starts = np.cumsum(lengths) - lengths
-    every = [s + i for s, (n, c) in zip(starts.tolist(), intervals, strict=True) if c for i in range(n)]
-    cuts = Cuts(starts, lengths, np.zeros((1, len(intervals)), dtype=np.int64))
-    assert cuts.number(chosen) == len(every)
-    assert [cuts.nth(chosen, i) for i in range(len(every))] == every
-    single = Cuts(starts, None, cuts.inside)
-    assert single.number(chosen) == chosen.sum()
-    assert [single.nth(chosen, i) for i in range(chosen.sum())] == starts[chosen].tolist()
-
-
-def test_cuts_are_numbered_exactly_up_to_2_to_the_64():
-    starts = np.array([0, 7, 2**63 + 1, HUGE - 3], dtype=np.uint64)
-    lengths = np.array([7, 2**63 - 6, 2**63 - 5, 3], dtype=np.uint64)
-    cuts = Cuts(starts, lengths, np.zeros((1, 4), dtype=np.int64))
-    every = np.ones(4, dtype=bool)
-    assert cuts.number(every) == HUGE
-    for index in (0, 6, 7, 2**53 + 1, 2**63, 2**63 + 1, HUGE - 4, HUGE - 3, HUGE - 1):
-        assert cuts.nth(every, index) == index
-    outer = np.array([True, False, False, True])
-    assert [cuts.nth(outer, i) for i in range(10)] == [*range(7), HUGE - 3, HUGE - 2, HUGE - 1]
-
-
-# ErrorHistogram
-
-blocks = st.lists(
-    st.lists(
-        st.tuples(st.integers(0, 9), st.integers(0, 5) | st.integers(0, HUGE) | st.just(2**32)), min_size=1
-    ),
-    max_size=5,
-)
-
-
-@repeatable
-@given(blocks, st.lists(st.lists(st.integers(0, 9), min_size=1), max_size=3))
-def test_cuts_are_counted_exactly_however_long_their_intervals(weighted, single):
-    histogram, expected = ErrorHistogram(9), Counter()
-    for block in weighted:
-        errors, lengths = zip(*block, strict=True)
-        histogram.add(np.array(errors), np.array(lengths, dtype=np.uint64))
-        for error, length in block:
-            expected[error] += length
-    for errors in single:
-        histogram.add(np.array(errors), None)
-        expected.update(errors)
-    expected = sorted((error, n) for error, n in expected.items() if n)
-    assert [*zip(*histogram.groups(), strict=True)] == expected
-    assert [*zip(*histogram.groups(), strict=True)] == expected  # asking changes nothing
-    assert all(type(number) is int for numbers in histogram.groups() for number in numbers)
-    with pytest.MonkeyPatch.context() as patch:  # block by block
-        patch.setattr(cuts_module, "_CHUNK", 4)
-        again = ErrorHistogram(9)
-        for block in weighted:
-            errors, lengths = zip(*block, strict=True)
-            again.add(np.array(errors), np.array(lengths, dtype=np.uint64))
-        for errors in single:
-            again.add(np.array(errors), None)
-        assert again.groups() == histogram.groups()
 
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)

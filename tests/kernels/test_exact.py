@@ -57,9 +57,6 @@ def exp_by_series(x: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(low, 1 << BITS), Fraction(high, 1 << BITS)
 
 
-# exp_bounds
-
-
 @repeatable
 @given(exponents, st.integers(5, 80))
 def test_exp_bounds_enclose_the_series(x, digits):
@@ -73,27 +70,6 @@ def test_exp_bounds_enclose_the_series(x, digits):
         assert low < series_low <= series_high < high
 
 
-def test_at_0_and_1_bounds_are_exact_and_what_has_none_is_refused():
-    assert exp_bounds(Fraction(0)) == (1, 1)
-    assert log_bounds(Fraction(1)) == (0, 0)
-    assert at_most_exp(Fraction(1), Fraction(0))
-    assert not at_most_exp(Fraction(10**40 + 1, 10**40), Fraction(0))
-    assert decay_ratio(Fraction(701)) == decay_ratio(Fraction(10**6)) == decay_ratio(Fraction(700))
-    for function, wrong, words in (
-        (log_bounds, Fraction(0), "positive"),
-        (log_bounds, Fraction(-1, 3), "positive"),
-        (decay_ratio, Fraction(0), "positive rate"),
-        (decay_ratio, Fraction(-1, 2), "positive rate"),
-        (short_above, Fraction(-1, 3), "short_above needs a nonnegative number"),
-        (short_above, Fraction(-1, 10**50), "short_above needs a nonnegative number"),
-    ):
-        with pytest.raises(ValueError, match=words):
-            function(wrong)
-
-
-# fixed_decay and fixed_power
-
-
 @repeatable
 @given(exponents.map(abs), st.integers(0, 400))
 def test_fixed_point_bounds_enclose_the_series_and_are_at_most_two_apart(rate, bits):
@@ -102,15 +78,6 @@ def test_fixed_point_bounds_enclose_the_series_and_are_at_most_two_apart(rate, b
     assert 0 <= low <= series_low
     assert series_high <= high <= 1 << bits
     assert high - low <= 2
-
-
-def test_fixed_point_bounds_hold_for_rates_of_any_size():
-    assert fixed_decay(Fraction(0), 64) == (1 << 64, 1 << 64)
-    assert fixed_decay(Fraction(10**40), 64) == (0, 1)
-    # 1 - 10**-40 rounds to one at this precision.
-    assert fixed_decay(Fraction(1, 10**40), 64) == ((1 << 64) - 1, 1 << 64)
-    assert fixed_decay(Fraction(1, 1 << 100), 100)[1] == 1 << 100
-    assert fixed_decay(Fraction(1, 1 << 100), 128)[1] <= (1 << 128) - (1 << 28) + 1
 
 
 @repeatable
@@ -125,9 +92,6 @@ def test_fixed_powers_are_too_low_by_no_more_than_they_say(b, exponent, bits, er
     lost = b**exponent * (1 << bits) - fixed_power(base, exponent, bits)
     # The base is too low by less than error + 1 units.
     assert 0 <= lost <= max(0, exponent * (error + 2) - 1)
-
-
-# log_bounds
 
 
 @repeatable
@@ -154,9 +118,6 @@ def test_log_bounds_of_a_number_very_near_one_end(z, program):
     assert ended.returncode == 0, ended.stderr
 
 
-# at_most_exp
-
-
 @repeatable
 @given(exponents, st.fractions(min_value=-10, max_value=10**6))
 def test_at_most_exp_agrees_with_the_series(x, z):
@@ -167,8 +128,6 @@ def test_at_most_exp_agrees_with_the_series(x, z):
         assert at_most_exp(low * (1 - Fraction(1, 10**distance)), x)
         assert not at_most_exp(high * (1 + Fraction(1, 10**distance)), x)
 
-
-# decay_ratio
 
 RATES = [Fraction(10) ** k for k in range(-12, 7)] + [Fraction(699), Fraction(700), Fraction(1, 3)]
 
@@ -181,9 +140,6 @@ def test_decay_ratio_is_never_below_exp_and_tight_in_itself_and_in_its_distance_
     assert ratio <= low * (1 + Fraction(1, 2**31))
     assert 1 - ratio >= (1 - low) * (1 - Fraction(1, 2**31))
     assert ratio.denominator.bit_count() == 1
-
-
-# as_fraction
 
 
 def test_a_number_is_the_decimal_it_is_written_as():
@@ -221,21 +177,11 @@ def test_long_numbers_become_short_ones_just_above(x):
         assert short_above(short) == short
 
 
-def test_logarithms_of_numbers_of_more_digits_than_python_writes():
-    low, high = log_bounds(Fraction(10**5000), 20)
-    ten = log_bounds(Fraction(10), 40)
-    assert low <= 5000 * ten[0] <= 5000 * ten[1] <= high
-    assert high - low < Fraction(1, 10**14)
-
-
 ratios = st.fractions(min_value=Fraction(1, 20), max_value=Fraction(19, 20), max_denominator=20)
 groups = st.lists(st.tuples(st.integers(-8, 8), st.integers(0, 5)), min_size=1, max_size=5).filter(
     lambda pairs: any(m for _, m in pairs)
 )
 HALF, NINTH = Fraction(1, 2), Fraction(8, 9)
-
-
-# power_probabilities
 
 
 @repeatable
@@ -255,24 +201,6 @@ def test_power_law_is_its_formula_and_laws_of_selection_do_not_change_with_all_e
     assert sum(ours[i] for i in best) >= sum(theirs[i] for i in best)
 
 
-def test_an_empty_group_has_probability_zero_wherever_its_exponent_stands():
-    assert power_probabilities(HALF, [-50, 0, 1, 50], [0, 2, 4, 0]) == [0, HALF, HALF, 0]
-    assert permute_and_flip_probabilities(HALF, [-50, 0, 50], [0, 2, 0]) == [0, 1, 0]
-
-
-# laplace
-
-
-@pytest.mark.parametrize("ratio", [HALF, NINTH, Fraction(1, 20)])
-@pytest.mark.parametrize("threshold", [-30, -2, -1, 0, 1, 2, 30])
-def test_laplace_tail_is_the_sum_of_its_masses(ratio, threshold):
-    # Masses of threshold..far, and of everything beyond far: a geometric series, ratio**(far + 1) / (1 -
-    # ratio).
-    far = 40
-    masses = sum(ratio ** abs(k) for k in range(threshold, far + 1)) + ratio ** (far + 1) / (1 - ratio)
-    assert laplace_tail(ratio, threshold) == masses * (1 - ratio) / (1 + ratio)
-
-
 @repeatable
 @given(ratios, st.integers(-12, 12), st.integers(0, 12))
 def test_laplace_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
@@ -283,9 +211,6 @@ def test_laplace_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
     assert distribution[0] == (1 - laplace_tail(ratio, low + 1) if length else 1)
     mass = (1 - ratio) / (1 + ratio)
     assert distribution[1:-1] == [mass * ratio ** abs(k) for k in range(low + 1, high)]
-
-
-# permute and flip
 
 
 def permute_and_flip(dice, ratio, exponents, multiplicities):
@@ -310,9 +235,6 @@ def test_permute_and_flip_law_is_that_of_its_definition(ratio, exponents, multip
         distribution[group] += p
     expected = [distribution[group] for group in range(len(exponents))]
     assert permute_and_flip_probabilities(ratio, exponents, multiplicities) == expected
-
-
-# gaussian_probabilities
 
 
 def gaussian_masses(sigma2: Fraction, reach: int) -> list[Decimal]:
@@ -352,19 +274,6 @@ def test_gaussian_masses_count_the_tail_beyond_the_weights_that_are_summed(bits)
     assert all(mass <= truth[abs(k)] for k, mass in zip(support, masses, strict=True))
 
 
-def test_the_law_of_a_gaussian_far_narrower_than_one_is_its_centre():
-    # exp(-1 / (2 sigma2)) is below 10**-20000 here, and what rounds to 0 is not in the support.
-    support, masses, left_out = gaussian_probabilities(Fraction(1, 10**5))
-    assert support == [0]
-    assert masses[0] + left_out == 1
-    left = [gaussian_probabilities(Fraction(9), bits)[2] for bits in (16, 24, 32, 48)]  # more bits leave less
-    assert left == sorted(left, reverse=True)
-    assert left[-1] < left[0] / 10**8
-    for sigma2, most in ((Fraction(4), 10**10), (Fraction(10**4), 10**8), (Fraction(1, 50), 10**10)):
-        assert gaussian_probabilities(sigma2)[2] < Fraction(1, most)
-    assert left_out <= Fraction(1, 2**39)
-
-
 @repeatable
 @given(ratios, st.integers(-5, 5), st.integers(0, 8))
 def test_geometric_law_moves_all_mass_outside_to_the_ends(ratio, low, length):
@@ -397,19 +306,12 @@ def test_the_laplace_quantile_is_the_least_positive_bar_with_so_small_a_tail(rat
 
 
 @pytest.mark.parametrize("rate", [0.05, 1, 5])
-@pytest.mark.parametrize("steps", [1, 40])
-def test_partial_sums_exceed_their_bound_as_rarely_as_it_says(steps, rate):
-    ratio = decay_ratio(Fraction(rate))
-    bound = partial_sum_bound(ratio, steps, math.log(20))
-    sums = SeededDice(0).discrete_laplace(ratio, size=4000 * steps).reshape(4000, steps).cumsum(axis=1)
-    share = (sums.max(axis=1) >= bound).mean()
-    assert 0 < share <= 0.05
-    assert partial_sum_bound(ratio, np.array([steps, 2 * steps]), math.log(20))[0] == bound
-
-
-@pytest.mark.parametrize("weights", [[1, 1, 0.5], [0.25] * 8])
-def test_weights_count_by_their_squares(weights):
-    ratio, squares = decay_ratio(Fraction(1)), sum(w * w for w in weights)
+@pytest.mark.parametrize("weights", [[1.0], [1.0] * 40, [1, 1, 0.5], [0.25] * 8], ids=len)
+def test_weighted_partial_sums_exceed_their_bound_as_rarely_as_it_says(weights, rate):
+    ratio, squares = decay_ratio(Fraction(rate)), sum(w * w for w in weights)
     bound = partial_sum_bound(ratio, squares, math.log(20))
-    sums = SeededDice(0).discrete_laplace(ratio, size=8000 * len(weights)).reshape(8000, -1) @ weights
-    assert (sums >= bound).mean() <= 0.05 < (sums >= bound / 3).mean()
+    noise = SeededDice(0).discrete_laplace(ratio, size=8000 * len(weights)).reshape(8000, -1)
+    greatest = (noise * weights).cumsum(axis=1).max(axis=1)
+    assert (greatest >= bound).mean() <= 0.05
+    assert rate > 1 or (greatest >= bound / 3).mean() > 0.05
+    assert partial_sum_bound(ratio, np.array([squares, 2 * squares]), math.log(20))[0] == bound

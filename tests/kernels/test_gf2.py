@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_matrix
 
 from dplearn.kernels import gf2, gf2_matrices
 from dplearn.kernels.gf2 import (
@@ -266,52 +265,6 @@ def test_the_check_above_finds_mistakes(mistake, faults):
     assert faults <= faults_of(mistake, most=2)
 
 
-def test_systems_without_rows_columns_or_right_sides_are_systems():
-    none = np.zeros((0, 3), dtype=np.uint8)
-    assert (rank(none), nullspace(none).tolist()) == (0, np.eye(3).tolist())
-    assert uniform_solution(none, [], [1, 0, 1]).tolist() == [1, 0, 1]
-    empty = np.zeros((2, 0), dtype=np.uint8)
-    assert solve(empty, [0, 0]).shape == (0,)
-    assert solve(empty, [0, 1]) is None
-    assert rref(empty)[0].shape == nullspace(empty).shape == (0, 0)
-    assert solve(np.eye(2, dtype=np.uint8), np.zeros((2, 0), dtype=np.uint8)).shape == (2, 0)
-
-
-def test_a_system_says_when_its_solution_is_unique_and_one_unsolvable_side_leaves_none():
-    system = Elimination(2)
-    assert not system.unique
-    assert not system.add([[1, 1]], [1]).unique
-    assert system.add([[0, 1]], [1]).unique
-    assert not system.add([[1, 0]], [1]).unique
-    assert (system.rank, system.consistent, system.solution()) == (2, False, None)
-    assert Elimination(2).add([[1, 0]]).solution().tolist() == [0, 0]  # what is left out is zero
-    assert Elimination(2, 3).solution().tolist() == [[0, 0, 0], [0, 0, 0]]
-    A = np.array([[1, 0], [0, 1], [1, 1]])
-    for function in (solve, only_solution):
-        assert function(A, [[0, 1], [1, 0], [1, 1]]).tolist() == [[0, 1], [1, 0]]
-        assert function(A, [[0, 1], [1, 0], [1, 0]]) is None
-
-
-REFUSED = [
-    (lambda: solve([[1, 0]], [1, 0]), r"b must have shape \(1,\) or \(1, k\)"),
-    (lambda: uniform_solution([[1, 0]], [1], [[1], [0]]), r"bits must have shape \(2,\)"),
-    (lambda: Elimination(2).add([[1]]), "A must have n_columns = 2 columns, got 1"),
-    (lambda: pack([[[1]]]), "a matrix of bits must have two dimensions"),
-    (lambda: pack([[0.0, 1.0]]), r"^bits must be booleans or the integers 0 and 1$"),
-    (lambda: BitMatrix([[1]], 1), "words must be an array of uint64"),
-    (lambda: BitMatrix(pack([[1]]).words, 65), "n_columns must be an integer from 0 to 64, got 65"),
-    (lambda: pack([[1, 0, 1]]).dot([[1, 0]]), r"^other must have shape \(3,\) or \(3, k\)"),
-    (lambda: rank(csr_matrix(np.eye(3, dtype=int))), r"must be dense: use \.toarray\(\)"),
-    (lambda: np.asarray(pack([[1]]), copy=False), "copy must not be False"),
-]
-
-
-@pytest.mark.parametrize(("function", "message"), REFUSED)
-def test_what_does_not_fit_is_refused_by_name(function, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        function()
-
-
 @pytest.mark.parametrize("wrong", [2, -1, 255, 256, 2**40, -(2**63)])
 def test_an_integer_that_is_no_bit_is_refused_in_words_that_do_not_show_it(wrong):
     bits = np.zeros((5000, 70), dtype=np.int64)
@@ -319,9 +272,6 @@ def test_an_integer_that_is_no_bit_is_refused_in_words_that_do_not_show_it(wrong
     for function in (lambda: pack(bits), lambda: solve(np.zeros((5000, 1), dtype=int), bits[:, 66])):
         with pytest.raises(ValueError, match=r"^bits must be 0 or 1$"):
             function()
-
-
-# Matrices
 
 
 WIDTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 700)
@@ -375,25 +325,6 @@ def test_bits_are_packed_into_words_and_their_products_are_sums_modulo_2(d):
         assert np.array_equal(pack(A).dot(B), wanted)
         assert np.array_equal(pack(A).dot(pack(B)), wanted)
         assert k == 0 or np.array_equal(pack(A).dot(B[:, 0]), wanted[:, 0])
-
-
-SHAPES = [(5, 9), (1, 1), (9, 5), (63, 65), (65, 63), (64, 64), (128, 129), (129, 64), (200, 30)]
-
-
-@pytest.mark.nightly  # by day the definition, bit by bit, says the same
-@pytest.mark.parametrize("density", [0.02, 0.5])
-@pytest.mark.parametrize("shape", SHAPES)
-def test_forms_null_spaces_and_products_are_those_of_galois(shape, density):
-    galois = pytest.importorskip("galois")
-
-    A = np.random.default_rng(sum(shape)).random(shape) < density
-    A[shape[0] // 2 :] = A[: shape[0] - shape[0] // 2]  # about half of the rank
-    theirs = galois.GF(2, compile="python-calculate")(A.astype(np.uint8))
-    form, _ = rref(A)
-    assert rank(A) == np.linalg.matrix_rank(theirs)
-    assert np.array_equal(form, np.asarray(theirs.row_reduce())[: len(form)])
-    assert np.array_equal(rref(nullspace(A))[0], np.asarray(theirs.null_space()))
-    assert np.array_equal(pack(A).dot(pack(A.T)), np.asarray(theirs @ theirs.T))
 
 
 def test_the_examples_of_the_page_run():

@@ -4,9 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from dplearn.kernels import hadamard as module
 from dplearn.kernels.hadamard import (
@@ -18,9 +15,6 @@ from dplearn.kernels.hadamard import (
     points_of,
     walsh_hadamard,
 )
-
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
-INTEGERS = ["i1", "i2", "i4", "u1", "u2", "u4"]
 
 
 def signs(d):
@@ -52,26 +46,6 @@ def label(parity, point):
     return (parity & point).bit_count() % 2
 
 
-@repeatable
-@given(
-    st.tuples(st.integers(0, 8), st.sampled_from(INTEGERS)).flatmap(
-        lambda case: arrays(
-            case[1], 1 << case[0], elements=st.integers(-100, 100) if case[1][0] == "i" else None
-        )
-    )
-)
-def test_the_transform_is_the_product_with_the_matrix_of_signs(values):
-    wanted = signs(values.size.bit_length() - 1) @ values.astype(np.int64)
-    assert walsh_hadamard(values).tolist() == wanted.tolist()
-
-
-@pytest.mark.parametrize("d", [0, 1, 4, 5, 6, 9, 12, 13, 15, 16, 17, 18])
-@pytest.mark.parametrize("total", [20_000, 2**24])
-def test_the_transform_is_that_of_butterflies_at_all_sizes(d, total):
-    values = values_that_sum_to(total, d, seed=d)
-    assert np.array_equal(walsh_hadamard(values), butterflies(values))
-
-
 @pytest.mark.parametrize("block", [1, 3, 5, 6])
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("piece", [1 << 5, 1 << 8])
@@ -88,7 +62,7 @@ TOTALS += [(2**31 - 1, "i4"), (2**31, "i8"), (2**53 - 1, "i8")]
 
 
 @pytest.mark.parametrize(("total", "dtype"), TOTALS)
-@pytest.mark.parametrize("d", [0, 1, 3, 10, 17])
+@pytest.mark.parametrize("d", [0, 1, 3, 4, 5, 6, 9, 10, 12, 13, 15, 16, 17, 18])
 def test_the_result_is_exact_up_to_the_ends_of_every_type(total, dtype, d):
     one_sign = np.abs(values_that_sum_to(total, d))
     spike = np.eye(1, 1 << d, dtype=int)[0] * total
@@ -96,32 +70,8 @@ def test_the_result_is_exact_up_to_the_ends_of_every_type(total, dtype, d):
         result = walsh_hadamard(values)
         assert result.dtype == dtype
         assert np.array_equal(result, butterflies(values))
+        assert d > 6 or np.array_equal(result, signs(d) @ values)
     assert abs(walsh_hadamard(one_sign)[0]) == total
-
-
-REFUSED = [
-    (lambda: walsh_hadamard([1.0, 2.0]), "values must be a nonempty one-dimensional array of integers"),
-    (lambda: walsh_hadamard([]), "values must be a nonempty"),
-    (lambda: walsh_hadamard([7, 7, 7]), r"^values must be 2\*\*d numbers$"),
-    (lambda: walsh_hadamard([-(2**63), 1]), r"^values must have .* sum to less than 2\*\*53$"),
-    (lambda: walsh_hadamard([2**53 - 1, 1]), r"sum to less than 2\*\*53$"),
-    (lambda: walsh_hadamard([7, 7], bound=2**53), "bound must be an integer from 0 to 9007199254740991"),
-    (lambda: points_of([np.zeros(1, dtype=np.uint8)] * 33), "number of columns must be .* 1 to 32, got 33"),
-    (lambda: parity_errors(np.array([4]), np.array([0]), 2), "^points must be from 0 to 3$"),
-    (lambda: parity_errors(np.array([1, 4]), np.array([0, 0]), 2), "^points must be from 0 to 3$"),
-    (lambda: parity_errors(np.array([-1]), np.array([0]), 2), "^points must be from 0 to 3$"),
-    (lambda: parity_errors(np.array([1]), np.array([2]), 2), "^bits must be from 0 to 1$"),
-    (lambda: parity_errors(np.array([1]), np.array([[0]]), 2), "^bits must be a one-dimensional array"),
-    (lambda: parity_errors(np.array([1, 1]), np.array([0]), 2), "^bits must be as many as points$"),
-    (lambda: nearest_parity([0, 2]), "^values must be 0 or 1$"),
-    (lambda: hadamard_size(10_000), "size must be at most 8192, got 10000"),
-]
-
-
-@pytest.mark.parametrize(("function", "message"), REFUSED)
-def test_refusals_name_the_constraint_and_no_value_of_the_data(function, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        function()
 
 
 @pytest.mark.parametrize("bound", [0, 1000, 2**15 - 1, 2**24 - 2, 2**24 - 1, 2**24, 2**31, 2**53 - 1])
@@ -138,7 +88,14 @@ def test_a_sum_beyond_the_bound_is_refused_and_the_bound_itself_is_not(bound, d,
 def test_values_are_read_in_any_layout_and_left_as_they_were():
     values = values_that_sum_to(3000, 18)
     lowest = [np.array([np.iinfo(kind).min, 1], dtype=kind) for kind in (np.int8, np.int16, np.int32)]
-    for view in (values[::2], values[::-1], values.astype(">i4"), values.tolist()[: 1 << 10], *lowest):
+    for view in (
+        values[::2],
+        values[::-1],
+        values.astype(">i4"),
+        abs(values).astype("u4"),
+        values.tolist()[: 1 << 10],
+        *lowest,
+    ):
         before = np.array(view)
         assert np.array_equal(walsh_hadamard(view), butterflies(before))
         assert np.array_equal(view, before)
@@ -149,21 +106,6 @@ def test_points_have_a_bit_for_each_column(d):
     bits = np.random.default_rng(d).integers(0, 2, (d, 50), dtype=np.uint8)
     wanted = [sum(int(bit) << j for j, bit in enumerate(record)) for record in bits.T]
     assert points_of(list(bits)).tolist() == wanted
-
-
-@repeatable
-@given(
-    st.integers(1, 6).flatmap(
-        lambda d: st.tuples(
-            st.just(d), st.lists(st.tuples(st.integers(0, 2**d - 1), st.integers(0, 1)), max_size=60)
-        )
-    )
-)
-def test_errors_are_those_of_every_parity(case):
-    d, records = case
-    points, bits = np.array(records, dtype=np.uint32).reshape(-1, 2).T
-    wanted = [sum(label(r, x) != bit for x, bit in records) for r in range(1 << d)]
-    assert parity_errors(points, bits, d).tolist() == wanted
 
 
 @pytest.mark.parametrize(("n", "dtype"), [(2**14, "i2"), (2**15 - 1, "i2"), (2**15, "i4"), (2**16 + 1, "i4")])
@@ -204,21 +146,6 @@ def test_the_nearest_parity_is_the_first_of_the_best_for_all_functions_of_three_
         found = nearest_parity(values, complements=complements)
         assert found == listed_nearest(values, complements)
         assert nearest_parity(np.array(values, dtype=bool), complements=complements) == found
-
-
-@pytest.mark.parametrize("d", [3, 4, 6, 8, 11])
-def test_a_function_wrong_at_less_than_a_quarter_is_rounded_to_its_parity(d):
-    rng = np.random.default_rng(d)
-    points = np.arange(1 << d)
-    most = 2 ** (d - 2) - 1
-    for parity in rng.integers(0, 1 << d, 25).tolist():
-        values = np.bitwise_count(points & parity) % 2
-        values[rng.choice(1 << d, most, replace=False)] ^= 1
-        assert nearest_parity(values) == (parity, 2**d - most)
-        assert nearest_parity(1 - values, complements=True) == (2**d + parity, 2**d - most)
-
-
-# The signed transform of rows
 
 
 def transformed(rows):

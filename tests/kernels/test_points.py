@@ -10,10 +10,8 @@ import pytest
 from dplearn.kernels.points import (
     BucketSets,
     KeyHash,
-    _combination,
     best_entries,
     bucket_errors,
-    distance_of_lead,
     leading_key,
     multiply_shift,
     n_sets,
@@ -46,7 +44,6 @@ def test_the_leader_is_the_key_with_the_greatest_net_count():
     assert lead([(b"a", 1), (b"a", 0)]) == (None, 0)
     assert lead([(b"a", 1), (b"b", 1)]) == (None, 0)
     assert lead([(b"a", 0)] * 5) == (None, 0)
-    assert [distance_of_lead(each) for each in range(8)] == [0, 0, 0, 1, 1, 2, 2, 3]
 
 
 def test_errors_on_buckets_are_those_of_the_definition():
@@ -61,9 +58,6 @@ def test_an_output_takes_the_greatest_count_that_has_its_label_and_of_equal_ones
     labels = np.array([[1, 0, 0, 1], [1, 1, 0, 0], [0, 1, 0, 1]], dtype=np.uint8)
     assert best_entries(np.array([5, 9, 9]), labels) == [1, 1, None, 2]
     assert best_entries(np.array([], dtype=np.int64), labels[:0]) == [None] * 4
-
-
-# Sets of buckets
 
 
 def listed(nets, largest, cap):
@@ -131,15 +125,6 @@ def test_members_of_a_large_group_are_drawn_evenly():
     }
 
 
-@pytest.mark.parametrize("size", [0, 1, 2, 3])
-def test_combinations_are_numbered_without_a_gap(size):
-    found = {tuple(_combination(index, size)) for index in range(comb(7, size))}
-    assert found == {kept[::-1] for kept in combinations(range(7), size)}
-
-
-# The hash
-
-
 @pytest.mark.parametrize(("width", "bits"), [(3, 1), (3, 2), (4, 2), (4, 3), (4, 4)])
 def test_any_two_keys_are_hashed_independently_and_uniformly(width, bits):
     numbers = list(product(range(1 << width), repeat=2))
@@ -158,7 +143,3 @@ def test_buckets_are_within_their_number_and_spread():
     assert (found.min(), found.max()) == (0, 63)
     assert Counter(found.tolist()).most_common(1)[0][1] < 160
     assert found[17] == hashed.bucket(b"17")
-    assert KeyHash(1, 1, bits=0).bucket(b"a") == 0  # one bucket holds every key
-    for parameters in ((-1, 0, 1), (0, 1 << 256, 1), (0, 0, 33)):
-        with pytest.raises(ValueError, match="must be an integer"):
-            KeyHash(*parameters)

@@ -1,7 +1,4 @@
-"""Pluralities and their distance to instability, against brute force over all votes.
-
-Counts of labels, by slices of bits and in bins, against a count of one query after another.
-"""
+"""Pluralities and their distance to instability over all votes; counts of labels, one query after another."""
 
 import tracemalloc
 from collections import Counter
@@ -21,9 +18,7 @@ from dplearn.kernels.votes import (
     half_bins,
     midpoints,
     plurality,
-    scores_per_row,
     shifted_bins,
-    shifted_midpoints,
     sliced_counts,
     soft_tally,
     tally,
@@ -97,9 +92,6 @@ def test_the_distance_is_0_wherever_a_neighbour_has_another_winner_and_moves_by_
     assert changes > 100
 
 
-# tally
-
-
 def counted(labels, n_labels):
     """The counts by their definition."""
     return [[column.count(label) for label in range(n_labels)] for column in labels.T.tolist()]
@@ -124,11 +116,15 @@ def votes_of(shape, n_labels, dtype=np.int64, seed=0):
     return np.where(generator.random(shape) < generator.random(shape[1]), favourite, free).astype(dtype)
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 10, 15, 16, 17, 127, 128, 1000])
-@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (255, 3), (256, 3), (600, 40)])
+@pytest.mark.parametrize("n_labels", [2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 63, 64, 127, 128, 254, 255, 1000])
+@pytest.mark.parametrize(
+    "shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (7, 9), (8, 8), (255, 3), (256, 3), (600, 40)]
+)
 def test_counts_winner_and_distance_are_those_of_their_definitions(n_labels, shape):
     labels = votes_of(shape, n_labels)
     assert agrees(tally(labels, n_labels), labels, n_labels)
+    for count in WAYS if n_labels < 256 else []:
+        assert count(labels, n_labels).T.tolist() == counted(labels, n_labels)
 
 
 @pytest.mark.parametrize("n_labels", [2, 15, 16, 120, 130])
@@ -194,35 +190,6 @@ def test_memory_beside_the_result_does_not_grow_with_the_votes(n_labels, shape):
     assert peak - returned < 16_000_000
 
 
-REFUSED = [
-    ([[0, -2]], 2, r"^labels must be from -1 to n_labels - 1 = 1$"),
-    ([[0, 0], [2**40, 0]], 60, r"^labels must be from -1 to n_labels - 1 = 59$"),
-    ([[0], [60]], 60, r"^labels must be from -1 to n_labels - 1 = 59$"),
-    *((wrong, 2, r"^labels must be an array of integers$") for wrong in ([[0.0]], [[True]], [["0"]])),
-    *((wrong, 2, r"^labels must have a row for each teacher") for wrong in ([0, 1], [])),
-    ([[0]], 1, "n_labels must be an integer at least 2"),
-]
-
-
-@pytest.mark.parametrize(("labels", "n_labels", "words"), REFUSED)
-def test_what_is_no_vote_is_refused_in_words_that_do_not_show_it(labels, n_labels, words):
-    with pytest.raises((TypeError, ValueError), match=words):
-        tally(labels, n_labels)
-
-
-NUMBERS_OF_LABELS = [*range(1, 18), 31, 32, 63, 64, 127, 128, 254, 255]
-
-
-@pytest.mark.parametrize("count", WAYS)
-@pytest.mark.parametrize("shape", [(1, 1), (7, 9), (8, 8), (9, 7), (300, 5), (0, 3), (3, 0)])
-def test_counts_are_those_of_their_definition(count, shape):
-    for n_labels in NUMBERS_OF_LABELS:
-        votes = votes_of(shape, n_labels)
-        counts = count(votes, n_labels)
-        assert counts.shape == (n_labels, shape[1])
-        assert counts.T.tolist() == counted(votes, n_labels), n_labels
-
-
 # Scores in bins
 
 
@@ -263,31 +230,9 @@ def test_every_grain_is_in_its_half_bin_its_bin_and_its_shifted_bin_and_in_the_m
         assert none.tolist() == bins(none).tolist() == shifted_bins(none, n_bins).tolist() == [-1]
 
 
-@pytest.mark.parametrize("n_bins", [2, 3, 10, 2047])
-def test_midpoints_are_the_middles_of_bins_and_the_label_of_the_ends_has_none(n_bins):
-    codes = np.arange(n_bins)
-    assert midpoints(codes, n_bins).tolist() == [
-        float(Fraction(2 * j + 1, 2 * n_bins)) for j in range(n_bins)
-    ]
-    *inner, last = shifted_midpoints(codes, n_bins).tolist()
-    assert inner == [float(Fraction(j + 1, n_bins)) for j in range(n_bins - 1)]
-    assert np.isnan(last)
-    assert [scores_per_row(k) for k in (2, 3, 10)] == [1, 3, 10]  # only the second's of two labels
-    winner, own = np.array([1, 1, 4]), np.array([2, 4, 5])  # queries with bins of their own
-    assert midpoints(winner, own).tolist() == [0.75, 0.375, 0.9]
-    assert np.isnan(shifted_midpoints(winner, own)).tolist() == [True, False, True]
-    assert shifted_midpoints(winner, own)[1] == 0.5
-
-
-def test_scores_beyond_0_and_1_count_as_these_and_nan_as_none():
-    scores = [-np.inf, -3.0, -0.0, 0.0, 5e-324, 1.0, np.nextafter(1, 2), 7.0, np.inf, np.nan]
-    fixed_scores = fixed_point(np.array(scores))
-    assert fixed_scores.tolist() == [0] * 5 + [FIXED_POINT_ONE - 1] * 4 + [-1]
-    assert fixed_scores.dtype == np.int16
-    for kind in (np.float16, np.float32, np.longdouble, np.int64, bool):
-        assert fixed_point(np.array([[0, 1]], dtype=kind)).tolist() == [[0, FIXED_POINT_ONE - 1]]
+def test_scores_are_rounded_down():
     for score in (*np.random.default_rng(0).random(300).tolist(), np.nextafter(1, 0), 0.5):
-        (grain,) = fixed_point(np.array([score])).tolist()  # rounded down
+        (grain,) = fixed_point(np.array([score])).tolist()
         assert Fraction(grain, FIXED_POINT_ONE) <= Fraction(score) < Fraction(grain + 1, FIXED_POINT_ONE)
 
 

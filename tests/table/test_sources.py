@@ -160,25 +160,15 @@ PAIRS = [(part[["age"]], part["ill"]) for part in CUT]
 LAZY = pl.from_pandas(FRAME).lazy()
 #: Tables, their labels, and what their refusal says.
 REFUSED = [
-    (iter(CUT), "ill", "X must be parts that can be read again, got an iterator"),
-    (ROWS, np.array([0, 1, 0]), "got ndarray"),
     (ROWS, [FRAME["ill"]], "got 1 parts"),
     (ROWS, FRAME["ill"], "got Series; cut it like X"),
     (lambda: CUT, FRAME["ill"], "got Series; for function give the name of a column"),
-    (CUT, "sick", "or a list of different names, got 'sick'; the columns are 'age', 'town', 'ill'"),
     (ARRAYS, "ill", "give each part as a pair (rows, labels), and no y"),
-    ([*CUT, FRAME[["age", "town"]]], "ill", "or a list of different names, got 'ill'"),
     ([FRAME.T], 2, "renamed by part.rename(columns=str)"),
     (PAIRS, "ill", "y must be None where each part is a pair"),
     (Path("table.csv"), "ill", "pyarrow.dataset.dataset(path), or lambda: pandas.read_csv(path, "),
-    (lambda: FRAME, None, "a single part is given in a list: lambda: [part]"),
-    (needing, "ill", "a function without arguments, got one that needs path; give"),
     (Relation(), "ill", "got Relation; lambda: relation.to_arrow_reader(100_000) reads"),
     (Dataset(), "ill", "got Dataset; its method to_pandas() makes a table"),
-    *(
-        (table, "ill", "got the text 'ill'; the name of a column is for tables in parts")
-        for table in (FRAME, pl.from_pandas(FRAME), FRAME.to_numpy())
-    ),
     *(
         (given, None, advice)
         for each, advice in (

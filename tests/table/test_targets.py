@@ -117,9 +117,6 @@ def test_ranges_of_any_width_are_encoded(bounds):
     assert codes[:2].tolist() == [-STEPS, STEPS]
     assert np.abs(codes).max() == STEPS
     assert target.decode([-1, 1]).tolist() == [float(each) for each in bounds]
-    for wrong in ((2, 1), (0, 5e-324), (-1.7e308, 1.7e308), (0, 10**400), (np.zeros(9), 5)):
-        with pytest.raises((TypeError, ValueError), match="target_range must be"):
-            TargetRange.of(wrong)
 
 
 CLASSES = [np.array(["no", "yes"]), np.array([3, 4])]

@@ -23,41 +23,7 @@ def thresholds(size):
     return [[int(x >= cut) for x in range(size)] for cut in range(size)]
 
 
-def intervals(size):
-    return [[int(a <= x <= b) for x in range(size)] for a in range(size) for b in range(a, size)]
-
-
-@pytest.mark.parametrize(
-    ("concepts", "messages", "error"),
-    [
-        (points(3), 2, Fraction(2, 9)),
-        (points(4), 2, Fraction(3, 13)),
-        (points(5), 2, Fraction(4, 15)),
-        (points(6), 2, Fraction(4, 15)),
-        (points(8), 2, Fraction(9, 32)),
-        (points(8), 3, Fraction(7, 38)),
-        (thresholds(4), 2, Fraction(1, 4)),
-        (thresholds(6), 2, Fraction(5, 18)),
-        (points(3), 1, Fraction(1, 2)),
-        (points(3), 3, Fraction(0)),
-        (points(3), 9, Fraction(0)),
-        ([[0, 1]], 1, Fraction(0)),
-    ],
-)
-def test_the_least_error_of_messages_is_exact(concepts, messages, error):
-    found = one_way_error(concepts, messages)
-    assert found.lower == found.upper == error
-
-
 NIGHTLY = [pytest.param(size, marks=pytest.mark.nightly) for size in (5, 6)]
-
-
-@pytest.mark.parametrize("size", [3, 4, *NIGHTLY])
-def test_smallest_representations(size):
-    for concepts in (points(size), thresholds(size)):
-        found = deterministic_representation(concepts, QUARTER)
-        assert len(found) == size == len(np.unique(found, axis=0))
-    assert size > 4 or len(deterministic_representation(intervals(4), QUARTER)) == 8
 
 
 def value_of_game(wrong):

@@ -1,12 +1,16 @@
+"""Reports in place of queries, and queries in place of reports: the exact distribution of accepted candidates
+under oracles that answer as badly as they may, and whole runs."""
+
 import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from dplearn.audit import exact_distribution
-from dplearn.chance import PublicStream, SeededDice
+from dplearn.chance import PublicStream, SeededDice, enumerate_paths
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 from dplearn.queries import (
     BitRandomizer,
@@ -16,14 +20,13 @@ from dplearn.queries import (
     MeanQuery,
     PopulationOracle,
     Records,
+    VectorQuery,
 )
 from dplearn.theory import Request, query_sample_size, run_locally, simulate_by_queries, simulate_locally
+from dplearn.theory.simulation import Rejection
 
 COIN = MeanQuery(lambda records: records, low=0, high=1)
 COINS = np.arange(10_000) % 4 // 3  # a quarter is 1
-
-
-# --- Reports in place of queries. ---
 
 
 def two_rounds(oracle):
@@ -70,36 +73,14 @@ def test_all_of_it_is_charged_once():
         locally(two_rounds, ledger=ledger, random_state=None)
 
 
-@pytest.mark.parametrize(
-    ("asks", "error", "message"),
-    [
-        (lambda oracle: oracle.ask([COIN] * 4), BudgetExceededError, "at most 3"),
-        (lambda oracle: oracle.ask(COIN, tolerance=0.01), ValueError, "tolerance must be at least 0.1"),
-        (lambda oracle: oracle.ask(COIN, "x"), ValueError, "share must be a finite number at most 1"),
-        (
-            lambda oracle: oracle.ask(MeanQuery(lambda records: records, low=0, high=2)),
-            ValueError,
-            "MeanQuery of width 1 at most, got width 2: pass width=2",
-        ),
-        (
-            lambda oracle: oracle.ask(HistogramQuery(lambda records: records, categories=2)),
-            ValueError,
-            "queries must be MeanQuery, got HistogramQuery",
-        ),
-    ],
-)
-def test_undeclared_queries_are_refused(asks, error, message):
-    with pytest.raises(error, match=message):
-        locally(asks)
-
-
-# --- Queries in place of reports. ---
-
 HALF = Fraction(1, 2)
+#: From exact means to worse ones, which the oracle moves to within its tolerance.
 ADVERSARIES = {
     "exact": None,
     "greater": lambda exact: exact + 9,
+    "smaller": lambda exact: exact - 9,
     "apart": lambda exact: exact + 9 * np.sign(exact),
+    "together": lambda exact: exact - 9 * np.sign(exact),
 }
 
 
@@ -165,7 +146,11 @@ def distance(distribution, other):
 @pytest.mark.parametrize(
     ("algorithm", "interactive", "n_reports", "adversary"),
     [
-        *((once, interactive, 1, adversary) for interactive in (True, False) for adversary in ADVERSARIES),
+        *(
+            (once, each, 1, adversary)
+            for each in (True, False)
+            for adversary in ("exact", "greater", "apart")
+        ),
         (at_once, True, 1, "apart"),
     ],
 )
@@ -271,3 +256,130 @@ def test_frames_report_by_places():
 
     run_locally(algorithm, frame, epsilon=1, dice=SeededDice(0))
     assert seen == [[[2, 5]]]
+
+
+RECORDS, WEIGHTS = np.array([0, 1, 2]), [1, 2, 5]
+NUMBER = MeanQuery(lambda records: records, low=0, high=2)
+KIND = HistogramQuery(lambda records: records, categories=3)
+
+
+def number(epsilon):
+    return Request(0, NUMBER, BitRandomizer(0, 2, Fraction(epsilon)))
+
+
+def kind(epsilon):
+    return Request(0, KIND, CategoryRandomizer(3, Fraction(epsilon)))
+
+
+#: Earlier reports of a record, and the current requests.
+CASES = {
+    "a bit": ([], [number(1)]),
+    "a category": ([], [kind(1)]),
+    "a category that tells much": ([], [kind(3)]),
+    "two together": ([], [number(1), kind(1)]),
+    "one after another": ([(number(1), 1)], [kind(1)]),
+    "one after two": ([(number(1), 0), (kind(1), 1)], [kind(Fraction(1, 2))]),
+}
+
+
+def oracle(adversary):
+    return PopulationOracle(RECORDS, weights=WEIGHTS, adversary=adversary)
+
+
+def probability(request, record, report):
+    value = request.query.inputs(np.array([record]))[0]
+    return request.randomizer.probability(value, report)
+
+
+def law_of_reports(past, now):
+    """The distribution of a random record's reports, given its earlier reports."""
+    distribution = {}
+    for record, weight in zip(RECORDS, WEIGHTS, strict=True):
+        before = weight * math.prod(probability(request, record, report) for request, report in past)
+        for reports in product(range(3), repeat=len(now)):
+            each = [
+                probability(request, record, report) for request, report in zip(now, reports, strict=True)
+            ]
+            distribution[reports] = distribution.get(reports, 0) + before * math.prod(each)
+    total = sum(distribution.values())
+    return {reports: mass / total for reports, mass in distribution.items()}
+
+
+def accepted_law(past, now, off, adversary, worse=1):
+    """The exact distribution of one candidate if it is accepted, that it is, and how many are asked about."""
+
+    def run(dice):
+        rejection, budgets = Rejection(past, now, off, dice), oracle(adversary)
+        if past:
+            rejection.weigh(budgets.ask(rejection.question(past), tolerance=rejection.tolerance)[0])
+        candidate = rejection.candidate()
+        [answer] = budgets.ask(rejection.asked(candidate), tolerance=worse * rejection.tolerance)
+        return tuple(candidate), rejection.accepts(answer)
+
+    distribution, most = {}, Rejection(past, now, off, SeededDice(0)).most
+    for (candidate, accepted), mass in enumerate_paths(run):
+        if accepted:
+            distribution[candidate] = distribution.get(candidate, 0) + mass
+    chance = sum(distribution.values())
+    return {candidate: mass / chance for candidate, mass in distribution.items()}, chance, most
+
+
+def apart(distribution, other):
+    return (
+        sum(abs(distribution.get(key, 0) - other.get(key, 0)) for key in distribution.keys() | other.keys())
+        / 2
+    )
+
+
+@pytest.mark.parametrize("adversary", ADVERSARIES)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("off", [Fraction(1, 4), Fraction(1, 50)])
+def test_accepted_candidates_have_the_distribution_of_a_random_records_report(case, off, adversary):
+    past, now = CASES[case]
+    distribution, chance, most = accepted_law(past, now, off, ADVERSARIES[adversary])
+    assert apart(distribution, law_of_reports(past, now)) <= off
+    assert (1 - chance) ** most <= off  # so is the probability that no candidate is accepted
+    spends = math.exp(sum(request.randomizer.epsilon for request in now))
+    x = float(off / (1 + off))
+    assert 1 / chance <= ((1 + 2 * x) * spends + x) / (1 - x)
+
+
+def test_exact_answers_leave_nothing_but_rounding():
+    distribution, chance, _ = accepted_law([], [kind(1)], Fraction(1, 1000), None)
+    assert apart(distribution, law_of_reports([], [kind(1)])) < Fraction(1, 10**5)
+    assert 1 / float(chance) == pytest.approx(math.e, rel=0.002)  # the constant is 1
+
+
+def test_adversarial_answers_attain_most_of_the_allowed_error():
+    off = Fraction(1, 50)
+    distribution, _, _ = accepted_law([], [kind(3)], off, ADVERSARIES["apart"])
+    assert apart(distribution, law_of_reports([], [kind(3)])) > 3 * off / 4
+    distribution, _, _ = accepted_law([], [kind(3)], off, ADVERSARIES["apart"], worse=3)  # the control
+    assert apart(distribution, law_of_reports([], [kind(3)])) > off
+
+
+def test_tolerances_are_looser_than_the_papers():
+    # beta / (3 exp(2 epsilon) t) there, for reports that each are off by beta / t.
+    for epsilon in (Fraction(1, 10), 1, 3):
+        ours = Rejection([], [kind(epsilon)], Fraction(1, 100), SeededDice(0)).tolerance
+        assert ours > 3 * math.exp(float(epsilon)) * 0.01 / (3 * math.exp(2 * epsilon)) * 0.95
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        VectorQuery(lambda records: np.multiply.outer(records, [1, -1]), size=2, norm=3),
+        VectorQuery(lambda records: records[:, None], size=1, norm=2),
+    ],
+)
+def test_vectors_are_drawn_like_numbers(query):
+    request = Request(0, query, query.randomizer(1))
+    rejection = Rejection([], [request], Fraction(1, 10), SeededDice(0))
+    candidate = rejection.candidate()
+    question = rejection.asked(candidate)
+    values = question.inputs(RECORDS) * float(question.unit)
+    reference = request.randomizer.probability(np.zeros(query.size, dtype=int), candidate[0])
+    scale = math.e - 1 / math.e
+    for record, value in zip(RECORDS, values, strict=True):
+        exact = (float(probability(request, record, candidate[0]) / reference) - 1) / scale
+        assert value == pytest.approx(exact, abs=0.01)
