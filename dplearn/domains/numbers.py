@@ -191,7 +191,7 @@ class IntegerRange(_WithGaps):
         With `missing`, NaN stands for a missing value: in a float array if floats represent all integers of
         the range, else in an object array of Python integers.
         """
-        codes = np.asarray(codes).astype(np.uint64)
+        codes = np.asarray(codes, dtype=np.uint64)
         numbers: NDArray[Any] = (codes - np.uint64(self.missing) + np.uint64(self.low % (1 << 64))).view(
             np.int64
         )
@@ -498,7 +498,7 @@ class Floats(_WithGaps):
 
     def decode(self, codes: Any) -> NDArray[np.float64]:
         """Return the rounded number of each code, NaN for a missing value."""
-        codes = np.asarray(codes).astype(np.uint64)
+        codes = np.asarray(codes, dtype=np.uint64)
         above = codes > self._magnitudes + self.missing
         steps = codes - np.uint64(self._magnitudes + self.missing)  # modulo 2**64: negative ones wrap
         steps = np.where(above, steps, ~steps + np.uint64(1)).view(np.int64)

@@ -39,7 +39,7 @@ STATEMENTS = {
         " D5.7 L5.8 D5.9 C5.10 D5.11 D5.12 L5.13 T5.14 T2"
     ),
 }
-UNNUMBERED = {"Appendix C"}
+UNNUMBERED = {"Appendix C", "Section 1.2", "Section 3.1", "Section 3.3.3", "Section 4.1"}
 
 
 @cache
