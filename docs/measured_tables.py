@@ -2,7 +2,7 @@
 
     python docs/measured_tables.py
 
-The records are those of `benchmarks/bench_tables.py` and `benchmarks/bench_synthetic_uses.py`.
+The records are those of `bench_tables.py`, `bench_synthetic_uses.py` and `bench_sizes.py` in `benchmarks`.
 """
 
 import json
@@ -12,6 +12,7 @@ from page_tables import DOCS, Marked, markdown_table
 
 RECORD = DOCS / "gallery" / "measured" / "tables.json"
 SYNTHETIC = DOCS / "gallery" / "measured" / "synthetic_uses.json"
+SIZES = DOCS / "gallery" / "measured" / "sizes.json"
 EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
 PRIVATE = ("dplearn", "diffprivlib", "interpret")
 QUICK = "*(Preliminary: a quick run of one fit each, on a busy machine; seconds are too long.)*"
@@ -192,7 +193,18 @@ def uses(part: str) -> str:
     return lines_of(["accuracy", *plain], body)
 
 
-TABLES = Marked("measured", (adult, best, everywhere, leading, probabilities, searches, transfers))
+def sizes() -> str:
+    """Return how often each learner or release fails at the size of its plan, and at a quarter of it."""
+    record = json.loads(SIZES.read_text(encoding="utf-8"))
+    head = [f"{record['times']} runs each", "n_needed", "failures", "failures at n_needed / 4"]
+    body = [
+        [row["task"], f"{row['needed']:,}", *(f"{row[f'failed_at_1/{part}']:.3f}" for part in (1, 4))]
+        for row in record["rows"]
+    ]
+    return markdown_table(head, body)
+
+
+TABLES = Marked("measured", (adult, best, everywhere, leading, probabilities, searches, sizes, transfers))
 
 
 if __name__ == "__main__":
