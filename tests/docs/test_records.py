@@ -130,3 +130,12 @@ def test_the_record_is_of_all_targets_whose_pairs_attain_the_frozen_epsilon_of_t
         assert row["exact"]["broken"] is None or row["exact"]["broken"] > row["epsilon"]
     target = targets["grouped_counts"]
     assert (target.exact("correct"), target.exact("broken")) == (pytest.approx(1), pytest.approx(3))
+
+
+@pytest.mark.nightly
+def test_no_plan_fails_more_often_than_it_says_at_the_size_that_it_asks_for(benchmark, monkeypatch, tmp_path):
+    sizes = benchmark("bench_sizes")
+    monkeypatch.setattr(sys, "argv", ["bench_sizes.py", "--times", "60", "--json", str(tmp_path / "s.json")])
+    assert sizes.main() == 0
+    monkeypatch.setattr(sizes, "tasks", lambda: [sizes.Task("always wrong", 4, lambda n, generator: True)])
+    assert sizes.main() == 1
