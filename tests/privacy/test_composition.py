@@ -86,28 +86,6 @@ def test_a_total_is_never_below_the_exact_one_of_randomised_responses(epsilons, 
     assert theirs * FLOATS <= ours <= 1.3 * theirs + 1e-9
 
 
-@pytest.mark.parametrize(("k", "epsilon"), [(3, 0.03), (30, 0.3), (1, 1.1)])
-def test_a_total_is_never_below_an_optimistic_estimate_for_mechanisms(k, epsilon):
-    interval = 1e-3
-    laplace = pld.from_discrete_laplace_mechanism(
-        epsilon, pessimistic_estimate=False, value_discretization_interval=interval
-    )
-    gaussian = pld.from_discrete_gaussian_mechanism(
-        1 / epsilon, pessimistic_estimate=False, value_discretization_interval=interval
-    )
-    response = pld.from_randomized_response(
-        2 / (1 + math.exp(epsilon)), 2, pessimistic_estimate=False, value_discretization_interval=interval
-    )
-    for event, theirs in (
-        (PureDP(epsilon), laplace),
-        (PureDP(epsilon), response),
-        (Gaussian(1 / Fraction(repr(epsilon)) ** 2), gaussian),
-    ):
-        for delta in (1e-8, 1e-4):
-            composed = theirs.self_compose(k, tail_mass_truncation=0)
-            assert total([(event, k)], delta) >= composed.get_epsilon_for_delta(delta) * FLOATS
-
-
 # What wins
 
 
