@@ -1,8 +1,5 @@
 """Points of blocks: the proof's pairing on all noise of a box; an independent formula; accuracy."""
 
-import math
-from collections import defaultdict
-from fractions import Fraction
 from itertools import accumulate, product
 
 import numpy as np
@@ -14,7 +11,6 @@ from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
 from dplearn.releases.cdf_errors import BlockPlan, block_plan
 from dplearn.releases.interior_point import recursive_sizes
-from tests.mechanisms.laws import law
 
 MUCH = ApproxDP(10**6, 0.99)
 
@@ -85,66 +81,6 @@ def test_the_papers_pairing_is_not_one_to_one():
         return moved(noise, next((i for i, cut in enumerate(cuts) if cut >= 3), len(cuts)), -1)
 
     assert len({shortened(noise) for noise in BOX}) < len(BOX)
-
-
-# The distribution, with noise walked so far that no Fraction of it is missed by more than a float's digits.
-
-
-def weights(block, size, epsilon):
-    raw = [
-        math.exp(epsilon / 2 * min(sum(b >= c for b in block), sum(b <= c for b in block)))
-        for c in range(size)
-    ]
-    return [w / sum(raw) for w in raw]
-
-
-def lengths_law(n, count, spacing, ratio):
-    """Return the probability of each tuple of M_1, .., M_count."""
-    states = {(0, ()): 1.0}
-    for _ in range(count):
-        after = defaultdict(float)
-        for (cut, ends), p in states.items():
-            for z in range(-50, 51):
-                reached = cut + spacing + z
-                end = min(n, max(reached, ends[-1] if ends else 0, 0))
-                after[reached, (*ends, end)] += p * (1 - ratio) / (1 + ratio) * ratio ** abs(z)
-        states = after
-    distribution = defaultdict(float)
-    for (_, ends), p in states.items():
-        distribution[ends] += p
-    return distribution
-
-
-def law_of(records, plan):
-    """Return the probability of each sorted tuple of points."""
-    ordered, ratio = sorted(records), float(plan.ratio)
-    distribution = defaultdict(float)
-    for below, p in lengths_law(len(ordered), plan.left, plan.spacing, ratio).items():
-        rest = ordered[max(below, default=0) :][::-1]
-        for above, q in lengths_law(len(rest), plan.right, plan.spacing, ratio).items():
-            blocks = [*cut_at(ordered, below), *cut_at(rest, above)]
-            distributions = [weights(block, plan.size, float(plan.point.epsilon)) for block in blocks]
-            for points in product(range(plan.size), repeat=len(distributions)):
-                distribution[tuple(sorted(points))] += (
-                    p * q * math.prod(one[c] for one, c in zip(distributions, points, strict=True))
-                )
-    return distribution
-
-
-def cut_at(records, ends):
-    return [records[a:b] for a, b in zip([0, *ends], ends, strict=False)]
-
-
-@pytest.mark.parametrize("sides", [(1, 1), (1, 0), (2, 0)], ids=str)
-def test_the_law_is_the_one_described(sides):
-    plan = plan_of(3, *sides, 1, 2, Fraction(1, 2))
-    for records in [(0, 1, 2), (2, 0, 0)]:
-        found = law(
-            lambda dice, records=records: block_points(records, plan, privacy=MUCH, dice=dice), tail_bits=12
-        )
-        expected = law_of(records, plan)
-        assert expected.keys() == found.keys()
-        assert {points: float(p) for points, p in found.items()} == pytest.approx(expected, abs=2**-11)
 
 
 # What it gives.

@@ -3,7 +3,6 @@
 RecPrefix finds interior points of any data from the calculated number of records on.
 """
 
-from collections import Counter
 from fractions import Fraction
 from functools import partial
 
@@ -13,8 +12,7 @@ import pytest
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.chance import SeededDice
 from dplearn.kernels.confidence_bounds import success_bounds
-from dplearn.kernels.exact import decay_ratio, selection_ratio
-from dplearn.mechanisms import choosing_mechanism
+from dplearn.kernels.exact import selection_ratio
 from dplearn.mechanisms.interior_point import (
     interior_point_code,
     recursive_interior_point,
@@ -64,29 +62,6 @@ def test_it_succeeds_as_often_as_promised_at_the_calculated_number_of_records(sh
         found = recursive_interior_point(data, 2**64, sizes=sizes, privacy=privacy, dice=SeededDice(seed))
         inside += found is not None and min(data) <= found <= max(data)
     assert success_bounds(inside, runs, 1e-6)[0] >= 1 - beta
-
-
-def test_the_law_is_that_of_its_steps():
-    # Two records: an interior point of their pair's length, a prefix, the noisy count of its last code.
-    size, sizes = 8, tiny_sizes(0, choice=ApproxDP(8, Fraction(1, 5)), comparison=1, base=1)
-
-    def in_steps(dice):
-        z = interior_point_code([1], 4, privacy=sizes.base, dice=dice)  # 4 = 100 and 6 = 110 share a bit
-        length = min(z + 1, 3)
-        prefixes = sorted({4 >> (3 - length), 6 >> (3 - length)})
-        counts = np.array([Counter([4 >> (3 - length), 6 >> (3 - length)])[prefix] for prefix in prefixes])
-        place = choosing_mechanism(counts, privacy=sizes.levels[0].choice, dice=dice)
-        if place is None:
-            return None
-        low = prefixes[place] << (3 - length)
-        high = low + (1 << (3 - length)) - 1
-        noise = dice.discrete_laplace(decay_ratio(Fraction(1)), -9, 9) if low < high else 0
-        return high if sum(code >= high for code in (4, 6)) + noise >= 2 else low
-
-    ours = law(
-        lambda dice: recursive_interior_point([6, 4], size, sizes=sizes, privacy=sizes.privacy, dice=dice)
-    )
-    assert ours == law(in_steps)
 
 
 def test_the_order_of_records_makes_no_difference():

@@ -141,19 +141,6 @@ def test_domains_of_any_size_cost_what_the_records_cost(size):
     assert int(levels[-1].lengths[place]) == 1
 
 
-@pytest.mark.parametrize("privacy", [ApproxDP(2), ZeroConcentratedDP(1)], ids=["laplace", "gaussian"])
-def test_noise_has_the_scale_that_all_levels_share(privacy):
-    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, threshold=10**6, low=None)
-    assert len(levels) == 1
-    levels = tree_of([0] * 4000, 2**12, privacy=privacy, fan_out=64, threshold=1, seed=3)
-    noise = np.concatenate([level.counts[1:] for level in levels[1:]])
-    # Two levels: Laplace of epsilon / 2 for a change of 2, or sigma2 = depth / rho.
-    expected = 2 * 2**2 if isinstance(privacy, ApproxDP) else 2
-    assert noise.size > 1000
-    assert noise.var() == pytest.approx(expected, rel=0.2)
-    assert abs(noise.mean()) < 5 * np.sqrt(expected / noise.size)
-
-
 def test_a_replaced_record_moves_at_most_two_counts_of_each_level():
     generator = np.random.default_rng(0)
     codes = generator.integers(0, 1000, 200)

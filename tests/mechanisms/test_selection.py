@@ -1,4 +1,4 @@
-"""Both selection mechanisms, from arrays and from groups."""
+"""Both selection mechanisms, from arrays and from groups, and the best of a random number of runs."""
 
 from fractions import Fraction
 from itertools import product
@@ -17,6 +17,8 @@ from dplearn.mechanisms import (
     select_permute_and_flip,
     selection,
 )
+from dplearn.mechanisms.selection import best_of_runs
+from dplearn.privacy import RandomStopping
 from tests.mechanisms.laws import law
 
 MECHANISMS = [exponential_mechanism, permute_and_flip]
@@ -110,3 +112,30 @@ def test_of_many_groups_only_those_that_may_be_drawn_are_weighed():
     assert sizes == [3] * (len(asked) - 1) + [60_000 - 3 * (len(asked) - 1)]
     threshold = asked[-1] - 50
     assert 60_000 * ratio**threshold <= Fraction(3, 2**64) < 60_000 * ratio ** (threshold - 1)
+
+
+# The best of a random number of runs
+
+
+def test_the_law_of_the_best_is_the_mean_power_of_the_runs_law():
+    stopping, weights = RandomStopping(4, 2), (3, 1, 2)
+
+    def run(dice):
+        return dice.power_weighted(Fraction(1, 2), (0, 0, 0), weights), None
+
+    def below(mass):
+        x = Fraction(mass, 6)
+        return sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
+
+    found = law(lambda dice: best_of_runs(run, stopping=stopping, dice=dice)[0])
+    assert found == {0: below(3), 1: below(4) - below(3), 2: 1 - below(4)}
+
+
+def test_of_equal_scores_the_first_run_is_kept():
+    names = iter("abcdefgh")
+
+    class ThreeRuns:
+        def power_weighted(self, ratio, exponents, multiplicities):
+            return 2
+
+    assert best_of_runs(lambda _: (7, next(names)), stopping=RandomStopping(5), dice=ThreeRuns()) == (7, "a")

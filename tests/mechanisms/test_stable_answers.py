@@ -1,13 +1,9 @@
 """Stable answers: what they release, when they stop, and that only noise and distances decide it."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
-from dplearn.mechanisms import sparse_vector
 from dplearn.mechanisms.stable_answers import StableAnswers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
@@ -30,41 +26,6 @@ def test_stable_queries_get_their_answers_and_unstable_ones_none():
 
 
 # Its law
-
-
-def released_to(dice, distances, batches, max_abstentions, privacy, n_queries=2):
-    """What is released if queries come in batches of these sizes."""
-    asked, seen, start = release(max_abstentions, privacy, dice, n_queries=n_queries), [], 0
-    for size in batches:
-        if not asked.stopped:
-            part = distances[start : start + size]
-            seen += asked.answer(range(start, start + len(part)), part).tolist()
-        start += size
-    return seen, asked.abstentions_left
-
-
-LOOSE = ApproxDP(6, "0.1")
-
-
-@pytest.mark.parametrize("max_abstentions", [1, 2])
-@pytest.mark.parametrize("chunk", [1, 2, 4096])
-@pytest.mark.parametrize("batches", [(1, 1, 1), (2, 1), (1, 2)])
-def test_asking_one_by_one_in_parts_and_all_at_once_have_the_same_law(
-    max_abstentions, chunk, batches, monkeypatch
-):
-    distances = [0, 2, 1]
-    monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
-    together, apart = (
-        exact_distribution(
-            partial(
-                released_to, distances=distances, batches=how, max_abstentions=max_abstentions, privacy=LOOSE
-            ),
-            tail_bits=10,
-        )
-        for how in ((3,), batches)
-    )
-    assert together == apart
-    assert len(together.masses) > 3
 
 
 @pytest.mark.parametrize("n_queries", [1, 10**6])

@@ -83,15 +83,6 @@ def test_extreme_epsilons_give_finite_bounds_that_are_no_smaller_than_they_may_b
     assert curve[-1] >= min(epsilon, 1e300) * (1 - 1e-12)
 
 
-def test_where_both_are_known_the_lower_curve_counts():
-    orders = np.array([1.5, 2.0, 100.0])
-    pure = pure_and_concentrated(np.array([1.0]), INFINITY, orders)
-    line = pure_and_concentrated(INFINITY, np.array([0.125]), orders)
-    both = pure_and_concentrated(np.array([1.0]), np.array([0.125]), orders)
-    assert (both == np.minimum(pure, line)).all()
-    assert (line[0] < pure[0]).tolist() == [True, True, False]
-
-
 points = st.lists(
     st.tuples(st.fractions("1.02", 50, max_denominator=97), st.fractions(0, 3, max_denominator=97)),
     min_size=1,

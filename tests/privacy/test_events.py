@@ -29,7 +29,6 @@ from dplearn.privacy import (
     ZeroConcentrated,
     ZeroConcentratedDP,
     compose,
-    event_of,
 )
 
 ORDERS = np.array([1.01, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 40.0, 200.0])
@@ -92,12 +91,6 @@ def test_a_curve_at_points_is_known_between_them_and_not_beyond():
     assert event.renyi(np.array([1.5, 2, 3, 4, 4.001])) == pytest.approx([1, 1, 2.75 / 2, 1.5, np.inf])
     assert event.breakpoints == (2.0, 4.0)
     assert (event.pure, event.rho) == (None, None)
-
-
-def test_guarantees_have_events():
-    assert event_of(ApproxDP(0.1)) == PureDP(0.1) != BoundedRange(0.1)
-    assert event_of(ApproxDP(0.1, 1e-6)) == Approximate(0.1, 1e-6)
-    assert event_of(ZeroConcentratedDP(0.1)) == ZeroConcentrated(0.1)
 
 
 # Each kind of event against mechanisms whose distributions are written out

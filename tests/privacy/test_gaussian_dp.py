@@ -28,7 +28,7 @@ from dplearn.privacy import (
     ZeroConcentrated,
     gaussian_sigma2,
 )
-from dplearn.privacy.composition import gaussian, least_epsilon, zero_concentrated
+from dplearn.privacy.composition import gaussian, least_epsilon
 from dplearn.privacy.gaussian_dp import (
     FAILURE,
     LARGEST_EPSILON,
@@ -229,14 +229,6 @@ def test_the_mu_of_pure_and_bounded_range_releases_suffices_and_is_nearly_necess
         ranged.append(norm.ppf(q * math.exp(t)) - norm.ppf(q))
     assert max(ranged) == pytest.approx(2 * norm.ppf(1 / (1 + math.exp(-epsilon / 2))))
     assert max(ranged) <= math.sqrt(BoundedRange(epsilon).mu2) <= max(ranged) * (1 + epsilon**2 / 30)
-
-
-def test_a_mixture_of_gaussian_and_pure_releases_uses_the_theorem_where_it_is_least():
-    mostly = Composition([GaussianSums("0.02"), PureDP("0.02")])
-    assert least_epsilon(mostly, Fraction("1e-6")) == gaussian(mostly, Fraction("1e-6"))
-    hardly = Composition([GaussianSums("0.0002"), PureDP("0.5")])
-    assert least_epsilon(hardly, Fraction("1e-6")) < gaussian(hardly, Fraction("1e-6"))
-    assert gaussian(mostly, Fraction("1e-6")) < zero_concentrated(mostly, Fraction("1e-6"))
 
 
 def test_pi_is_enclosed_and_more_closely_by_more_bits():

@@ -172,22 +172,6 @@ def test_the_least_distance_is_least_for_its_criterion(renew, beta, n):
     assert d == noise.threshold or noise.refusal_probability(d - 1) > wanted * slack
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("near", [(0, 5), pytest.param((0, 3, 5), marks=pytest.mark.nightly)], ids=str)
-@pytest.mark.parametrize("renew", [False, True])
-def test_far_queries_are_all_answered_as_often_as_promised_whatever_stands_between_them(renew, near):
-    noise = StableAnswersNoise(3, HALF, Fraction(2, 3), renew, 3)
-    beta = Fraction(1, 5)
-    for others in product(near, repeat=2):
-        for places in ((0, 1), (2, 4)):
-            far = noise.least_distance(4, beta)
-            queries = [(far, "far")] * 4
-            for place, other in zip(places, others, strict=True):
-                queries.insert(place, (other, "near"))
-            distribution = transcripts(noise, tuple(queries))
-            assert sum(mass for seen, mass in distribution.items() if seen.count("far") == 4) >= 1 - beta
-
-
 # stable_answers_noise
 
 epsilons = st.sampled_from(["1e-6", "0.01", "0.3", "1", "7", "5000"]).map(Fraction)
@@ -224,19 +208,6 @@ def test_renewed_epochs_compose_to_the_promise(epsilon, delta, most):
         Composition({Approximate(epoch, spoil): most}).total(delta).epsilon
         <= epsilon * (1 + Fraction(1, 10**11))
     )
-
-
-@pytest.mark.parametrize("epsilon", [0.1, 1, 5])
-def test_left_to_choose_it_takes_the_variant_that_answers_the_nearer(epsilon):
-    privacy = ApproxDP(epsilon, 1e-5)
-    for most, n, beta in ((1, 1000, 0.05), (10, 1, 0.5), (10**4, 1000, 0.05)):
-        how = {"n_queries": n, "beta": beta}
-        either = [
-            stable_answers_noise(privacy, most, renew_threshold=renew, **how) for renew in (False, True)
-        ]
-        best = stable_answers_noise(privacy, most, **how)
-        assert best in either
-        assert best.least_distance(n, beta) == min(noise.least_distance(n, beta) for noise in either)
 
 
 #: Least distance and threshold for 1,000 queries and probability .95, epsilon 1: drawn once, drawn anew.

@@ -53,17 +53,6 @@ PRIVATE = {
 }
 
 
-def test_a_tolerance_for_vectors_is_kept_by_enough_records():
-    wide = VectorQuery(None, size=4096, norm=1000)
-    tolerances = [wide.randomizer(1, "bit", 10**k).bounds(10**k)[0].at(0.05) for k in range(2, 13)]
-    assert tolerances == sorted(tolerances, reverse=True)
-    assert tolerances[-1] < 1
-    hundred = VectorQuery(None, size=100, norm=1 << 20, unit=Fraction(1, 1 << 20))
-    bounds = [hundred.randomizer(1, "bit", n).bounds(n)[0].times(2.0**-20) for n in (10**4, 10**6, 10**8)]
-    assert [round(each.at(0.05), 3) for each in bounds] == [0.364, 0.105, 0.023]  # docs/theory/queries.md
-    assert [round(each.bias, 3) for each in bounds] == [0.077, 0.077, 0.015]
-
-
 @pytest.mark.parametrize("name", PRIVATE)
 def test_more_than_is_left_is_refused_and_costs_nothing_whichever_copy_asks(name):
     oracle = PRIVATE[name]()
@@ -202,12 +191,8 @@ def test_each_record_of_any_table_answers_one_local_query_once(kind):
     assert population(NAMED[kind]()).ask(query)[0].mean == 29.5
 
 
-def test_errors_of_a_population_oracle_describe_invalid_values():
+def test_a_population_oracle_warns_of_values_beyond_the_bounds():
     oracle = population(np.array([1, 2, 3]))
-    with pytest.raises(TypeError, match=r"; got ndarray of dtype float64 and shape \(3,\)"):
-        oracle.ask(MeanQuery(lambda records: records / 2, low=0, high=9))
-    with pytest.raises(TypeError, match=r"once for each record; got ndarray of dtype int64 and shape \(2,\)"):
-        oracle.ask(MeanQuery(lambda records: records[1:], low=0, high=9))
     for query, beyond in (
         (MeanQuery(lambda records: records, low=0, high=2), 1),
         (HistogramQuery(lambda records: records, categories=2), 2),

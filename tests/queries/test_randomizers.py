@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.kernels.exact import at_most_exp
 from dplearn.kernels.hadamard import hadamard_coordinate
@@ -18,6 +17,7 @@ from dplearn.queries import (
     VectorRandomizer,
 )
 from dplearn.queries import randomizers as randomised
+from tests.mechanisms.laws import law
 
 ROWS = [(0, 0, 0), (2, -1, 2), (-2, 1, -2), (3, 0, 0), (-1, -2, 2)]
 
@@ -45,9 +45,8 @@ def test_the_probabilities_are_those_of_the_draws(name):
     laws = {}
     for value in values:
         given = np.array([wild.get(value, value) if wild else value])
-        distribution = exact_distribution(lambda dice, given=given: randomizer.draw(given, dice).tolist()[0])
+        drawn = law(lambda dice, given=given: randomizer.draw(given, dice).tolist()[0])
         laws[value] = {report: randomizer.probability(value, report) for report in reports}
-        drawn = {report: distribution.probability(report) for report in distribution.masses}
         assert drawn == {report: p for report, p in laws[value].items() if p}
         assert sum(laws[value].values()) == 1
         beyond = [randomizer.probability(value, report) for report in (reports[0] - 1, reports[-1] + 1)]
@@ -73,35 +72,21 @@ def test_no_likelihood_ratio_exceeds_exp_epsilon_and_some_nearly_attain_it(name)
     assert not at_most_exp(greatest, randomizer.epsilon * share)
 
 
-def mean_and_bias(randomizer, value, reports):
-    """The exact expected estimate of one record's number, and by how much it is off."""
-    mean = sum(report * randomizer.probability(value, report) for report in reports)
-    return mean, float(abs(mean - value))
-
-
 @pytest.mark.parametrize("far", [3, 6, 20])
 def test_laplace_reports_with_ends_limited_by_64_bits_are_private_and_have_the_stated_bias(monkeypatch, far):
     monkeypatch.setattr(randomised, "_FAR", far)
     randomizer, values, reports = LaplaceRandomizer(-2, 3, Fraction(1)), range(-2, 4), range(-far, far + 1)
-    distributions = {
-        v: exact_distribution(lambda dice, v=v: randomizer.draw(np.array([v]), dice).tolist()[0])
-        for v in values
-    }
-    for value, distribution in distributions.items():
-        stated = {report: randomizer.probability(value, report) for report in reports}
-        assert {report: distribution.probability(report) for report in distribution.masses} == stated
-        assert sum(stated.values()) == 1
-        _, bias = mean_and_bias(randomizer, value, reports)
-        assert bias <= randomizer.bias * (1 + 1e-9)
-        squares = sum((report - value) ** 2 * p for report, p in stated.items())
-        assert squares <= randomizer.variance
-    ratios = [
-        distributions[a].probability(r) / distributions[b].probability(r)
-        for a, b in product(values, repeat=2)
-        for r in reports
-    ]
-    assert at_most_exp(max(ratios), randomizer.epsilon)
-    assert max(mean_and_bias(randomizer, v, reports)[1] for v in values) > randomizer.bias / 2
+    laws, biases = {}, []
+    for value in values:
+        laws[value] = law(lambda dice, v=value: randomizer.draw(np.array([v]), dice).tolist()[0])
+        assert laws[value] == {report: randomizer.probability(value, report) for report in reports}
+        biases.append(float(abs(sum(report * p for report, p in laws[value].items()) - value)))
+        assert sum((report - value) ** 2 * p for report, p in laws[value].items()) <= randomizer.variance
+    greatest = max(
+        laws[a][report] / laws[b][report] for a, b in product(values, repeat=2) for report in reports
+    )
+    assert at_most_exp(greatest, randomizer.epsilon)
+    assert randomizer.bias / 2 < max(biases) <= randomizer.bias * (1 + 1e-9)
     assert randomizer.reach == 2 * far
 
 
@@ -209,18 +194,10 @@ def test_the_bias_of_clipped_coordinates_is_stated_and_attained_by_vectors_chose
 def test_reports_of_clipped_coordinates_have_the_probabilities_that_are_stated_and_all_of_epsilon(size):
     randomizer = VectorRandomizer(size, 100, Fraction(1))
     row = aligned(randomizer, 1, 400)
-    distributions = [
-        exact_distribution(lambda dice, row=each: randomizer.draw(row[None, :], dice).tolist()[0])
-        for each in (row, -row)
-    ]
-    for distribution, each in zip(distributions, (row, -row), strict=True):
-        assert {report: distribution.probability(report) for report in distribution.masses} == {
-            report: randomizer.probability(each, report) for report in range(2 * size)
-        }
-    ratio = max(
-        distributions[0].probability(report) / distributions[1].probability(report)
-        for report in range(2 * size)
-    )
+    laws = [law(lambda dice, r=each: randomizer.draw(r[None, :], dice).tolist()[0]) for each in (row, -row)]
+    for found, each in zip(laws, (row, -row), strict=True):
+        assert found == {report: randomizer.probability(each, report) for report in range(2 * size)}
+    ratio = max(laws[0][report] / laws[1][report] for report in range(2 * size))
     assert at_most_exp(ratio, randomizer.epsilon)
     assert not at_most_exp(ratio, randomizer.epsilon * Fraction(999_999, 1_000_000))
 
