@@ -172,6 +172,22 @@ def test_the_least_distance_is_least_for_its_criterion(renew, beta, n):
     assert d == noise.threshold or noise.refusal_probability(d - 1) > wanted * slack
 
 
+@pytest.mark.nightly
+@pytest.mark.parametrize("near", [(0, 5), (0, 3, 5)], ids=str)
+@pytest.mark.parametrize("renew", [False, True])
+def test_far_queries_are_all_answered_as_often_as_promised_whatever_stands_between_them(renew, near):
+    noise = StableAnswersNoise(3, HALF, Fraction(2, 3), renew, 3)
+    beta = Fraction(1, 5)
+    for others in product(near, repeat=2):
+        for places in ((0, 1), (2, 4)):
+            far = noise.least_distance(4, beta)
+            queries = [(far, "far")] * 4
+            for place, other in zip(places, others, strict=True):
+                queries.insert(place, (other, "near"))
+            distribution = transcripts(noise, tuple(queries))
+            assert sum(mass for seen, mass in distribution.items() if seen.count("far") == 4) >= 1 - beta
+
+
 # stable_answers_noise
 
 epsilons = st.sampled_from(["1e-6", "0.01", "0.3", "1", "7", "5000"]).map(Fraction)
