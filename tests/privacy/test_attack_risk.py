@@ -1,9 +1,11 @@
 """No attacker does better than the stated risk, and the best one does as well where that is claimed."""
 
+import doctest
 import math
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -200,3 +202,10 @@ def test_the_chosen_epsilon_is_the_greatest_with_the_wanted_risk(delta, wanted):
 def test_percentages_are_rounded_up(x):
     shown = Fraction(percent(x).removesuffix(" %")) / 100
     assert x <= shown <= x * Fraction(101, 100)
+
+
+def test_the_examples_of_the_page_on_choosing_epsilon_run():
+    page = Path(__file__).parents[2] / "docs" / "choosing_epsilon.md"
+    failures, tried = doctest.testfile(str(page), module_relative=False)
+    assert failures == 0
+    assert tried >= 15

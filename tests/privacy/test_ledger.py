@@ -262,16 +262,3 @@ def test_no_except_exception_swallows_a_ledgers_error():
     for kind in (LedgerError, BudgetExceededError):
         again = pickle.loads(pickle.dumps(kind("why")))
         assert (type(again), str(again)) == (kind, "why")
-
-
-def test_what_remains_is_exact_and_shown_rounded_down():
-    ledger = PrivacyLedger(1)
-    third = ApproxDP(Fraction(1, 3))
-    ledger.charge(third)
-    left = ledger.remaining()
-    assert left == ApproxDP(Fraction(2, 3))
-    assert repr(left).startswith("ApproxDP(epsilon=0.666666,")
-    assert "<td>0.666666</td>" in left._repr_html_()
-    assert repr(ApproxDP(Fraction(2, 3))).startswith("ApproxDP(epsilon=0.666667,")
-    ledger.charge(left)
-    assert ledger.remaining() == ApproxDP(0)

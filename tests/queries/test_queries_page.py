@@ -17,9 +17,6 @@ def test_the_page_runs_and_says_what_comes():
         blocks.append([])
         exec(compile(block, PAGE.name, "exec"), scope)
     assert len(blocks) == 14
-    for link in re.findall(r"\]\(([^)]+)\)", text):
-        assert link.startswith("#") or (PAGE.parent / link).exists()
-
     exact, none, trusted, trusted_within, reported, reported_within = blocks[0]
     assert (exact, none) == ((42.0, 0.109), (0, 0))
     assert "# {} {}".format(*none) in text.splitlines()
