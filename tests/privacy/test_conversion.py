@@ -10,10 +10,12 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.privacy.conversion import (
+    best_order,
     chords,
     concentrated_epsilon,
     pure_and_concentrated,
@@ -36,6 +38,14 @@ def test_no_order_gives_less_than_the_best(rho, delta):
         a = 1 + math.exp(exponent / 20)
         epsilon = float(rho) * a - math.log(a * delta) / (a - 1) + math.log1p(-1 / a)
         assert least <= max(epsilon, 0) * (1 + 1e-9) + 1e-12
+
+
+@repeatable
+@given(rhos, deltas)
+def test_the_conversion_agrees_with_dp_accounting_at_the_same_order(rho, delta):
+    order = best_order(rho, delta)
+    theirs, _ = compute_epsilon([float(order)], [float(rho * order)], float(delta))
+    assert float(concentrated_epsilon(rho, delta)) == pytest.approx(theirs, rel=1e-9, abs=1e-9)
 
 
 @repeatable

@@ -3,6 +3,7 @@
 The cost of the best of a random number of Gaussian-DP runs: bounds, budgets, worst ratios.
 """
 
+import math
 from fractions import Fraction
 from itertools import combinations
 from math import erfc, exp, sqrt
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from dplearn.audit.cases.search import CASES, OF_100000
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.gaussian_dp import delta_of_mu
 from dplearn.privacy.random_stopping import RandomStopping, gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 
@@ -74,6 +76,26 @@ def test_the_chance_to_miss_a_candidate_is_that_all_runs_draw_others(stopping, s
 
 NORMAL = NormalDist()
 few = st.builds(RandomStopping, st.integers(1, 12), st.integers(0, 3))
+
+
+def slope(stopping, x):
+    return sum(k * w * x ** (k - 1) for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
+
+
+@pytest.mark.parametrize(
+    ("most", "concentration", "mu"), [(40, 1, 0.1), (7, 0, 0.5), (20, 3, 2.0), (2, 2, 1.0)]
+)
+def test_the_delta_is_that_of_the_greatest_ratio_of_slopes_on_the_trade_off(most, concentration, mu):
+    stopping = RandomStopping(most, concentration)
+    ratio = max(
+        slope(stopping, NORMAL.cdf(z)) / slope(stopping, NORMAL.cdf(z - mu)) for z in np.linspace(-6, 8, 800)
+    )
+    epsilon = Fraction(math.log(ratio) + 3 * mu)
+    found = gaussian_runs_delta(stopping, Fraction(mu) ** 2, epsilon)
+    assert 1e-6 < found < 1
+    for reached, sign in ((ratio, 1), (ratio * 1.001, -1)):
+        delta = stopping.mean * delta_of_mu(Fraction(mu), epsilon - Fraction(math.log(reached)), 100)
+        assert sign * (found - delta) >= -delta * Fraction(1, 10**9)
 
 
 @settings(repeatable, max_examples=15)

@@ -23,7 +23,7 @@ from dplearn.queries.noise import (
 from dplearn.queries.oracle import oracle_for
 
 QUERIES = [
-    MeanQuery(lambda records: records % 3, low=0, high=2),
+    MeanQuery(lambda records: records % 3, low=0, high=2, unit="1/2"),
     HistogramQuery(lambda records: records % 4, categories=4),
     VectorQuery(lambda records: np.stack([records % 2, records % 3], axis=1), size=2, norm=3, unit="1/2"),
 ]

@@ -85,7 +85,7 @@ PAIRS = {
     "two_quantiles": ((0, 0, 1), (0, 1, 2), 16),
     "windows": ((0, 0, 0, 1, 1, 1), (0, 0, 0, 0, 1, 1), 200),
 }
-#: How many samples are enough to refute the claim; for all others 3,000 are. The first runs with every change.
+#: How many samples are enough, where it is not 3,000; the first case runs with every change.
 SAMPLES = {"laplace_counts": 400, "frequent_keys": 16_000}
 
 
