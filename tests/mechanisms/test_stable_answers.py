@@ -23,6 +23,7 @@ def test_stable_queries_get_their_answers_and_unstable_ones_none():
     assert released.tolist() == [7, -1, 0, 2**40]
     assert released.dtype == np.int64
     assert (asked.abstentions_left, asked.stopped) == (2, False)
+    assert release(max_abstentions=1).answer([7, 5, 9], [FAR, 0, FAR]).tolist() == [7, -1]
 
 
 # Its law

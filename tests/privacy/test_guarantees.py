@@ -24,38 +24,15 @@ epsilons = few_numbers | st.fractions(0, 5, max_denominator=50)
 deltas = st.sampled_from([Fraction(0), Fraction(1, 10**9), Fraction(1, 100)]) | st.fractions(
     0, Fraction(99, 100), max_denominator=100
 )
-PROTECTIONS = [("replace_one", "examples"), ("replace_one", "labels"), ("add_remove", "examples")]
-
-
-def described(kind, *parts):
-    """Guarantees whose first parts are numbers, and the next a pair of neighbours and what is protected."""
-    *numbers, pair, assumes, reproducible = parts
-    return st.builds(
-        lambda values, pair, assumed, again: kind(*values, *pair, assumed, again),
-        st.tuples(*numbers),
-        pair,
-        assumes,
-        reproducible,
-    )
-
-
-guarantees = described(
-    ApproxDP,
-    epsilons,
-    deltas,
-    st.sampled_from(PROTECTIONS),
-    st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
-    st.booleans(),
+whom = st.sampled_from([("replace_one", "examples"), ("replace_one", "labels"), ("add_remove", "examples")])
+assumed = st.lists(st.sampled_from(ASSUMPTIONS), max_size=2)
+guarantees = st.builds(
+    lambda epsilon, delta, pair, *more: ApproxDP(epsilon, delta, *pair, *more),
+    *(epsilons, deltas, whom, assumed, st.booleans()),
 )
-
-
 rhos = st.sampled_from([Fraction(0), Fraction(1, 8), Fraction(1, 2)]) | st.fractions(0, 3, max_denominator=50)
-concentrated = described(
-    ZeroConcentratedDP,
-    rhos,
-    st.sampled_from(PROTECTIONS),
-    st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
-    st.booleans(),
+concentrated = st.builds(
+    lambda rho, pair, *more: ZeroConcentratedDP(rho, *pair, *more), rhos, whom, assumed, st.booleans()
 )
 
 
