@@ -71,16 +71,19 @@ def test_leaving_out_some_of_those_looked_at_changes_no_probability(far, nearest
 
 
 def test_what_is_left_out_of_sight_weighs_little_beside_the_best(monkeypatch):
-    asked = []
+    asked, windows, window = [], [], SortedCodes.window
 
     def select(costs, sizes, **_):
         asked.append((costs, sizes))
         return 0, 0
 
     monkeypatch.setattr(rank_selection, "select_exponential", select)
+    monkeypatch.setattr(SortedCodes, "window", lambda *given: windows.append(given[1:]) or window(*given))
     data = np.arange(10_000) << 40
     assert code_near_rank(everything(data, 2**64), Fraction(1, 2), privacy=ApproxDP(1), dice=SeededDice(0))
-    [(costs, sizes)] = asked
+    [(costs, sizes)], [(start, stop)] = asked, windows
+    first, last = rank_selection.examined_ranks(10_000, Fraction(1, 2), 2**64, privacy=ApproxDP(1))
+    assert 4_000 < first <= start < stop <= last < 6_000
     ratio = selection_ratio(Fraction(1), 2)
     assert costs[0] == 0
     assert sizes[-1] * ratio ** costs[-1] <= Fraction(sizes[0], 2**64) < sizes[-1] * ratio ** (costs[-1] - 12)
