@@ -5,17 +5,15 @@ A published bound on a secret epsilon: seldom too small, and useful where teache
 
 from fractions import Fraction
 from itertools import product
-from math import ceil, lcm, log
+from math import ceil, log
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_distribution
-from dplearn.audit.enumeration import OutputDistribution, least_exp_epsilon
 from dplearn.chance import SeededDice, SystemDice
-from dplearn.kernels.exact import at_most_exp, decay_ratio, selection_ratio
+from dplearn.kernels.exact import selection_ratio
 from dplearn.mechanisms import report_noisy_max, sanitized_noisy_max_epsilon
 from dplearn.mechanisms.noisy_max import costs_of_candidates, epsilon_candidates
 from dplearn.privacy import ApproxDP, BoundedRange, Composition, Gaussian
@@ -24,16 +22,10 @@ from dplearn.privacy.noisy_max import (
     secret_noisy_max_epsilon,
     secret_noisy_max_total,
 )
+from tests.mechanisms.laws import law, left_out
+from tests.privacy.test_noisy_max import moved, votes
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
-
-
-def walked(qualities, epsilon, tail_bits, **parameters):
-    privacy = ApproxDP(epsilon)
-    return exact_distribution(
-        lambda dice: report_noisy_max(np.array(qualities), privacy=privacy, dice=dice, **parameters),
-        tail_bits,
-    )
 
 
 def formula(qualities, ratio):
@@ -56,63 +48,15 @@ def formula(qualities, ratio):
 
 
 @pytest.mark.parametrize("qualities", [(3,), (2, 2), (0, 3), (3, 0), (1, 2, 1), (4, 2, 4), (0, 1, 2)])
-@pytest.mark.parametrize("epsilon", [2, 5])
-def test_the_law_is_that_of_the_first_greatest_of_independent_noisy_qualities(qualities, epsilon):
-    distribution = walked(qualities, epsilon, tail_bits=14)
-    wanted = formula(qualities, selection_ratio(Fraction(epsilon)))
+@pytest.mark.parametrize(("epsilon", "sensitivity"), [(2, 1), (5, 1), (9, 2)])
+def test_the_law_is_that_of_the_first_greatest_of_independent_noisy_qualities(
+    qualities, epsilon, sensitivity
+):
+    how = {"privacy": ApproxDP(epsilon), "sensitivity": sensitivity}
+    found = law(lambda dice: report_noisy_max(np.array(qualities), dice=dice, **how), tail_bits=14)
+    wanted = formula(qualities, selection_ratio(Fraction(epsilon), sensitivity))
     assert sum(wanted.values()) == 1
-    for i, p in wanted.items():
-        assert distribution.probability(i) <= p <= distribution.probability(i) + distribution.left_out
-
-
-def worst(pairs, ratio):
-    distributions = {q: as_law(formula(q, ratio)) for pair in pairs for q in pair}
-    return max(least_exp_epsilon(distributions[a], distributions[b])[0] for a, b in pairs)
-
-
-def as_law(probabilities):
-    total = lcm(*(p.denominator for p in probabilities.values()))
-    return OutputDistribution({i: int(p * total) for i, p in probabilities.items()}, total)
-
-
-def neighbours(k, high, sensitivity):
-    tables = list(product(range(high), repeat=k))
-    return [
-        (a, b)
-        for a, b in product(tables, repeat=2)
-        if np.abs(np.subtract(a, b)).max() <= sensitivity and a != b
-    ]
-
-
-@pytest.mark.parametrize("sensitivity", [1, 2, 3])
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", 3])
-def test_no_pair_of_neighbours_exceeds_epsilon_and_two_candidates_attain_it(epsilon, sensitivity):
-    epsilon = Fraction(epsilon)
-    ratio = selection_ratio(epsilon, sensitivity)
-    exact = worst(neighbours(2, 2 * sensitivity + 2, sensitivity), ratio)
-    assert at_most_exp(exact, epsilon)
-    # From 2 sensitivity behind to level, all but for ties, of which the first candidate wins every one.
-    assert not at_most_exp(exact, epsilon * Fraction(999, 1000))
-
-
-@pytest.mark.parametrize(
-    "epsilon", [1, *[pytest.param(each, marks=pytest.mark.nightly) for each in ("0.1", 3)]]
-)
-def test_no_pair_of_neighbours_with_three_candidates_exceeds_epsilon(epsilon):
-    epsilon = Fraction(epsilon)
-    assert at_most_exp(worst(neighbours(3, 4, 1), selection_ratio(epsilon)), epsilon)
-
-
-def test_noise_of_scale_one_over_epsilon_is_enough_where_all_counts_move_in_one_direction():
-    one_way = [(a, b) for a, b in neighbours(3, 4, 1) if all(x <= y for x, y in zip(a, b, strict=True))]
-    pairs = one_way + [(b, a) for a, b in one_way]
-    assert at_most_exp(worst(pairs, decay_ratio(Fraction(1))), Fraction(1))
-
-
-def test_qualities_that_move_by_more_than_the_sensitivity_break_the_claim():
-    assert not at_most_exp(
-        worst([((0, 4), (2, 2)), ((2, 2), (0, 4))], selection_ratio(Fraction(1))), Fraction(1)
-    )
+    assert all(found[i] <= p <= found[i] + left_out(found) for i, p in wanted.items())
 
 
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
@@ -174,21 +118,6 @@ def costs_of(counts, **changes):
     return costs_of_candidates(candidates_of(counts, **changes), ordered[:, -1] - ordered[:, -2])
 
 
-def one_query(teachers, labels):
-    return [c for c in product(range(teachers + 1), repeat=labels) if sum(c) == teachers]
-
-
-def moved(counts):
-    """Return a query after one teacher's vote has moved, or not."""
-    yield tuple(counts)
-    for giver, taker in product(range(len(counts)), repeat=2):
-        if giver != taker and counts[giver]:
-            changed = list(counts)
-            changed[giver] -= 1
-            changed[taker] += 1
-            yield tuple(changed)
-
-
 def true_epsilon(counts, candidates):
     """Return epsilon of all answers and of the release of the bound, from the secret curve of these votes."""
     curve = secret_noisy_max_total(counts, sigma2=candidates.sigma2, orders=ORDERS)
@@ -199,7 +128,7 @@ def true_epsilon(counts, candidates):
 
 @pytest.mark.parametrize(("teachers", "labels", "epsilon"), [(12, 2, 3), (8, 3, 6), (5, 4, 12)])
 def test_costs_move_by_at_most_one_between_all_neighbouring_votes_of_two_queries(teachers, labels, epsilon):
-    every = one_query(teachers, labels)
+    every = votes(teachers, labels)
     pairs = every if labels == 2 else every[::3]
     seen = {}
 
@@ -212,7 +141,7 @@ def test_costs_move_by_at_most_one_between_all_neighbouring_votes_of_two_queries
     largest = 0
     for first, second in product(pairs, repeat=2):
         mine = costs(first, second)
-        for other in product(moved(first), moved(second)):
+        for other in product([first, *moved(first)], [second, *moved(second)]):
             largest = max(largest, int(np.abs(costs(*other) - mine).max()))
     assert largest == 1
     assert len({tuple(each) for each in seen.values()}) > 4
@@ -222,7 +151,7 @@ def test_costs_move_by_at_most_one_between_all_neighbouring_votes_of_two_queries
 def test_what_does_not_cost_more_than_the_reserve_is_no_less_than_the_secret_epsilon(
     teachers, labels, epsilon
 ):
-    every = one_query(teachers, labels)
+    every = votes(teachers, labels)
     for first, second in zip(every, reversed(every), strict=True):
         counts = [first, second, first]
         candidates = candidates_of(counts, epsilon=Fraction(epsilon))
@@ -266,18 +195,3 @@ def test_the_last_candidate_is_true_of_any_votes_and_the_first_near_what_the_rel
     alone = Composition({BoundedRange(1): 1}).total(1e-5).epsilon
     assert everything <= candidates.values[-1] <= everything * (1 + Fraction(1, 10**5))
     assert alone <= candidates.values[0] * (1 + Fraction(1, 100))
-
-
-def test_votes_that_all_agree_cost_far_less_than_any_votes_and_flat_ones_nothing_less():
-    public = {"sigma2": 1600, "delta": 1e-5, "epsilon": Fraction(1)}
-    agreed, flat = [[250, 0, 0]] * 1000, [[84, 83, 83]] * 1000
-    values = candidates_of(agreed, **public).values
-    assert float(values[costs_of(agreed, **public).index(0)]) < 0.5 * float(values[-1])
-    assert costs_of(flat, **public)[-1] == 0
-    assert min(costs_of(flat, **public)[:-1]) > candidates_of(flat, **public).reserve
-
-
-def test_a_float_means_its_shortest_decimal_and_equal_questions_share_their_tables():
-    by_float = candidates_of([[3, 0]], delta=0.1)
-    assert by_float.delta == Fraction(1, 10)
-    assert candidates_of([[3, 0]], delta="0.1") is by_float

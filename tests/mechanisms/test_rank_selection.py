@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.kernels.distributions import power_probabilities
 from dplearn.kernels.exact import selection_ratio
@@ -18,6 +17,7 @@ from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
 from dplearn.mechanisms.rank_selection import code_near_rank, codes_at_fractions
 from dplearn.privacy import ApproxDP
+from tests.mechanisms.laws import law
 
 SIZE = 6
 codes = st.lists(st.integers(0, SIZE - 1), min_size=1, max_size=6)
@@ -31,10 +31,8 @@ def everything(data, size=SIZE):
 def distribution(data, fraction, alone=True):
     """Probabilities of all codes."""
     cell = everything(data)
-    found = exact_distribution(
-        lambda dice: code_near_rank(cell, fraction, privacy=ApproxDP(1), dice=dice, alone=alone)
-    )
-    return [found.probability(code) for code in range(SIZE)]
+    found = law(lambda dice: code_near_rank(cell, fraction, privacy=ApproxDP(1), dice=dice, alone=alone))
+    return [found[code] for code in range(SIZE)]
 
 
 def guaranteed(data, fraction, alone=True):
@@ -73,50 +71,29 @@ def test_leaving_out_some_of_those_looked_at_changes_no_probability(far, nearest
 
 
 def test_what_is_left_out_of_sight_weighs_little_beside_the_best(monkeypatch):
-    asked = []
+    asked, windows, window = [], [], SortedCodes.window
 
     def select(costs, sizes, **_):
         asked.append((costs, sizes))
         return 0, 0
 
     monkeypatch.setattr(rank_selection, "select_exponential", select)
+    monkeypatch.setattr(SortedCodes, "window", lambda *given: windows.append(given[1:]) or window(*given))
     data = np.arange(10_000) << 40
     assert code_near_rank(everything(data, 2**64), Fraction(1, 2), privacy=ApproxDP(1), dice=SeededDice(0))
-    [(costs, sizes)] = asked
+    [(costs, sizes)], [(start, stop)] = asked, windows
+    first, last = rank_selection.examined_ranks(10_000, Fraction(1, 2), 2**64, privacy=ApproxDP(1))
+    assert 4_000 < first <= start < stop <= last < 6_000
     ratio = selection_ratio(Fraction(1), 2)
     assert costs[0] == 0
     assert sizes[-1] * ratio ** costs[-1] <= Fraction(sizes[0], 2**64) < sizes[-1] * ratio ** (costs[-1] - 12)
     assert costs[:-1] == list(range(0, costs[-1], 2))
 
 
-def test_only_data_near_the_rank_are_asked_for():
-    class Watched(SortedCodes):
-        asked = ()
-
-        def window(self, start, stop):
-            self.asked = (*self.asked, (start, stop))
-            return super().window(start, stop)
-
-    ranks = Watched(np.arange(100_000))
-    cell = Cell(ranks, 0, 100_000, 0, 2**64)
-    code = code_near_rank(cell, Fraction(1, 2), privacy=ApproxDP(1), dice=SeededDice(0))
-    [(start, stop)] = ranks.asked
-    assert 49_500 < start < 50_000 < stop < 50_500
-    assert abs(code - 50_000) < 500
-
-
-def test_what_is_left_out_of_sight_weighs_less_than_2_to_the_minus_64():
-    ratio = selection_ratio(Fraction(1, 3), 4)
-    far = rank_selection._far(ratio, 10**9)
-    assert 10**9 * ratio**far <= Fraction(1, 2**64) < 10**9 * ratio ** (far - 1)
-
-
 def test_an_empty_cell_has_all_codes_alike():
     cell = Cell(SortedCodes(np.array([9])), 0, 0, 2, 5)
-    found = exact_distribution(
-        lambda dice: code_near_rank(cell, Fraction(1, 4), privacy=ApproxDP(1), dice=dice)
-    )
-    assert {code: found.probability(code) for code in (2, 3, 4)} == dict.fromkeys((2, 3, 4), Fraction(1, 3))
+    found = law(lambda dice: code_near_rank(cell, Fraction(1, 4), privacy=ApproxDP(1), dice=dice))
+    assert found == dict.fromkeys((2, 3, 4), Fraction(1, 3))
 
 
 def test_a_domain_of_any_size_will_do():
@@ -139,29 +116,6 @@ def test_codes_rise_and_lie_in_the_domain(data, seed):
 
 def test_a_single_quantile_is_one_selection_with_all_of_epsilon():
     ranks, q = SortedCodes(np.array([1, 2, 2, 4])), Fraction(1, 4)
-    ours = exact_distribution(
-        lambda dice: codes_at_fractions(ranks, 6, [q], privacy=ApproxDP(1), dice=dice)[0]
-    )
+    ours = law(lambda dice: codes_at_fractions(ranks, 6, [q], privacy=ApproxDP(1), dice=dice)[0])
     cell = Cell(ranks, 0, 4, 0, 6)
-    assert (
-        ours.key()
-        == exact_distribution(lambda dice: code_near_rank(cell, q, privacy=ApproxDP(1), dice=dice)).key()
-    )
-
-
-DATA = {
-    "distinct": np.arange(20_000) * 7,
-    "most alike": np.where(np.arange(20_000) % 100 < 92, 0, np.arange(20_000)),
-    "two values": np.arange(20_000) % 2,
-    "all alike": np.full(20_000, 5),
-}
-
-
-@pytest.mark.parametrize("kind", DATA)
-def test_ranks_are_kept_whatever_the_ties(kind):
-    data = DATA[kind]
-    ranks = SortedCodes(data)
-    found = codes_at_fractions(ranks, 2**64, TENTHS, privacy=ApproxDP(2), dice=SeededDice(1))
-    for q, code in zip(TENTHS, found, strict=True):
-        less, upto = ranks.count(code)
-        assert less - 400 <= q * 20_000 <= upto + 400
+    assert ours == law(lambda dice: code_near_rank(cell, q, privacy=ApproxDP(1), dice=dice))

@@ -1,4 +1,4 @@
-"""Both selection mechanisms, from arrays and from groups."""
+"""Both selection mechanisms, from arrays and from groups, and the best of a random number of runs."""
 
 from fractions import Fraction
 from itertools import product
@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from dplearn import ApproxDP
-from dplearn.audit import exact_distribution
 from dplearn.chance import SeededDice
 from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import (
@@ -18,6 +17,9 @@ from dplearn.mechanisms import (
     select_permute_and_flip,
     selection,
 )
+from dplearn.mechanisms.selection import best_of_runs
+from dplearn.privacy import RandomStopping
+from tests.mechanisms.laws import law
 
 MECHANISMS = [exponential_mechanism, permute_and_flip]
 SELECTIONS = [select_exponential, select_permute_and_flip]
@@ -26,10 +28,7 @@ TABLES = list(product(range(4), repeat=3))
 
 
 def law_over(mechanism, qualities, privacy=ONE, **parameters):
-    run = exact_distribution(
-        lambda dice: mechanism(np.array(qualities), privacy=privacy, dice=dice, **parameters)
-    )
-    return {seen: run.probability(seen) for seen in run.masses}
+    return law(lambda dice: mechanism(np.array(qualities), privacy=privacy, dice=dice, **parameters))
 
 
 def test_the_exponential_mechanism_follows_its_formula():
@@ -37,12 +36,6 @@ def test_the_exponential_mechanism_follows_its_formula():
     distribution = law_over(exponential_mechanism, [3, 5, 5, 0])
     weights = [ratio**2, 1, 1, ratio**5]
     assert distribution == {i: weight / sum(weights) for i, weight in enumerate(weights)}
-
-
-def test_permute_and_flip_between_two_candidates_accepts_the_worse_half_of_the_time_it_comes_first():
-    ratio = decay_ratio(Fraction(1, 2))
-    distribution = law_over(permute_and_flip, [7, 4])
-    assert distribution[1] == ratio**3 / 2
 
 
 @pytest.mark.parametrize("qualities", TABLES)
@@ -76,11 +69,9 @@ def test_sensitivity_stretches_the_scale(mechanism):
 
 @pytest.mark.parametrize("select", SELECTIONS)
 def test_grouping_does_not_change_the_law(select):
-    grouped = exact_distribution(lambda dice: select([1, 3], [2, 2], privacy=ONE, dice=dice))
-    single = exact_distribution(lambda dice: select([1, 1, 3, 3], [1, 1, 1, 1], privacy=ONE, dice=dice)[0])
-    assert sorted(grouped.probability(seen) for seen in grouped.masses) == sorted(
-        single.probability(seen) for seen in single.masses
-    )
+    grouped = law(lambda dice: select([1, 3], [2, 2], privacy=ONE, dice=dice))
+    single = law(lambda dice: select([1, 1, 3, 3], [1, 1, 1, 1], privacy=ONE, dice=dice)[0])
+    assert sorted(grouped.values()) == sorted(single.values())
 
 
 GROUPS = [
@@ -97,17 +88,12 @@ def test_putting_what_costs_much_together_changes_no_probability(
     costs, multiplicities, threshold, monkeypatch
 ):
     def distribution():
-        return exact_distribution(
-            lambda dice: select_exponential(costs, multiplicities, privacy=ONE, dice=dice)
-        )
+        return law(lambda dice: select_exponential(costs, multiplicities, privacy=ONE, dice=dice))
 
     expected = distribution()
     monkeypatch.setattr(selection, "_MANY", 0)
     monkeypatch.setattr(selection, "power_at_most", lambda ratio, target: threshold)
-    found = distribution()
-    assert {seen: found.probability(seen) for seen in found.masses} == {
-        seen: expected.probability(seen) for seen in expected.masses
-    }
+    assert distribution() == expected
 
 
 def test_of_many_groups_only_those_that_may_be_drawn_are_weighed():
@@ -126,3 +112,30 @@ def test_of_many_groups_only_those_that_may_be_drawn_are_weighed():
     assert sizes == [3] * (len(asked) - 1) + [60_000 - 3 * (len(asked) - 1)]
     threshold = asked[-1] - 50
     assert 60_000 * ratio**threshold <= Fraction(3, 2**64) < 60_000 * ratio ** (threshold - 1)
+
+
+# The best of a random number of runs
+
+
+def test_the_law_of_the_best_is_the_mean_power_of_the_runs_law():
+    stopping, weights = RandomStopping(4, 2), (3, 1, 2)
+
+    def run(dice):
+        return dice.power_weighted(Fraction(1, 2), (0, 0, 0), weights), None
+
+    def below(mass):
+        x = Fraction(mass, 6)
+        return sum(w * x**k for k, w in enumerate(stopping.weights, 1)) / sum(stopping.weights)
+
+    found = law(lambda dice: best_of_runs(run, stopping=stopping, dice=dice)[0])
+    assert found == {0: below(3), 1: below(4) - below(3), 2: 1 - below(4)}
+
+
+def test_of_equal_scores_the_first_run_is_kept():
+    names = iter("abcdefgh")
+
+    class ThreeRuns:
+        def power_weighted(self, ratio, exponents, multiplicities):
+            return 2
+
+    assert best_of_runs(lambda _: (7, next(names)), stopping=RandomStopping(5), dice=ThreeRuns()) == (7, "a")

@@ -10,15 +10,12 @@ from math import log
 import numpy as np
 import pytest
 
-from dplearn.audit import exact_distribution
-from dplearn.chance import SystemDice
-from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import SparseVector, sparse_vector
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
-from dplearn.privacy import ApproxDP, Composition, PureDP
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import equal_epsilon
-
-ONE = ApproxDP(1)
+from tests.mechanisms.laws import law, left_out
 
 
 def patterns(m, positives):
@@ -97,10 +94,7 @@ def walked(values, one_by_one=False, tail_bits=12, **parameters):
         vector = SparseVector(dice=dice, **parameters)
         return asked_one_by_one(vector, values) if one_by_one else vector.ask_all(values).tolist()
 
-    distribution = exact_distribution(run, tail_bits)
-    return {
-        tuple(bool(bit) for _, bit in seen[1]): distribution.probability(seen) for seen in distribution.masses
-    }, distribution.left_out
+    return law(run, tail_bits)
 
 
 # The distribution
@@ -110,23 +104,20 @@ def walked(values, one_by_one=False, tail_bits=12, **parameters):
 @pytest.mark.parametrize("positives", [1, 2])
 @pytest.mark.parametrize("sensitivity", [1, 2])
 def test_the_law_is_the_literal_definition(values, positives, sensitivity):
-    distribution, left_out = walked(
-        values, threshold=2, max_positives=positives, privacy=ApproxDP(4), sensitivity=sensitivity
-    )
+    found = walked(values, threshold=2, max_positives=positives, privacy=ApproxDP(4), sensitivity=sensitivity)
     wanted = formula(values, 2, Fraction(4), positives, sensitivity)
     assert sum(wanted.values()) == 1
-    assert distribution.keys() == wanted.keys()
-    assert all(p <= wanted[answers] <= p + left_out for answers, p in distribution.items())
+    assert found.keys() == wanted.keys()
+    assert all(p <= wanted[answers] <= p + left_out(found) for answers, p in found.items())
 
 
 @pytest.mark.parametrize("values", [(0, 0, 0), (3, -1, 2)])
-def test_with_a_renewed_threshold_the_law_is_that_of_separate_epochs(values):
-    distribution, left_out = walked(
-        values, threshold=1, max_positives=2, privacy=ApproxDP(8), renew_threshold=True, tail_bits=8
-    )
-    wanted = formula_renewed(values, 1, Fraction(4), 2)
-    assert distribution.keys() == wanted.keys()
-    assert all(p <= wanted[answers] <= p + left_out for answers, p in distribution.items())
+@pytest.mark.parametrize("privacy", [ApproxDP(8), ApproxDP(8, "1/20")])
+def test_with_a_renewed_threshold_the_law_is_that_of_separate_epochs_of_equal_epsilon(values, privacy):
+    found = walked(values, threshold=1, max_positives=2, privacy=privacy, renew_threshold=True, tail_bits=8)
+    wanted = formula_renewed(values, 1, equal_epsilon(privacy, 2), 2)
+    assert found.keys() == wanted.keys()
+    assert all(p <= wanted[answers] <= p + left_out(found) for answers, p in found.items())
 
 
 @pytest.mark.parametrize("renew", [False, True])
@@ -144,128 +135,11 @@ def test_asking_one_by_one_and_all_at_once_have_the_same_law(renew, chunk, posit
     assert walked(values, tail_bits=6, **settings_) == walked(values, True, tail_bits=6, **settings_)
 
 
-# Privacy
-
-
-def worst_ratio(distributions, pairs):
-    return max(
-        p / distributions[other][seen] for mine, other in pairs for seen, p in distributions[mine].items()
-    )
-
-
-def tables(m, sensitivity, threshold):
-    """Questions near the threshold and far from it, and all pairs that differ by at most the sensitivity."""
-    low, high = threshold - 3 * sensitivity, threshold + 2 * sensitivity
-    values = list(product(range(low, high + 1, sensitivity), repeat=m))
-    return values, [
-        (a, b)
-        for a, b in product(values, repeat=2)
-        if np.abs(np.subtract(a, b)).max() <= sensitivity and a != b
-    ]
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize(
-    ("epsilon", "positives", "sensitivity"),
-    [
-        ("0.1", 1, 1),
-        (1, 2, 3),
-        (3, 3, 1),
-        *[
-            pytest.param(*each, marks=pytest.mark.nightly)
-            for each in (("0.5", 2, 1), (1, 1, 2), (3, 1, 1), (3, 2, 1))
-        ],
-    ],
-)
-def test_no_pair_of_neighbours_exceeds_epsilon(epsilon, positives, sensitivity):
-    epsilon = Fraction(epsilon)
-    values, pairs = tables(3, sensitivity, 1)
-    distributions = {table: formula(table, 1, epsilon, positives, sensitivity) for table in values}
-    assert at_most_exp(worst_ratio(distributions, pairs), epsilon)
-
-
-@pytest.mark.parametrize(("epsilon", "positives"), [("0.1", 1), (1, 1), (1, 2), (3, 1), (3, 3)])
-def test_epsilon_is_approached_with_many_questions(epsilon, positives):
-    epsilon, m = Fraction(epsilon), 5
-    # One side: all questions rise with the threshold, but those answered True fall by 1. They are far down.
-    mine, other = (0,) * m + (-60,) * positives, (1,) * m + (-61,) * positives
-    answers = (False,) * m + (True,) * positives
-    p, q = (formula(values, 1 - int(8 / epsilon), epsilon, positives)[answers] for values in (mine, other))
-    assert at_most_exp(p / q, epsilon)
-    assert not at_most_exp(p / q, epsilon * Fraction(95, 100))
-
-
-def test_questions_that_move_by_more_than_the_sensitivity_break_the_claim():
-    p, q = (formula(values, 0, Fraction(3))[(False, True)] for values in ((0, 0), (3, -3)))
-    assert not at_most_exp(p / q, Fraction(3))
-
-
-@pytest.mark.parametrize(("epsilon", "positives", "sensitivity"), [(1, 1, 1), (1, 50, 3), ("0.1", 7, 2)])
-def test_the_two_ratios_use_up_epsilon(epsilon, positives, sensitivity):
-    epsilon = Fraction(epsilon)
-    a, b = split(epsilon, positives, sensitivity)
-    spent = a**-sensitivity * b ** (-2 * sensitivity * positives)
-    assert at_most_exp(spent, epsilon)
-    assert not at_most_exp(spent, epsilon * Fraction(999_999, 1_000_000))
-    state = SparseVector(
-        0, max_positives=positives, privacy=ApproxDP(epsilon), dice=SystemDice(), sensitivity=sensitivity
-    )
-    with state._one_time_state.use() as held:
-        assert (held.of_threshold, held.of_test) == (a, b)
-
-
-# The renewed threshold
-
-
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "epochs"), [(1, "1e-6", 1), (1, "1e-6", 40), ("0.5", "1e-3", 300)]
-)
-def test_with_delta_an_epoch_gets_the_greatest_epsilon_of_which_all_compose_to_the_claim(
-    epsilon, delta, epochs
-):
-    privacy = ApproxDP(epsilon, delta)
-    vector = SparseVector(0, max_positives=epochs, privacy=privacy, dice=SystemDice(), renew_threshold=True)
-    with vector._one_time_state.use() as held:
-        of_threshold, of_test = held.of_threshold, held.of_test
-    epoch = equal_epsilon(privacy, epochs)
-    assert (of_threshold, of_test) == split(epoch, 1, 1)
-    assert Composition({PureDP(epoch): epochs}).total(privacy.delta).epsilon <= privacy.epsilon
-    more = epoch * (1 + Fraction(1, 2**28))
-    assert epochs == 1 or Composition({PureDP(more): epochs}).total(privacy.delta).epsilon > privacy.epsilon
-    assert epoch >= privacy.epsilon / epochs
-
-
-def test_without_delta_an_epoch_gets_an_equal_share():
-    vector = SparseVector(0, max_positives=4, privacy=ONE, dice=SystemDice(), renew_threshold=True)
-    with vector._one_time_state.use() as held:
-        assert (held.of_threshold, held.of_test) == split(Fraction(1, 4), 1, 1)
-
-
-@pytest.mark.nightly
-def test_a_renewed_threshold_keeps_epsilon_exactly():
-    values, pairs = tables(3, 1, 1)
-    distributions = {table: formula_renewed(table, 1, Fraction(1), 2) for table in values}
-    assert at_most_exp(worst_ratio(distributions, pairs), Fraction(2))
-
-
 # Accuracy
 
 
-@pytest.mark.parametrize(
-    "beta",
-    [
-        Fraction(1, 20),
-        *[pytest.param(beta, marks=pytest.mark.nightly) for beta in (Fraction(1, 2), Fraction(1, 1000))],
-    ],
-)
-@pytest.mark.parametrize(
-    ("positives", "renewed"),
-    [
-        (1, True),
-        (2, False),
-        *[pytest.param(*more, marks=pytest.mark.nightly) for more in ((1, False), (2, True))],
-    ],
-)
+@pytest.mark.parametrize("beta", [Fraction(1, 20), Fraction(1, 1000)])
+@pytest.mark.parametrize(("positives", "renewed"), [(1, True), (2, False)])
 def test_the_accuracy_line_holds(beta, renewed, positives):
     epsilon, threshold, m, epochs = Fraction(2), 3, 3, positives if renewed else 1
     a, b = split(epsilon / epochs, 1 if renewed else positives, 1)
@@ -289,21 +163,9 @@ def test_the_accuracy_line_holds(beta, renewed, positives):
 # What goes in and what comes out
 
 
-def test_the_two_ratios_together_spend_epsilon_and_no_more():
-    for epsilon in (Fraction(1, 100), Fraction(1), Fraction(5)):
-        of_threshold, of_count = reaching_ratios(epsilon)
-        assert np.exp(-float(epsilon)) <= float(of_threshold * of_count) * (1 + 1e-15)
-        assert of_threshold * of_count < decay_ratio(epsilon * Fraction(999, 1000))
-
-
 def test_the_probability_of_the_first_is_that_of_two_noises():
     a, b = reaching_ratios(Fraction(3))
-    distribution = exact_distribution(
-        lambda dice: first_reaching([0, 5], 2, privacy=ApproxDP(3), dice=dice), tail_bits=60
-    )
+    found = law(lambda dice: first_reaching([0, 5], 2, privacy=ApproxDP(3), dice=dice), tail_bits=60)
     # G >= 2 + B, summed over B: b**2 (1 - a) / (1 - a b).
     expected = b**2 * (1 - a) / (1 - a * b)
-    [mass] = [
-        float(Fraction(m, distribution.total)) for seen, m in distribution.masses.items() if "0" in str(seen)
-    ]
-    assert mass == pytest.approx(float(expected), rel=1e-9)
+    assert float(found[0]) == pytest.approx(float(expected), rel=1e-9)

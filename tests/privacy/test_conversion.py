@@ -10,6 +10,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -42,8 +43,6 @@ def test_no_order_gives_less_than_the_best(rho, delta):
 @repeatable
 @given(rhos, deltas)
 def test_the_conversion_agrees_with_dp_accounting_at_the_same_order(rho, delta):
-    from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
-
     order = best_order(rho, delta)
     theirs, _ = compute_epsilon([float(order)], [float(rho * order)], float(delta))
     assert float(concentrated_epsilon(rho, delta)) == pytest.approx(theirs, rel=1e-9, abs=1e-9)
@@ -92,15 +91,6 @@ def test_extreme_epsilons_give_finite_bounds_that_are_no_smaller_than_they_may_b
     assert (np.diff(curve) >= 0).all()
     assert (curve <= max(epsilon, 2.0**-400)).all()
     assert curve[-1] >= min(epsilon, 1e300) * (1 - 1e-12)
-
-
-def test_where_both_are_known_the_lower_curve_counts():
-    orders = np.array([1.5, 2.0, 100.0])
-    pure = pure_and_concentrated(np.array([1.0]), INFINITY, orders)
-    line = pure_and_concentrated(INFINITY, np.array([0.125]), orders)
-    both = pure_and_concentrated(np.array([1.0]), np.array([0.125]), orders)
-    assert (both == np.minimum(pure, line)).all()
-    assert (line[0] < pure[0]).tolist() == [True, True, False]
 
 
 points = st.lists(

@@ -32,63 +32,8 @@ LN2 = log_bounds(Fraction(Z))[1]
 ORDERS = np.array([1.5, 2.0, 50.0])
 
 
-def randomiser(p, delta):
-    """A release of the number j of ones that is (ln 2, delta) private: its laws for j = 0, 1, 2, ..."""
-
-    def distribution(j):
-        failed = delta * (Z**j - 1)
-        said = p * Z**j
-        return [1 - said - failed, said, failed]
-
-    return distribution
-
-
-def sampled(rows, m, distribution):
-    """Draw m of the rows with replacement, and release."""
-
-    def run(dice):
-        ones = sum(rows[dice.below(len(rows))] for _ in range(m))
-        quiet, said, _ = distribution(ones)
-        if not dice.bernoulli(1 - quiet):
-            return "quiet"
-        return "said" if dice.bernoulli(said / (1 - quiet)) else "failed"
-
-    return exact_distribution(run)
-
-
-def excess(distribution, other, z):
-    return sum(
-        max(Fraction(0), distribution.probability(seen) - z * other.probability(seen))
-        for seen in distribution.masses
-    )
-
-
 def growth(m, n):
     return (1 + Fraction(Z - 1, n)) ** m
-
-
-@pytest.mark.parametrize(("m", "n"), [(1, 1), (1, 3), (2, 3), (2, 5), (3, 6)])
-def test_a_secret_sample_attains_its_formula_with_and_without_delta(m, n):
-    for delta in (Fraction(0), Fraction(1, 1000)):
-        distribution = randomiser(Fraction(1, 64), delta)
-        mine, theirs = sampled([1] + [0] * (n - 1), m, distribution), sampled([0] * n, m, distribution)
-        event = SampledWithReplacement(Approximate(LN2, delta), m, n)
-        low, high = exp_bounds(event.pure)
-        assert growth(m, n) <= high
-        assert low <= growth(m, n) * (1 + Fraction(1, 10**28))
-        exact = delta * (growth(m, n) - 1) / (Z - 1)
-        assert excess(mine, theirs, growth(m, n)) == exact <= event.failure
-        assert event.failure <= exact * (1 + Fraction(1, 10**28))
-        assert delta or least_exp_epsilon(mine, theirs) == (growth(m, n), ("said",))
-
-
-@repeatable
-@given(st.fractions("0.001", 1, max_denominator=1000), st.integers(1, 50), st.integers(100, 200))
-def test_the_formulas_numbers_are_rounded_to_the_safe_side(epsilon, m, n):
-    growth, factor = SampledWithReplacement(PureDP(epsilon), m, n)._growth
-    low, high = exp_bounds(epsilon, digits=100)
-    assert growth <= low - 1 < growth * (1 + Fraction(1, 10**50))
-    assert (1 + (high - 1) / n) ** m <= factor <= (1 + (low - 1) / n) ** m * (1 + Fraction(1, 10**50))
 
 
 simplex = st.lists(st.integers(0, 12), min_size=3, max_size=3).filter(any)
@@ -211,11 +156,3 @@ def test_the_published_guarantee_is_looser(m, n, epsilon):
     assert 3 * ours.epsilon < theirs.epsilon
     assert 3 * ours.delta < theirs.delta
     assert ours.implies(theirs)
-
-
-def test_other_fields_are_kept_and_the_draw_is_an_assumption():
-    inner = ApproxDP(1, assumes=("labels are among the declared classes",), reproducible=True)
-    found = subsampled(inner, m=5, n=50)
-    assert found.reproducible
-    assert found.assumes[0] == inner.assumes[0]
-    assert any("5 rows" in words and "50 records" in words for words in found.assumes)

@@ -5,7 +5,6 @@ import pickle
 from dataclasses import FrozenInstanceError, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
 from html import escape
 from itertools import pairwise, product
 
@@ -14,11 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn import mechanisms
-from dplearn.chance import SystemDice
 from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
-from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 
@@ -28,38 +24,15 @@ epsilons = few_numbers | st.fractions(0, 5, max_denominator=50)
 deltas = st.sampled_from([Fraction(0), Fraction(1, 10**9), Fraction(1, 100)]) | st.fractions(
     0, Fraction(99, 100), max_denominator=100
 )
-PROTECTIONS = [("replace_one", "examples"), ("replace_one", "labels"), ("add_remove", "examples")]
-
-
-def described(kind, *parts):
-    """Guarantees whose first parts are numbers, and the next a pair of neighbours and what is protected."""
-    *numbers, pair, assumes, reproducible = parts
-    return st.builds(
-        lambda values, pair, assumed, again: kind(*values, *pair, assumed, again),
-        st.tuples(*numbers),
-        pair,
-        assumes,
-        reproducible,
-    )
-
-
-guarantees = described(
-    ApproxDP,
-    epsilons,
-    deltas,
-    st.sampled_from(PROTECTIONS),
-    st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
-    st.booleans(),
+whom = st.sampled_from([("replace_one", "examples"), ("replace_one", "labels"), ("add_remove", "examples")])
+assumed = st.lists(st.sampled_from(ASSUMPTIONS), max_size=2)
+guarantees = st.builds(
+    lambda epsilon, delta, pair, *more: ApproxDP(epsilon, delta, *pair, *more),
+    *(epsilons, deltas, whom, assumed, st.booleans()),
 )
-
-
 rhos = st.sampled_from([Fraction(0), Fraction(1, 8), Fraction(1, 2)]) | st.fractions(0, 3, max_denominator=50)
-concentrated = described(
-    ZeroConcentratedDP,
-    rhos,
-    st.sampled_from(PROTECTIONS),
-    st.lists(st.sampled_from(ASSUMPTIONS), max_size=2),
-    st.booleans(),
+concentrated = st.builds(
+    lambda rho, pair, *more: ZeroConcentratedDP(rho, *pair, *more), rhos, whom, assumed, st.booleans()
 )
 
 
@@ -81,26 +54,12 @@ def test_ten_tenths_are_one(tenth):
 # What implies what
 
 
-def test_implies_is_transitive_on_all_triples_of_a_grid():
-    grid = [
-        ApproxDP(epsilon, delta, neighbors)
-        for epsilon, delta, neighbors in product((0, 1, 2, 4), (0, 0.01, 0.1), ("replace_one", "add_remove"))
-    ]
-    implied = {(a, b) for a, b in product(grid, repeat=2) if a.implies(b)}
-    chains = [(a, b, c) for a, b in implied for c in grid if (b, c) in implied]
-    assert all((a, c) in implied for a, _, c in chains)
-    assert {(a, a, a) for a in grid} <= set(chains)
-    mixed = [c for c in chains if c[0].neighbors != c[2].neighbors and len(set(c)) == 3]
-    assert len(mixed) > 50
-    assert {c[0].neighbors for c in mixed} == {"add_remove"}
-    assert not ApproxDP(0).implies(ApproxDP(100, 0.99, "add_remove"))
-
-
 @repeatable
-@given(guarantees, epsilons, st.fractions(0, Fraction(1, 100)))
+@given(guarantees | concentrated, epsilons, st.fractions(0, Fraction(1, 100)))
 def test_larger_numbers_more_assumptions_and_seeds_are_implied_and_nothing_smaller(a, more, slack):
-    if a.delta + slack < 1:
-        larger = replace(a, epsilon=a.epsilon + more, delta=a.delta + slack)
+    if isinstance(a, ZeroConcentratedDP) or a.delta + slack < 1:
+        numbers = {"rho": more} if isinstance(a, ZeroConcentratedDP) else {"epsilon": more, "delta": slack}
+        larger = replace(a, **{name: getattr(a, name) + number for name, number in numbers.items()})
         assert a.implies(larger)
         assert larger.implies(a) == (larger == a)
     assumed = replace(a, assumes=(*a.assumes, "something else"))
@@ -231,8 +190,6 @@ def test_a_subclass_of_the_same_name_changes_nothing_that_is_read():
         assert Guarantee.from_json(kind(3).to_json()) == kind(3)
         with pytest.raises(ValueError, match=f"not a dplearn.{kind.__name__} record"):
             other.from_json(kind(3).to_json())
-    with pytest.raises(TypeError, match="does not support item assignment"):
-        Guarantee._kinds["dplearn.ApproxDP"] = other
 
 
 @repeatable
@@ -258,7 +215,7 @@ def test_guarantees_are_frozen_values(a, b):
 @given(guarantees | concentrated)
 def test_the_repr_reads_as_the_call_that_makes_it_and_no_number_is_below_the_true_one(guarantee):
     shown = eval(repr(guarantee))
-    numbers = {name: getattr(shown, name) for name in guarantee._numbers}
+    numbers = {name: getattr(shown, name) for name in ("epsilon", "delta", "rho") if hasattr(shown, name)}
     assert replace(guarantee, **numbers) == shown
     for name, number in numbers.items():
         true = getattr(guarantee, name)
@@ -277,15 +234,6 @@ def test_every_guarantee_can_be_shown(epsilon):
     assert guarantee.epsilon <= shown <= guarantee.epsilon * (1 + Fraction(1, 10**5))
     assert guarantee.sentence()
     assert guarantee._repr_html_()
-
-
-@repeatable
-@given(concentrated, rhos)
-def test_a_smaller_rho_implies_a_greater_one_and_never_the_reverse(a, more):
-    larger = replace(a, rho=a.rho + more)
-    assert a.implies(larger)
-    assert larger.implies(a) == (larger == a)
-    assert not replace(a, assumes=(*a.assumes, "something else")).implies(a)
 
 
 @repeatable
@@ -346,47 +294,3 @@ def test_every_kind_comes_back_from_json_by_its_own_name_and_by_the_common_one(g
     assert kind.from_json(guarantee.to_json()) == guarantee == Guarantee.from_json(guarantee.to_json())
     with pytest.raises(ValueError, match=f"not a dplearn.{other.copy().pop().__name__} record"):
         other.pop().from_json(guarantee.to_json())
-
-
-def test_the_budget_accessors_return_the_numbers_of_a_guarantee_or_name_what_is_wrong():
-    guarantee, rho = ApproxDP(0.1, 1e-6), ZeroConcentratedDP(0.5)
-    numbers = epsilon_of(guarantee), delta_of(guarantee), rho_of(rho)
-    assert numbers == (guarantee.epsilon, guarantee.delta, rho.rho)
-    for take, wrong, message in (
-        (epsilon_of, 0.5, "privacy must be of type ApproxDP, got 0.5"),
-        (epsilon_of, rho, "privacy must be of type ApproxDP, got ZeroConcentratedDP"),
-        (rho_of, guarantee, "privacy must be of type ZeroConcentratedDP, got ApproxDP"),
-        (epsilon_of, ApproxDP(0), "^epsilon must be a finite number above 0, got "),
-        (delta_of, ApproxDP(1), "^delta must be a finite number above 0, got "),
-        (rho_of, ZeroConcentratedDP(0), "^rho must be a finite number above 0, got "),
-    ):
-        with pytest.raises((TypeError, ValueError), match=message):
-            take(wrong)
-
-
-COUNTS = np.array([5, 3])
-
-
-USES = [
-    *(partial(mechanism, COUNTS) for mechanism in (mechanisms.laplace_counts, mechanisms.gaussian_counts)),
-    *(partial(mechanism, COUNTS) for mechanism in (mechanisms.gaussian_sums, mechanisms.permute_and_flip)),
-    *(
-        partial(mechanism, COUNTS)
-        for mechanism in (mechanisms.report_noisy_max, mechanisms.choosing_mechanism)
-    ),
-    partial(mechanisms.exponential_mechanism, COUNTS),
-    partial(mechanisms.release_if_stable, "a", 3),
-    partial(mechanisms.most_frequent_if_stable, [0, 1], 2),
-    partial(mechanisms.SparseVector, 0, max_positives=2),
-    partial(mechanisms.stable_histogram, ["a"]),
-    partial(mechanisms.randomized_response, [0], 2),
-]
-
-
-@pytest.mark.parametrize("use", USES, ids=lambda use: use.func.__name__)
-def test_every_mechanism_says_what_privacy_must_be(use):
-    for privacy in (0.5, None, "1"):
-        with pytest.raises(
-            TypeError, match=r"privacy must be of type (ApproxDP|ZeroConcentratedDP|GaussianSums), got"
-        ):
-            use(privacy=privacy, dice=SystemDice())

@@ -442,31 +442,36 @@ def test_four_processes_make_one_ledger_and_never_overspend(tmp_path, script, tr
     assert len(list(tmp_path.iterdir())) == trials
 
 
-FORK = """
+#: Another thread is in the middle of a charge; it goes on when it is told to, or after some seconds.
+CHARGING = """
 import threading
-ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1]), threading.Event(), threading.Event()
+ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1], timeout=1), threading.Event(), threading.Event()
 from dplearn.privacy.privacy_filter import PrivacyFilter
 def slow(self, spent, cost, original=PrivacyFilter.after):
     inside.set()
-    go_on.wait(0.2)
+    go_on.wait(float(sys.argv[2]))
     return original(self, spent, cost)
 PrivacyFilter.after = slow
-thread = threading.Thread(target=ledger.charge, args=(ApproxDP(0.1),))
+thread = threading.Thread(target=ledger.charge, args=(ApproxDP("1/2"),))
 thread.start()
 inside.wait()
+"""
+
+
+FORK = """
 child = os.fork()  # waits until the other thread has closed the file
 if not child:
-    ledger.charge(ApproxDP(0.1))
+    ledger.charge(ApproxDP("1/2"))
     os._exit(0)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 thread.join()
-print(ledger.spent().epsilon)
+print(ledger.remaining().epsilon)
 """
 
 
 @posix
 def test_a_child_forked_in_the_middle_of_a_charge_uses_the_ledger_as_any_other(path, script):
-    assert script(FORK, path) == ["0", "1/5"]
+    assert script(CHARGING + FORK, path, 0.2) == ["0", "0"]
 
 
 MEMORY = """
@@ -569,17 +574,6 @@ def test_a_thread_that_reads_the_file_loses_no_charge(path, script, charges):
 
 
 FORKED_INSIDE = """
-import threading
-ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1], timeout=1), threading.Event(), threading.Event()
-from dplearn.privacy.privacy_filter import PrivacyFilter
-def slow(self, spent, cost, original=PrivacyFilter.after):
-    inside.set()
-    go_on.wait()
-    return original(self, spent, cost)
-PrivacyFilter.after = slow
-thread = threading.Thread(target=ledger.charge, args=(ApproxDP("1/2"),))
-thread.start()
-inside.wait()
 import signal
 def stop(*arguments):
     raise KeyboardInterrupt
@@ -607,7 +601,7 @@ print(ledger.remaining().epsilon)
 @posix
 def test_a_child_forked_without_the_wait_cannot_use_a_ledger_and_harms_none(path, script):
     why = "this process was forked while a ledger was in use; start a new one"
-    lines = script(FORKED_INSIDE, path)
+    lines = script(CHARGING + FORKED_INSIDE, path, 100)
     assert lines[-2:] == ["0", "0"]  # how the child ended, and what remains
     assert sorted(lines[:-2]) == ["KeyboardInterrupt", "RuntimeError", why, why]
 

@@ -135,13 +135,6 @@ def test_another_label_is_released_no_more_often_than_said_ties_included(sigma2)
     assert np.exp(two) == pytest.approx(exact, rel=1e-7)  # with two labels there is no union
 
 
-def test_the_published_bound_is_too_small_for_discrete_noise_where_the_loser_wins_ties():
-    true = distribution((1, 3), 1.0)[0]
-    assert true == pytest.approx(0.139265, abs=1e-6)
-    assert math.exp(published_log_q((1, 3), 1.0)) == pytest.approx(0.078650, abs=1e-6)
-    assert math.exp(secret_log_chance_of_another([(1, 3)], sigma2=1)[0]) == pytest.approx(true, rel=1e-8)
-
-
 @pytest.mark.parametrize("sigma", [5, 20, 40, 100])
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_with_continuous_noise_the_curve_is_the_published_one(pattern, sigma):
@@ -150,25 +143,6 @@ def test_with_continuous_noise_the_curve_is_the_published_one(pattern, sigma):
     published = [published_renyi(log_q, sigma, order) for order in ORDERS]
     assert ours == pytest.approx(published, rel=1e-9, abs=1e-300)
     assert (ours >= np.array(published) * (1 - 1e-11)).all()
-
-
-def test_votes_cost_about_as_published_with_wide_noise_and_never_more_than_any_votes_do():
-    for counts in PATTERNS.values():
-        ours = secret_noisy_max_renyi([counts], sigma2=1600, orders=[2.0, 8.0])[0]
-        published = [published_renyi(published_log_q(counts, 40), 40, order) for order in (2.0, 8.0)]
-        assert ours == pytest.approx(published, rel=0.15)
-    orders = np.array([1.0001, 2.0, 1e6])
-    hard = [[0, 0], *([counts[0], counts[1]] for counts in PATTERNS.values())]
-    for sigma2 in ("1e-100", "1e-3", 1, 1600, "1e100"):
-        bounds = secret_noisy_max_renyi(hard, sigma2=sigma2, orders=orders)
-        assert (bounds >= 0).all()
-        assert (bounds <= orders / float(Fraction(sigma2)) * (1 + 1e-12)).all()
-    leads = secret_noisy_max_renyi([[1000, 0], [10**6, 0], [2**62, 0]], sigma2=10**6, orders=[4.0])[:, 0]
-    assert (np.diff(leads) <= 0).all()  # greater leads cost no more
-    assert np.isfinite(leads).all()
-    for counts in ([4, 4, 4], [0, 0], [100, 100, 0]):  # a winner who leads by nothing
-        bounds = secret_noisy_max_renyi([counts], sigma2=100, orders=ORDERS)[0]
-        assert bounds == pytest.approx(ORDERS / 100, rel=1e-12)
 
 
 log_qs = st.one_of(
@@ -260,10 +234,3 @@ def test_tails_fall_and_are_probabilities_for_noise_of_any_width(sigma2, size):
     assert not np.isnan(logs).any()
     assert (logs <= 0).all()
     assert (logs[1:] <= logs[:-1]).all()
-
-
-@pytest.mark.parametrize("sigma2", [1600.0, 1e6])
-def test_wide_noise_has_the_tails_of_continuous_noise_from_half_a_step_below(sigma2):
-    gaps = np.arange(1, 200)
-    continuous = log_ndtr(-(gaps - 0.5) / np.sqrt(2 * sigma2))
-    assert log_tails(sigma2, 200)[1:] == pytest.approx(continuous, abs=2e-3)

@@ -51,6 +51,8 @@ def test_a_new_name_would_be_found(oracles, monkeypatch):
 
 
 QUICK = (
+    "privacy.calibration.gaussian_sigma2",
+    "privacy.composition.least_epsilon",
     "privacy.conversion.epsilon_at",
     "privacy.attack_risk.epsilon_for_risk",
     "privacy.gaussian_dp.sums_sigma2",

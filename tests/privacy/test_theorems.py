@@ -5,13 +5,11 @@ from fractions import Fraction
 from itertools import product
 
 import pytest
-from dp_accounting.pld import privacy_loss_distribution as pld
-from dp_accounting.pld.common import DifferentialPrivacyParameters
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.kernels.exact import log_bounds
+from dplearn.kernels.exact import exp_bounds, log_bounds
 from dplearn.privacy import (
     Approximate,
     BoundedRange,
@@ -23,7 +21,6 @@ from dplearn.privacy import (
     compose,
 )
 from dplearn.privacy.composition import (
-    _deviation,
     advanced,
     basic,
     optimal_homogeneous,
@@ -70,61 +67,27 @@ def test_the_optimal_bound_is_the_exact_epsilon_of_k_randomised_responses_with_f
                 assert low <= ours <= high + Fraction(1, 10**10)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "failure", "k", "delta"),
-    [
-        (0.1, 0, 10, 1e-6),
-        (0.1, 1e-9, 100, 1e-6),
-        (0.5, 1e-8, 20, 1e-5),
-        (0.01, 0, 1000, 1e-6),
-        (0.01, 1e-12, 1000, 1e-6),
-        (2, 1e-3, 3, 0.1),
-    ],
-)
-def test_the_optimal_bound_is_that_of_dp_accountings_privacy_loss_distribution(epsilon, failure, k, delta):
-    one = pld.from_privacy_parameters(
-        DifferentialPrivacyParameters(epsilon, failure), value_discretization_interval=epsilon
-    )
-    theirs = one.self_compose(k, tail_mass_truncation=0).get_epsilon_for_delta(delta)
-    ours = optimal_homogeneous(Composition({Approximate(epsilon, failure): k}), Fraction(repr(delta)))
-    # Their Fourier transform loses some digits of delta, with SciPy 1.18 more than before: at 1,000
-    # releases their epsilon is 4e-9 too small, where a sum of 50 digits confirms ours.
-    assert float(ours) == pytest.approx(theirs, rel=1e-8)
-
-
-# Hoeffding
-
-
-@pytest.mark.nightly
 @repeatable
 @given(
-    st.lists(st.fractions("0.001", 2, max_denominator=1000), min_size=1, max_size=30),
-    st.sampled_from([Fraction(1, 10**9), SMALL, Fraction(1, 5)]),
+    st.sampled_from(["1e-350", "1e-30", "0.001", "0.3", "2", "30"]),
+    st.sampled_from([1, 7, 10**4, 10**320]),
+    st.sampled_from([Fraction(1, 10**1000), SMALL, Fraction(1, 3), near_one(20), near_one(400)]),
 )
-def test_advanced_composition_is_below_both_published_forms_and_solves_its_equation(epsilons, delta):
-    ours = float(advanced(compose(PureDP(e) for e in epsilons), delta))
-    square = float(sum(e * e for e in epsilons))
-    mean = sum(float(e) * math.tanh(float(e) / 2) for e in epsilons)
-    first = mean + math.sqrt(2 * square * math.log(math.e + math.sqrt(square) / delta))
-    second = mean + math.sqrt(2 * square * math.log(1 / delta))
-    older = sum(float(e) * math.expm1(float(e)) for e in epsilons) + math.sqrt(
-        2 * square * math.log(1 / delta)
-    )
-    assert ours <= min(first, second, older) * (1 + 1e-11)
-    t = ours - mean
-    assert t * t / (2 * square) + math.log1p(t / square) == pytest.approx(-math.log(delta), rel=1e-9)
-
-
-@repeatable
-@given(st.fractions("1e-9", 100), st.sampled_from([Fraction(1, 10**30), SMALL, Fraction(1, 3)]))
-def test_the_deviation_that_floats_choose_is_made_certain(variance, delta):
-    t = _deviation(variance, delta)
+def test_advanced_composition_certainly_solves_its_equation_and_is_below_the_published_form(
+    epsilon, k, delta
+):
+    epsilon, wanted = Fraction(epsilon), -log_bounds(delta, 60)[1]
+    ours, square = advanced(Composition({PureDP(epsilon): k}), delta), k * epsilon**2
+    least, most = (k * epsilon * (odds - 1) / (odds + 1) for odds in exp_bounds(epsilon))  # of the mean
+    most = min(most, square / 2)
 
     def excess(t, side):
-        return t * t / (2 * variance) + log_bounds(1 + t / variance, 60)[side] + log_bounds(delta, 60)[side]
+        return t * t / (2 * square) + log_bounds(1 + t / square, 60)[side] - wanted
 
-    assert excess(t, 0) >= 0
-    assert excess(t * (1 - Fraction(1, 10**12)), 1) < 0
+    assert excess(ours - least, 1) >= 0
+    if delta < Fraction(1, 2) and k < 10**9 and epsilon > Fraction(1, 10**4):
+        assert excess((ours - most) * (1 - Fraction(1, 10**9)), 0) < 0
+        assert (ours - most) ** 2 <= 2 * square * wanted * (1 + Fraction(1, 10**9))
 
 
 # Renyi
@@ -183,16 +146,6 @@ def test_numbers_beyond_all_floats_give_bounds(delta, count):
         assert basic(event, delta) == count * Fraction(epsilon)
         for theorem in (advanced, optimal_homogeneous, zero_concentrated, renyi):
             assert theorem(event, delta) >= 0
-
-
-@pytest.mark.parametrize("delta", [near_one(20), near_one(400), Fraction(1, 10**400)])
-@pytest.mark.parametrize(
-    "variance", [Fraction(1, 10**700), Fraction(1, 10**300), Fraction(1), Fraction(10**700)]
-)
-def test_the_deviation_is_certain_beyond_all_floats_too(variance, delta):
-    t, wanted = _deviation(variance, delta), -log_bounds(delta, 60)[0]
-    assert t * t / (2 * variance) + log_bounds(1 + t / variance, 60)[0] >= wanted
-    assert t * t <= 2 * variance * wanted * (1 + Fraction(1, 2**50))
 
 
 @pytest.mark.parametrize("short", [6, 20, 45, 65, 80])

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from inspect import isfunction
 
 import joblib
 import numpy as np
@@ -11,9 +12,9 @@ from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, Thr
 from dplearn.domains import Grid
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder, PrivateRobustScaler
-from dplearn.queries import central, local
-from dplearn.releases import cdf, grouped, interior_point, learned_schema, median, quantiles, stable_counts
+from dplearn.releases import median
 from dplearn.theory import simulate_locally
+from tests.laws.releases import RELEASES, scored
 
 VALUES = list(range(5000))
 X, Y = np.linspace(0, 1, 200)[:, None], np.arange(200) % 2
@@ -33,25 +34,8 @@ RELEASING = {
     "search": lambda: PrivateSearchCV(ThresholdClassifier(), {"epsilon": [1]}),
     "wrapped": lambda: {"any": [PrivateRobustScaler()]},
 }
-#: Release something, and take nothing of this package.
-FUNCTIONS = {
-    "quantiles": lambda call: call(quantiles, VALUES, 0.5),
-    "median": lambda call: call(median, VALUES),
-    "interior_point": lambda call: call(interior_point, VALUES),
-    "stable_counts": lambda call: call(stable_counts, ["a"] * 500, delta=1e-6),
-    "grouped": lambda call: call(grouped, ["a"] * 500, delta=1e-6),
-    "learned_schema": lambda call: call(learned_schema, [[value] for value in VALUES], ["numbers"]),
-    "queries.central": lambda call: call(central, np.array(VALUES)),
-    "queries.local": lambda call: call(local, np.array(VALUES)),
-    "queries.simulate_locally": lambda call: call(
-        simulate_locally, all_zero, np.array(VALUES), n_queries=1, tolerance=0.5
-    ),
-    "private_score": lambda call: call(private_score, fitted_classifier(), X, Y),
-    "cdf": lambda call: call(cdf, VALUES),
-    "ThresholdClassifier": lambda call: call(
-        ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]).fit, X, Y
-    ),
-}
+#: Release something, and take nothing of this package; of each release the first.
+FUNCTIONS = {record.name: record for record in reversed(RELEASES.values()) if isfunction(record.function)}
 
 
 def all_zero(oracle):
@@ -93,15 +77,21 @@ def its_median(values, ledger):
     return median(values, ledger=ledger).value
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_a_release_refuses_to_be_cached_directly(name, tmp_path):
-    memory = joblib.Memory(tmp_path, verbose=0)
-
-    def cached(function, *values, **how):
-        return memory.cache(function)(*values, **how)
-
-    with pytest.raises(TypeError, match=r"must not be cached by joblib\.Memory"):
-        FUNCTIONS[name](cached)
+def test_releases_and_fits_refuse_to_be_cached_directly(tmp_path):
+    fit = ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1]).fit
+    calls = [
+        (fit, (X, Y), {}),
+        (simulate_locally, (all_zero, np.array(VALUES)), {"n_queries": 1, "tolerance": 0.5}),
+        (private_score, scored("scored"), {}),
+        *(
+            (record.function, (record.table,), record.parameters)
+            for record in FUNCTIONS.values()
+            if record.function is not private_score
+        ),
+    ]
+    for function, values, how in calls:
+        with pytest.raises(TypeError, match=r"must not be cached by joblib\.Memory"):
+            joblib.Memory(tmp_path, verbose=0).cache(function)(*values, **how)
 
 
 def test_a_search_still_finds_equal_parameters_equal_and_workers_are_no_cache():

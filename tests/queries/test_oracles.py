@@ -14,7 +14,7 @@ import pytest
 from scipy.sparse import coo_matrix
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
+from dplearn.privacy import ApproxDP, BudgetExceededError
 from dplearn.queries import (
     CentralOracle,
     HistogramQuery,
@@ -51,30 +51,6 @@ PRIVATE = {
     "local": local_oracle,
     "laplace": lambda seed=0: local_oracle(seed=seed, randomizer="laplace"),
 }
-
-
-@pytest.mark.parametrize("name", PRIVATE)
-def test_answers_keep_the_tolerance_that_they_state(name):
-    off = []
-    for seed in range(30):
-        answers = PRIVATE[name](seed=seed).ask([MEAN, SHARES, VECTOR])
-        off.append(
-            [abs(a.means - truth).max() / a.noise.at(0.05) for a, truth in zip(answers, TRUTH, strict=True)]
-        )
-    # Each fails with probability .05 at most; of 30, more than 6 with one of 0.001.
-    assert ((np.array(off) > 1).sum(axis=0) <= 6).all()
-    assert (np.array(off).max(axis=0) > 0.15).all()  # the bound is not vacuous
-
-
-def test_a_tolerance_for_vectors_is_kept_by_enough_records():
-    wide = VectorQuery(None, size=4096, norm=1000)
-    tolerances = [wide.randomizer(1, "bit", 10**k).bounds(10**k)[0].at(0.05) for k in range(2, 13)]
-    assert tolerances == sorted(tolerances, reverse=True)
-    assert tolerances[-1] < 1
-    hundred = VectorQuery(None, size=100, norm=1 << 20, unit=Fraction(1, 1 << 20))
-    bounds = [hundred.randomizer(1, "bit", n).bounds(n)[0].times(2.0**-20) for n in (10**4, 10**6, 10**8)]
-    assert [round(each.at(0.05), 3) for each in bounds] == [0.364, 0.105, 0.023]  # docs/theory/queries.md
-    assert [round(each.bias, 3) for each in bounds] == [0.077, 0.077, 0.015]
 
 
 @pytest.mark.parametrize("name", PRIVATE)
@@ -171,42 +147,26 @@ def test_what_cannot_be_added_up_or_drawn_is_refused_before_a_share_is_spent():
 
 
 @pytest.mark.parametrize("open_one", [central, local])
-def test_opening_charges_all_of_it_at_once_and_a_seed_repeats_the_answers(open_one):
-    ledger = PrivacyLedger(1.5, allow_reproducible=True)
-    with pytest.raises(TypeError, match=r"records must be a numpy array, .*; got list"):
-        open_one([1, 2, 3], ledger=ledger)
-    assert ledger.spent().epsilon == 0
-    oracle = open_one(
-        RECORDS, epsilon=1, delta=1e-6 if open_one is local else 0, ledger=ledger, random_state=0
-    )
-    assert (ledger.spent().epsilon, ledger.spent().delta) == (oracle.guarantee.epsilon, 0) == (1, 0)
-    assert oracle.guarantee.reproducible
-    oracle.ask(MEAN)
-    assert ledger.spent().epsilon == 1
-    with pytest.raises(BudgetExceededError):
-        open_one(RECORDS, epsilon=1, ledger=ledger, random_state=0)
+def test_a_seed_repeats_the_answers(open_one):
     first, second, other = (open_one(RECORDS, random_state=seed).ask(SHARES)[0].means for seed in (0, 0, 1))
     assert first.tolist() == second.tolist() != other.tolist()
-    assert not open_one(RECORDS).guarantee.reproducible
 
 
-def named_places(kind):
-    """Return records of which each holds its place, in forms whose brackets may mean something else."""
-    places = np.arange(60)
-    wide = np.repeat(places[:, None], 200, axis=1)
-    names, twice = [f"c{i}" for i in range(200)], places // 2 % 10
-    return {
-        "array": lambda: wide,
-        "numbered columns": lambda: pd.DataFrame(wide),
-        "named columns": lambda: pd.DataFrame(wide, columns=names),
-        "labels that occur twice": lambda: pd.DataFrame(wide, index=twice),
-        "polars": lambda: pl.DataFrame(wide, schema=names),
-        "series": lambda: pd.Series(places, index=twice),
-        "polars series": lambda: pl.Series(places),
-        "recarray": lambda: np.rec.fromarrays([places], names="place"),
-        "sparse": lambda: coo_matrix(wide),
-        "examples": lambda: LabelledRows(pd.DataFrame(wide), pd.Series(places, index=twice)),
-    }[kind]()
+PLACES = np.arange(60)
+WIDE, NAMES, TWICE = np.repeat(PLACES[:, None], 200, axis=1), [f"c{i}" for i in range(200)], PLACES // 2 % 10
+#: Records of which each holds its place, in forms whose brackets may mean something else.
+NAMED = {
+    "array": lambda: WIDE,
+    "numbered columns": lambda: pd.DataFrame(WIDE),
+    "named columns": lambda: pd.DataFrame(WIDE, columns=NAMES),
+    "labels that occur twice": lambda: pd.DataFrame(WIDE, index=TWICE),
+    "polars": lambda: pl.DataFrame(WIDE, schema=NAMES),
+    "series": lambda: pd.Series(PLACES, index=TWICE),
+    "polars series": lambda: pl.Series(PLACES),
+    "recarray": lambda: np.rec.fromarrays([PLACES], names="place"),
+    "sparse": lambda: coo_matrix(WIDE),
+    "examples": lambda: LabelledRows(pd.DataFrame(WIDE), pd.Series(PLACES, index=TWICE)),
+}
 
 
 def place_of(records):
@@ -216,31 +176,23 @@ def place_of(records):
     return np.asarray(records).reshape(len(records), -1)[:, 0]
 
 
-KINDS = ["array", "numbered columns", "named columns", "labels that occur twice", "polars", "series"]
-KINDS += ["polars series", "recarray", "sparse", "examples"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", NAMED)
 def test_each_record_of_any_table_answers_one_local_query_once(kind):
     asked = []
     query = MeanQuery(lambda part: asked.append(place_of(part).tolist()) or place_of(part), low=0, high=60)
-    oracle = local(named_places(kind), random_state=0)
+    oracle = local(NAMED[kind](), random_state=0)
     for share in (0.25, 0.5, 0.25):
         oracle.ask(query, share)
     assert [*map(len, asked)] == [15, 30, 15]
     assert sorted(chain(*asked)) == list(range(60))
-    assert central(named_places(kind), epsilon=1000, random_state=0).ask(query)[0].mean == pytest.approx(
+    assert central(NAMED[kind](), epsilon=1000, random_state=0).ask(query)[0].mean == pytest.approx(
         29.5, abs=1
     )
-    assert population(named_places(kind)).ask(query)[0].mean == 29.5
+    assert population(NAMED[kind]()).ask(query)[0].mean == 29.5
 
 
-def test_errors_of_a_population_oracle_describe_invalid_values():
+def test_a_population_oracle_warns_of_values_beyond_the_bounds():
     oracle = population(np.array([1, 2, 3]))
-    with pytest.raises(TypeError, match=r"; got ndarray of dtype float64 and shape \(3,\)"):
-        oracle.ask(MeanQuery(lambda records: records / 2, low=0, high=9))
-    with pytest.raises(TypeError, match=r"once for each record; got ndarray of dtype int64 and shape \(2,\)"):
-        oracle.ask(MeanQuery(lambda records: records[1:], low=0, high=9))
     for query, beyond in (
         (MeanQuery(lambda records: records, low=0, high=2), 1),
         (HistogramQuery(lambda records: records, categories=2), 2),

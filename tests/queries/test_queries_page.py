@@ -1,12 +1,10 @@
 """The examples of docs/queries.md run in order, with the outputs that the page states."""
 
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
-from dplearn.chance import SeededDice
 from dplearn.queries import central
 
 PAGE = Path(__file__).parents[2] / "docs" / "queries.md"
@@ -19,9 +17,6 @@ def test_the_page_runs_and_says_what_comes():
         blocks.append([])
         exec(compile(block, PAGE.name, "exec"), scope)
     assert len(blocks) == 14
-    for link in re.findall(r"\]\(([^)]+)\)", text):
-        assert link.startswith("#") or (PAGE.parent / link).exists()
-
     exact, none, trusted, trusted_within, reported, reported_within = blocks[0]
     assert (exact, none) == ((42.0, 0.109), (0, 0))
     assert "# {} {}".format(*none) in text.splitlines()
@@ -70,10 +65,3 @@ def test_the_page_runs_and_says_what_comes():
     rule = "if x11: 1 if x8..x10 is 1 or 5, else 0; otherwise: 1 if x1 + x5 is even, else 0"
     assert str(hidden) == rule  # wrong less than once in a million
     assert rule in text
-    # Records that are elsewhere can report.
-    age, ages = scope["age"], scope["ages"]
-    randomizer = age.randomizer(Fraction(1), "bit")
-    reports = [randomizer.draw(part, SeededDice(i)) for i, part in enumerate(ages.reshape(5, -1))]
-    assert set(np.concatenate(reports).tolist()) == {0, 1}
-    off = randomizer.estimate(np.concatenate(reports))[0] - ages.mean()
-    assert abs(off) < 6 * randomizer.reach / np.sqrt(len(ages))

@@ -36,7 +36,7 @@ _DELTA = Fraction(1, 20)
 _OF_5000 = {0: (3092, 8, 1900), 1: (1955, 5, 3040)}
 #: Probabilities of three outcomes of a Gaussian-DP run with mu = 1/2, in 100,000ths: a normal number, of mean
 #: 0 or 1/2, between -2.6 and .7, below -2.6, and above .7.
-_OF_100000 = {0: (75337, 466, 24197), 1: (57829, 97, 42074)}
+OF_100000 = {0: (75337, 466, 24197), 1: (57829, 97, 42074)}
 
 
 def best_of_runs_case(
@@ -258,7 +258,7 @@ CASES = (
         "best_of_gaussian_runs",
         RandomStopping(7),
         ApproxDP("2.297", "0.001"),
-        weights=_OF_100000,
+        weights=OF_100000,
         required=Required(2, 0.91),
     ),
     best_of_runs_case("best_of_two_runs", RandomStopping(2), ApproxDP(1), required=Required(2, 0.69)),
