@@ -24,14 +24,12 @@ from dplearn.learners.parity.parity import (
     released_by_elimination,
     released_if_stable,
 )
-from dplearn.mechanisms import parity
+from dplearn.mechanisms import parity, select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle, MeanQuery, oracle
 from dplearn.queries.noise import CentralNoise
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
-    CERTAIN,
-    EXCEEDS,
     Mistake,
     around,
     assert_caught,
@@ -39,6 +37,7 @@ from tests.laws.mutants import (
     instead_of_the_fit,
     mistakes,
     original,
+    with_epsilon,
 )
 
 # The mechanism, on its own and within the learner
@@ -77,120 +76,59 @@ def kept_by_public_chance(rows, dice):
     return CASES["consistent_parity_of_one_bit"].fit(rows, KeptInTurn())
 
 
-def beside_zeros(*records, n=3):
-    """Two neighbours: one record or another, beside n that say nothing."""
-    return tuple((*[(0,) * len(record)] * n, record) for record in records)
+def all_bits_0(right, d, dice):
+    return np.zeros(d, dtype=np.uint8)
 
 
-twice_as_often = more_often(2, 1, "twice_as_often")
-never_declines = more_often(1, 0, "never_declines")
-all_bits_0 = instead(parity, "random_bits", lambda d, dice: np.zeros(d, dtype=np.uint8), "all_bits_0")
+TWICE_AS_OFTEN = more_often(2, 1, "twice_as_often")
+NEVER_DECLINES = more_often(1, 0, "never_declines")
+ALL_BITS_0 = around(parity, "random_bits", all_bits_0)
+ONE_BIT = [
+    TWICE_AS_OFTEN,
+    more_often(Fraction(21, 20), 1, "5_percent_more_often"),
+    NEVER_DECLINES,
+    more_often(1, Fraction(19, 20), "declines_5_percent_too_rarely"),
+    ALL_BITS_0,
+    around(parity, "uniform_solution", raised_for_none),
+    around(parity, "uniform_solution", zeros_for_none),
+    instead_of_the_fit("kept_by_public_chance", kept_by_public_chance),
+]
 IN_THE_MECHANISM = [
-    Mistake(patch, "consistent_parity_of_one_bit", pair, way)
-    for patch, pair, way in [
-        (twice_as_often, beside_zeros((1, 0), (0, 1)), EXCEEDS),
-        (more_often(Fraction(105, 100), 1, "5_percent_more_often"), beside_zeros((1, 0), (0, 1)), EXCEEDS),
-        (never_declines, beside_zeros((0, 1), (0, 0)), CERTAIN),
-        (
-            more_often(1, Fraction(95, 100), "declines_5_percent_too_rarely"),
-            beside_zeros((0, 1), (0, 0)),
-            EXCEEDS,
-        ),
-        (all_bits_0, beside_zeros((1, 1), (0, 0)), CERTAIN),
-        (around(parity, "uniform_solution", raised_for_none), beside_zeros((0, 1), (0, 0)), CERTAIN),
-        (
-            around(parity, "uniform_solution", zeros_for_none),
-            (((1, 1), (1, 1), (1, 1), (0, 1)), ((1, 1),) * 4),
-            EXCEEDS,
-        ),
-        (
-            instead_of_the_fit("kept_by_public_chance", kept_by_public_chance),
-            (((1, 0),) * 4, ((1, 0),) * 3 + ((1, 1),)),
-            CERTAIN,
-        ),
-    ]
-] + [
-    Mistake(
-        instead(parity, "random_bits", one_bit_for_all),
-        "consistent_parity",
-        beside_zeros((0, 1, 0), (0, 0, 0), n=2),
-        CERTAIN,
-    ),
-    Mistake(
-        twice_as_often, "parity_elimination", (((0, 1), (1, 1), (1, 0)), ((0, 1), (1, 0), (1, 0))), late=True
-    ),
-    Mistake(
-        never_declines, "parity_elimination", (((0, 1), (0, 1), (0, 0)), ((0, 0), (0, 1), (0, 0))), late=True
-    ),
-    Mistake(all_bits_0, "parity_elimination", (((1, 1), (0, 0), (0, 0)), ((0, 0),) * 3)),
+    *(Mistake(patch, "consistent_parity_of_one_bit") for patch in ONE_BIT),
+    Mistake(instead(parity, "random_bits", one_bit_for_all), "consistent_parity"),
+    Mistake(TWICE_AS_OFTEN, "parity_elimination", late=True),
+    Mistake(NEVER_DECLINES, "parity_elimination", late=True),
+    Mistake(ALL_BITS_0, "parity_elimination"),
 ]
 
 
 # The selection among candidates
 
 
-class InSteps:
-    """The release of "elimination" written anew, in steps that a subclass makes a mistake in."""
-
-    def release(self, equations, plan, dice):
-        privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
-        tested, rest = self.cut(places, plan.test_size)
-        found = [
-            parity.consistent_parity(
-                equations.matrix[part], equations.bits[part, 0], privacy=privacy, dice=dice
-            )
-            for part in np.array_split(rest, plan.n_parts)
-        ]
-        matrix, bits = equations.matrix[tested], equations.bits[tested]
-        candidates = [candidate for candidate in found if candidate is not None]
-        errors = [int((matrix.dot(candidate) != bits[:, 0]).sum()) for candidate in candidates]
-        return self.selected(candidates, errors, matrix, bits, privacy, dice)
-
-    def cut(self, places, size):
-        return places[:size], places[size:]
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        if not candidates:
-            return None
-        chosen, _ = parity_methods.select_permute_and_flip(
-            errors, [1] * len(errors), privacy=privacy, dice=dice
-        )
-        return candidates[chosen][None]
+def also_tested(right, stream, n):
+    """A record of the test is in a part too."""
+    places = right(stream, n)
+    return np.append(places[-1], places)
 
 
-class OverlappingTest(InSteps):
-    def cut(self, places, size):
-        return places[-size:], places
+def only_without_errors(right, errors, members, **how):
+    """Candidates with an error are dropped, and none is the answer if all are."""
+    good = [place for place, error in enumerate(errors) if not error]
+    return (good[right([0] * len(good), [1] * len(good), **how)[0]], 0) if good else (len(errors), 0)
 
 
-class OnlyGoodCandidates(InSteps):
-    """Candidates with an error are dropped, and None is the answer if all are."""
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        good = [candidate for candidate, error in zip(candidates, errors, strict=True) if not error]
-        return super().selected(good, [0] * len(good), matrix, bits, privacy, dice)
+def fewest_errors(right, errors, *_, **__):
+    return int(np.argmin(errors)), 0
 
 
-class SharedBudget(InSteps):
-    """Each candidate's noise is for a change of 1 of the errors that two candidates differ by, not of 2."""
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        return super().selected(candidates, errors, matrix, bits, ApproxDP(2 * privacy.epsilon), dice)
-
-
-class FewestErrors(InSteps):
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        return candidates[int(np.argmin(errors))][None] if candidates else None
-
-
-class SolvesTestPart(InSteps):
+def solves_the_test_part(equations, plan, dice):
     """Where no part has a candidate, the test part's own solution is the answer."""
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        if candidates:
-            return super().selected(candidates, errors, matrix, bits, privacy, dice)
-        solution = solve(matrix, bits[:, 0])
-        return None if solution is None else solution[None]
+    found = released_by_elimination(equations, plan, dice)
+    if found is not None:
+        return found
+    tested = PublicStream(0).permutation(plan.n_samples)[: plan.test_size]
+    solution = solve(equations.matrix[tested], equations.bits[tested, 0])
+    return None if solution is None else solution[None]
 
 
 ONE = ApproxDP(1)
@@ -211,34 +149,22 @@ def releasing(release, n=3, *, method="elimination", claim=ONE, n_parts=2, test_
     return AuditCase(f"{method} of {n}", released, universe, n, claim)
 
 
-def in_steps(kind, case, *pair, **sizes):
-    wrong = releasing(kind().release, case.n, claim=case.claim, **sizes).fit
-    return Mistake(instead_of_the_fit(kind.__name__, wrong), case, pair, late=case.n > 3)
+def selecting(wrong):
+    return Mistake(around(parity_methods, "select_permute_and_flip", wrong), ELIMINATION)
 
 
 ELIMINATION = releasing(released_by_elimination)
 # Two parts for 0 and one for 1: that both of the first fail is improbable enough to see the selection.
-CUT, SIZES = PublicStream(0).permutation(5).argsort(), {"n_parts": 3, "test_size": 2}
-FIVE = [
-    tuple(np.array([(1, 0), (1, label), (1, 0), (1, 0), (1, 1)])[CUT].tolist()[i][j] for j in (0, 1))
-    for label in (0, 1)
-    for i in range(5)
-]
-APART = tuple(tuple(FIVE[start : start + 5]) for start in (0, 5))
+OF_FIVE = releasing(released_by_elimination, 5, claim=ApproxDP(3), n_parts=3, test_size=2)
+HALF = instead(parity_methods, "select_permute_and_flip", with_epsilon(select_permute_and_flip, 2))
+OF_THE_TEST = instead_of_the_fit("solves_the_test_part", releasing(solves_the_test_part).fit)
 IN_THE_SELECTION = [
-    in_steps(OverlappingTest, ELIMINATION, ((1, 0), (1, 0), (1, 1)), ((1, 0), (1, 0), (1, 0))),
-    in_steps(OnlyGoodCandidates, ELIMINATION, ((0, 0), (0, 0), (0, 0)), ((0, 1), (0, 0), (0, 0))),
-    in_steps(FewestErrors, ELIMINATION, ((1, 0), (1, 1), (1, 1)), ((1, 1), (1, 1), (1, 1))),
-    in_steps(SolvesTestPart, ELIMINATION, ((0, 1), (0, 0), (0, 0)), ((0, 0), (0, 0), (0, 0))),
-    in_steps(
-        SharedBudget, releasing(released_by_elimination, 5, claim=ApproxDP(3), **SIZES), *APART, **SIZES
-    ),
+    Mistake(around(PublicStream, "permutation", also_tested), ELIMINATION),
+    Mistake(OF_THE_TEST, ELIMINATION),
+    *map(selecting, [only_without_errors, fewest_errors]),
+    # Each candidate's noise is for a change of 1 of the errors that two candidates differ by, not of 2.
+    Mistake(HALF, OF_FIVE, late=True),
 ]
-
-
-def test_the_release_in_steps_has_the_originals_law():
-    pair = ((1, 0), (1, 1), (0, 1)), ((1, 0), (1, 1), (1, 1))
-    assert OnePair.of(releasing(InSteps().release), pair).digest() == original(ELIMINATION, pair).digest()
 
 
 # The vote of parts
@@ -268,15 +194,9 @@ def without_doubt(right, votes, n_labels, *, privacy, dice):
     return int(np.bincount([vote for vote in votes if vote >= 0], minlength=n_labels).argmax())
 
 
-ZEROS, NO_VOTES, EVEN = ((0, 0),) * 3, ((0, 1),) * 3, ((0, 0), (1, 1), (1, 1))
 IN_THE_VOTE = [
-    Mistake(around(parity_methods, "most_frequent_if_stable", wrong), "parity_stable", pair)
-    for wrong, pair in [
-        (voters_alone, (((1, 1), *ZEROS), ((0, 0), *ZEROS))),
-        (a_share_of_the_voters, (((0, 0), *NO_VOTES), ((0, 1), *NO_VOTES))),
-        (lead_of_votes, (((0, 0), *EVEN), ((1, 1), *EVEN))),
-        (without_doubt, (((0, 0), *EVEN), ((1, 1), *EVEN))),
-    ]
+    Mistake(around(parity_methods, "most_frequent_if_stable", wrong), "parity_stable")
+    for wrong in (voters_alone, a_share_of_the_voters, lead_of_votes, without_doubt)
 ]
 
 
@@ -335,30 +255,13 @@ def refuses_unbalanced_masks(right, self, X, y, dice, **how):
 
 
 SHOWN, OTHER, PLAIN = (0, 1, 0), (0, 1, 1), (1, 0, 0)  # with mask, its label 0 or 1; without
+AT_AGREEMENT = around(MaskedParityClassifier, "_fit", stops_at_agreement)
+UNBALANCED = around(MaskedParityClassifier, "_fit", refuses_unbalanced_masks)
 MASKED = [
-    Mistake(
-        instead(oracle, "LocalOracle", MaskFirst), "masked_parity_local", ((PLAIN, OTHER), (SHOWN, OTHER))
-    ),
-    Mistake(
-        instead(masked, "MeanQuery", Tripled),
-        replace(CASES["masked_parity_central"], n=3),
-        ((OTHER, OTHER, SHOWN), (OTHER, SHOWN, SHOWN)),
-    ),
-    Mistake(
-        around(MaskedParityClassifier, "_fit", stops_at_agreement),
-        "masked_parity_local",
-        ((SHOWN, SHOWN), (OTHER, SHOWN)),
-        CERTAIN,
-        staged=False,
-    ),
-    Mistake(
-        around(MaskedParityClassifier, "_fit", refuses_unbalanced_masks),
-        "masked_parity_local",
-        ((SHOWN, SHOWN), (SHOWN, PLAIN)),
-        CERTAIN,
-        staged=False,
-        late=True,
-    ),
+    Mistake(instead(oracle, "LocalOracle", MaskFirst), "masked_parity_local"),
+    Mistake(instead(masked, "MeanQuery", Tripled), replace(CASES["masked_parity_central"], n=3)),
+    Mistake(AT_AGREEMENT, "masked_parity_local", staged=False),
+    Mistake(UNBALANCED, "masked_parity_local", staged=False, late=True),
 ]
 
 
