@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from dplearn.audit import exact_distribution
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
@@ -17,14 +18,8 @@ from dplearn.estimator.recipe import OutputsFacts
 from dplearn.kernels.gf2 import pack, solve
 from dplearn.learners.parity import masked
 from dplearn.learners.parity import parity as parity_methods
-from dplearn.learners.parity.masked import MaskedParityClassifier
-from dplearn.learners.parity.parity import (
-    Equations,
-    plan_of_method,
-    released_by_elimination,
-    released_if_stable,
-)
-from dplearn.mechanisms import parity, select_permute_and_flip
+from dplearn.learners.parity.parity import Equations, plan_of_method, released_by_elimination
+from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle, MeanQuery, oracle
 from dplearn.queries.noise import CentralNoise
@@ -34,11 +29,9 @@ from tests.laws.mutants import (
     around,
     assert_caught,
     instead,
-    instead_of_the_fit,
     mistakes,
-    original,
-    with_epsilon,
 )
+from tests.laws.test_draw_mutants import in_draws
 
 # The mechanism, on its own and within the learner
 
@@ -66,14 +59,8 @@ def one_bit_for_all(d, dice):
     return np.full(d, dice.below(2), dtype=np.uint8)
 
 
-def kept_by_public_chance(rows, dice):
-    class KeptInTurn:
-        below = dice.below
-
-        def bernoulli(self, p, size=None):
-            return dice.bernoulli(p) if size is None else np.arange(size) % 2
-
-    return CASES["consistent_parity_of_one_bit"].fit(rows, KeptInTurn())
+def kept_in_turn(right, dice, p, size=None):
+    return right(dice, p) if size is None else np.arange(size) % 2
 
 
 def all_bits_0(right, d, dice):
@@ -91,7 +78,7 @@ ONE_BIT = [
     ALL_BITS_0,
     around(parity, "uniform_solution", raised_for_none),
     around(parity, "uniform_solution", zeros_for_none),
-    instead_of_the_fit("kept_by_public_chance", kept_by_public_chance),
+    in_draws("kept_by_public_chance", kept_in_turn, "bernoulli"),
 ]
 IN_THE_MECHANISM = [
     *(Mistake(patch, "consistent_parity_of_one_bit") for patch in ONE_BIT),
@@ -121,49 +108,27 @@ def fewest_errors(right, errors, *_, **__):
     return int(np.argmin(errors)), 0
 
 
-def solves_the_test_part(equations, plan, dice):
-    """Where no part has a candidate, the test part's own solution is the answer."""
-    found = released_by_elimination(equations, plan, dice)
-    if found is not None:
-        return found
-    tested = PublicStream(0).permutation(plan.n_samples)[: plan.test_size]
-    solution = solve(equations.matrix[tested], equations.bits[tested, 0])
-    return None if solution is None else solution[None]
+def solved_where_it_declines(right, A, b, **how):
+    found = right(A, b, **how)
+    return solve(A, b) if found is None else found
 
 
-ONE = ApproxDP(1)
+def released(rows, dice):
+    """What is released of a test of one record and two parts of others, without the fit around it."""
+    wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": 2, "test_size": 1}
+    facts = OutputsFacts(len(rows), 1, stream=PublicStream(0))
+    plan = plan_of_method("elimination", SimpleNamespace(cost=ApproxDP(1), **wanted), facts)
+    X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
+    found = released_by_elimination(Equations(pack(X), y), plan, dice)
+    return str(None if found is None else found.tolist()), None
 
 
-def releasing(release, n=3, *, method="elimination", claim=ONE, n_parts=2, test_size=1):
-    """The case of what is released of n records of one bit and a label, without the fit around it."""
-    wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": n_parts, "test_size": test_size}
-    params = SimpleNamespace(cost=claim, **wanted)
-
-    def released(rows, dice):
-        plan = plan_of_method(method, params, OutputsFacts(len(rows), 1, stream=PublicStream(0)))
-        X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
-        found = release(Equations(pack(X), y), plan, dice)
-        return str(None if found is None else found.tolist()), None
-
-    universe = [(x, y) for x in (0, 1) for y in (0, 1)]
-    return AuditCase(f"{method} of {n}", released, universe, n, claim)
-
-
-def selecting(wrong):
-    return Mistake(around(parity_methods, "select_permute_and_flip", wrong), ELIMINATION)
-
-
-ELIMINATION = releasing(released_by_elimination)
-# Two parts for 0 and one for 1: that both of the first fail is improbable enough to see the selection.
-OF_FIVE = releasing(released_by_elimination, 5, claim=ApproxDP(3), n_parts=3, test_size=2)
-HALF = instead(parity_methods, "select_permute_and_flip", with_epsilon(select_permute_and_flip, 2))
-OF_THE_TEST = instead_of_the_fit("solves_the_test_part", releasing(solves_the_test_part).fit)
+OF_THREE = AuditCase("elimination of 3", released, [(0, 0), (0, 1), (1, 0), (1, 1)], 3, ApproxDP(1))
 IN_THE_SELECTION = [
-    Mistake(around(PublicStream, "permutation", also_tested), ELIMINATION),
-    Mistake(OF_THE_TEST, ELIMINATION),
-    *map(selecting, [only_without_errors, fewest_errors]),
-    # Each candidate's noise is for a change of 1 of the errors that two candidates differ by, not of 2.
-    Mistake(HALF, OF_FIVE, late=True),
+    Mistake(around(PublicStream, "permutation", also_tested), OF_THREE),
+    Mistake(around(parity_methods, "select_permute_and_flip", only_without_errors), OF_THREE),
+    Mistake(around(parity_methods, "select_permute_and_flip", fewest_errors), OF_THREE),
+    Mistake(around(parity_methods, "consistent_parity", solved_where_it_declines), "parity_elimination"),
 ]
 
 
@@ -202,11 +167,7 @@ IN_THE_VOTE = [
 
 def test_parts_that_vote_for_none_keep_the_claim_and_speak_less_often(monkeypatch):
     """As the paper has it: a part without a solution votes for None, which may win."""
-    claim = ApproxDP(1, Fraction(1, 20))
-    case = releasing(released_if_stable, 7, method="stable", claim=claim, n_parts=7)
-    rows = ((1, 1),) * 5 + ((0, 1),) * 2
-    pairs = [(rows, (record, *rows[1:])) for record in [(0, 1), (1, 0), (0, 0)]]
-    ours, counted = original(case, pairs[0]), parity_methods.most_frequent_if_stable
+    case, counted = CASES["parity_stable"], parity_methods.most_frequent_if_stable
 
     def none_is_a_label(votes, n_labels, *, privacy, dice):
         cast = [vote if vote >= 0 else n_labels for vote in votes]
@@ -214,14 +175,14 @@ def test_parts_that_vote_for_none_keep_the_claim_and_speak_less_often(monkeypatc
         return None if winner == n_labels else winner
 
     monkeypatch.setattr(parity_methods, "most_frequent_if_stable", none_is_a_label)
-    theirs = [OnePair.of(case, pair) for pair in pairs]
-    assert all(each.run().keeps(claim) for each in theirs)
-
-    def silent(pair):
-        law = pair.distributions[rows]
-        return sum(law.probability(seen) for seen in law.masses if seen[1][0] == "None")
-
-    assert silent(theirs[0]) > silent(ours)
+    rest = ((1, 1), (1, 1), (0, 1))
+    for record in [(0, 1), (1, 0), (0, 0)]:
+        assert OnePair.of(case, (((1, 1), *rest), (record, *rest))).run().keeps(case.claim)
+    ours, theirs = (
+        exact_distribution(lambda dice, vote=vote: vote([1] * 5 + [-1] * 2, 2, privacy=case.claim, dice=dice))
+        for vote in (counted, none_is_a_label)
+    )
+    assert ours.probability(None) < theirs.probability(None)
 
 
 # Masked parity
@@ -242,26 +203,10 @@ class Tripled(MeanQuery):
         return 3 * super().inputs(records)
 
 
-def stops_at_agreement(right, self, X, y, dice, **how):
-    if len(set(np.asarray(y).tolist())) == 1:
-        raise ValueError("all records have one label")
-    right(self, X, y, dice, **how)
-
-
-def refuses_unbalanced_masks(right, self, X, y, dice, **how):
-    right(self, X, y, dice, **how)
-    if X[:, -1].all():
-        self.parity_[:] = 0
-
-
 SHOWN, OTHER, PLAIN = (0, 1, 0), (0, 1, 1), (1, 0, 0)  # with mask, its label 0 or 1; without
-AT_AGREEMENT = around(MaskedParityClassifier, "_fit", stops_at_agreement)
-UNBALANCED = around(MaskedParityClassifier, "_fit", refuses_unbalanced_masks)
 MASKED = [
     Mistake(instead(oracle, "LocalOracle", MaskFirst), "masked_parity_local"),
     Mistake(instead(masked, "MeanQuery", Tripled), replace(CASES["masked_parity_central"], n=3)),
-    Mistake(AT_AGREEMENT, "masked_parity_local", staged=False),
-    Mistake(UNBALANCED, "masked_parity_local", staged=False, late=True),
 ]
 
 
