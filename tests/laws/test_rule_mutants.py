@@ -121,6 +121,14 @@ def the_whole_epsilon_for_the_rule(right, learner, *known, **how):
     return replace(plan, keeps={**plan.keeps, "selection": plan.guarantee})
 
 
+class Forgetful:
+    def __init__(self, secret):
+        self.secret = secret
+
+    def __getstate__(self):
+        return {}
+
+
 @pytest.mark.parametrize(
     "hold",
     [
@@ -128,9 +136,11 @@ def the_whole_epsilon_for_the_rule(right, learner, *known, **how):
         lambda secret: lambda held=secret: held,
         lambda secret: [secret].count,
         lambda secret: Fraction(secret).limit_denominator,
+        lambda secret: np.array([0, secret])[:1],
+        lambda secret: Forgetful(secret),
     ],
 )
-def test_what_a_function_holds_is_published(hold):
+def test_what_functions_views_and_objects_hold_is_published(hold):
     assert freeze(hold(1)) != freeze(hold(2))
 
 
