@@ -1,7 +1,6 @@
 """Deliberate mistakes in parity, masked or not: each breaks the claim on neighbours that the original keeps.
 
-The neighbours are the worst of the case's universe, found by running the mistake over all of it. What all
-cases that ask an oracle share is in test_ask_mutants.
+What all cases that ask an oracle share is in test_ask_mutants, and what all draws share in test_draw_mutants.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Deliberate mistakes in learners of rules: selection, thresholds, corners, lines, points, several outputs.
 
-The neighbours are the worst of the case's universe, found by running each mistake over all of it.
+Mistakes in what the dice draw, of which half of the noise is one, are in test_draw_mutants.
 """
 
 import importlib
