@@ -2,13 +2,16 @@
 
 A family of algorithms has one file, with a table of `Mistake`: what is patched, in which case, on which
 neighbours it shows, and how it is caught. The unchanged distributions of a case and a pair are computed once;
-`originals.json` has their digests, which `python -m tests.laws.mutants` writes: what differs is another law.
+`originals.json` has their digests, and `witnesses.json` the neighbours of mistakes whose rows do not name
+them, as places of the universe. `python -m tests.laws.mutants` writes both: a digest that differs is another
+law, and neighbours are searched for mistakes that have none.
 """
 
 import hashlib
 import json
 import math
 import sys
+import time
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -41,20 +44,32 @@ BROKEN = {
 
 @dataclass(frozen=True)
 class Mistake:
-    """A deliberate mistake; `patch(monkeypatch)` puts it in, and may return another computation."""
+    """A deliberate mistake; `patch(monkeypatch)` puts it in, and may return another computation.
+
+    Without a pair it is caught on its witness, in the way that the witness tells.
+    """
 
     patch: object
     case: object  # or its name
-    pair: tuple  # two neighbours
+    pair: tuple = ()  # two neighbours
     way: str = EXCEEDS
     staged: bool = field(
         default=True, kw_only=True
     )  # False where it is in what a fit in stages does not call
     late: bool = field(default=False, kw_only=True)  # whether a cheaper mistake shows the same: for the night
 
+    def __post_init__(self):
+        if not self.pair and (found := witnesses().get(str(self))):
+            *places, way = found
+            object.__setattr__(self, "pair", in_places(self.case, *places))
+            object.__setattr__(self, "way", way)
+
     def __str__(self):
-        name = self.case if isinstance(self.case, str) else self.case.name
-        return f"{self.patch.__name__}-{name}"
+        return f"{self.patch.__name__}-{self.of.name}"
+
+    @property
+    def of(self):
+        return CASES[self.case] if isinstance(self.case, str) else self.case
 
 
 def in_places(name, *pair):
@@ -86,12 +101,18 @@ def mistakes(rows):
 
 
 _originals = {}
-FROZEN = Path(__file__).with_name("originals.json")
+FROZEN, WITNESSES = (Path(__file__).with_name(f"{name}.json") for name in ("originals", "witnesses"))
 
 
 @cache
 def frozen():
     return json.loads(FROZEN.read_text(encoding="utf-8")) if FROZEN.exists() else {}
+
+
+@cache
+def witnesses():
+    """Return places of neighbours and a way to be caught; None where a generic mistake never shows."""
+    return json.loads(WITNESSES.read_text(encoding="utf-8")) if WITNESSES.exists() else {}
 
 
 def name_of(case, pair):
@@ -148,7 +169,8 @@ def is_caught(wrong, right, way):
 
 def assert_caught(mistake, monkeypatch):
     """Put a mistake in and find it in the way that it says."""
-    case = CASES[mistake.case] if isinstance(mistake.case, str) else mistake.case
+    assert mistake.pair, f"no neighbours of {mistake}: run python -m tests.laws.mutants"
+    case = mistake.of
     right = original(case, mistake.pair, mistake.staged)
     if not mistake.late:
         assert frozen().get(name_of(case, mistake.pair)) == right.own_digest[:16], "another original law"
@@ -222,7 +244,7 @@ def with_epsilon(mechanism, factor):
     def spend(*data, privacy, **parameters):
         return mechanism(*data, privacy=replace(privacy, epsilon=privacy.epsilon * factor), **parameters)
 
-    return spend
+    return named(f"{factor}_epsilon", spend)
 
 
 class OnceForAll:
@@ -246,20 +268,50 @@ class OnceForAll:
         return self._drawn["gaussian"] if size is None else np.full(size, self._drawn["gaussian"])
 
 
+def witness(mistake, seconds=20):
+    """Return places of the first neighbours on which a mistake is caught best, and how; or None."""
+    from tests.laws.test_ask_mutants import candidates  # which imports this module
+
+    best, begin = None, time.process_time()
+    for places in candidates(mistake.of):
+        way = way_on(replace(mistake, pair=in_places(mistake.of, *places)))
+        if way and (best is None or way != LAW):
+            best = [*places, way]
+        if time.process_time() - begin > seconds or (best and best[2] != LAW):
+            break
+    return best
+
+
+def way_on(mistake):
+    """Return how a mistake is caught on its neighbours, or None."""
+    right = original(mistake.of, mistake.pair, mistake.staged)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        other = mistake.patch(monkeypatch)
+        changed = mistake.of if other is None else mistake.of.with_fit(other)
+        wrong = OnePair.of(changed, mistake.pair, staged=mistake.staged)
+        return next((way for way in (CERTAIN, EXCEEDS, LAW) if is_caught(wrong, right, way)), None)
+
+
 def freeze():
-    """Write the digests of the unchanged laws of all mistakes that run with every change."""
-    known = {}
+    """Find witnesses of mistakes that have none; write the digests of laws of all that run by day."""
+    laws, found = {}, {name: None for name, each in witnesses().items() if each is None}
     for path in sorted(Path(__file__).parent.glob("test_*_mutants.py")):
         test = getattr(import_module(f"tests.laws.{path.stem}"), "test_a_mistake_is_caught", None)
-        for row in test.pytestmark[0].args[1] if test else ():
-            [mistake] = row.values
-            case = CASES[mistake.case] if isinstance(mistake.case, str) else mistake.case
-            if not mistake.late and name_of(case, mistake.pair) not in known:
-                found = OnePair.of(case, mistake.pair, staged=mistake.staged)
-                known[name_of(case, mistake.pair)] = found.digest()[:16]
-        sys.stdout.write(f"{path.stem}: {len(known)} laws\n")
+        for [mistake] in (row.values for row in test.pytestmark[0].args[1]) if test else ():
+            name = str(mistake)
+            if name in witnesses():
+                found[name] = witnesses()[name]
+            if not mistake.pair:
+                found[name] = witness(mistake)
+                sys.stdout.write(f"{name}: {found[name]}\n")
+            pair = mistake.pair or (found[name] and in_places(mistake.of, *found[name][:2]))
+            if pair and not mistake.late and (law := name_of(mistake.of, pair)) not in laws:
+                laws[law] = OnePair.of(mistake.of, pair, staged=mistake.staged).digest()[:16]
+        sys.stdout.write(f"{path.stem}: {len(laws)} laws\n")
         sys.stdout.flush()
-    FROZEN.write_text(json.dumps(known, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    FROZEN.write_text(json.dumps(laws, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    lines = [f"{json.dumps(name)}: {json.dumps(each)}" for name, each in sorted(found.items())]
+    WITNESSES.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

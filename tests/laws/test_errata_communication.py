@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 from itertools import combinations, product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from scipy.stats import binom, laplace
 
 from dplearn.theory import deterministic_representation, littlestone_dimension, mistake_tree, one_way_error
 from tests.theory.test_littlestone import halfplanes, parities, thresholds
-
-ERRATA = Path(__file__).parents[2] / "docs" / "errata.md"
 
 
 def entropy(p):
@@ -180,9 +177,3 @@ def test_lemma_10_asks_at_prefixes_of_length_0_to_d_less_1():
     prefixes = [prefix for length in range(tree.depth) for prefix in product((0, 1), repeat=length)]
     assert len(prefixes) == len(tree.points) == 7  # lengths 1 to d would be 14, without the root
     assert sum(2**length for length in range(1, tree.depth + 1)) == 14
-
-
-def test_the_page_has_all_of_it():
-    page = ERRATA.read_text(encoding="utf-8")
-    assert page.count("## Feldman and Xiao (2014)") >= 7
-    assert page.count("tests/laws/test_errata_communication.py") >= 7

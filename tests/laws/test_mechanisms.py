@@ -52,13 +52,6 @@ def test_every_mechanism_has_cases_that_run_it(name):
         assert code in code_called_by(lambda case=case, rows=rows: case.fit(rows, SystemDice()))
 
 
-def test_what_tells_which_mechanism_a_case_runs_does_not_take_one_for_another():
-    case = CASES["interior_point_exponential"]
-    called = code_called_by(lambda: case.fit((0, 0, 0), SystemDice()))
-    assert mechanisms.select_exponential.__code__ in called
-    assert mechanisms.recursive_interior_point.__code__ not in called
-
-
 def test_every_case_that_takes_the_mechanism_as_an_argument_verifies_mechanisms_alone():
     assert {case.name for case in MECHANISM_CASES} == set(MECHANISM_FITS)
     for case in MECHANISM_CASES:

@@ -1,7 +1,6 @@
 """Deliberate mistakes in parity, masked or not: each breaks the claim on neighbours that the original keeps.
 
-The neighbours are the worst of the case's universe, found by running the mistake over all of it. What all
-cases that ask an oracle share is in test_ask_mutants.
+What all cases that ask an oracle share is in test_ask_mutants, and what all draws share in test_draw_mutants.
 """
 
 from dataclasses import replace
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from dplearn.audit import exact_distribution
 from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
@@ -17,29 +17,19 @@ from dplearn.estimator.recipe import OutputsFacts
 from dplearn.kernels.gf2 import pack, solve
 from dplearn.learners.parity import masked
 from dplearn.learners.parity import parity as parity_methods
-from dplearn.learners.parity.masked import MaskedParityClassifier
-from dplearn.learners.parity.parity import (
-    Equations,
-    plan_of_method,
-    released_by_elimination,
-    released_if_stable,
-)
+from dplearn.learners.parity.parity import Equations, plan_of_method, released_by_elimination
 from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle, MeanQuery, oracle
-from dplearn.queries.noise import CentralNoise
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
-    CERTAIN,
-    EXCEEDS,
     Mistake,
     around,
     assert_caught,
     instead,
-    instead_of_the_fit,
     mistakes,
-    original,
 )
+from tests.laws.test_draw_mutants import in_draws
 
 # The mechanism, on its own and within the learner
 
@@ -67,178 +57,77 @@ def one_bit_for_all(d, dice):
     return np.full(d, dice.below(2), dtype=np.uint8)
 
 
-def kept_by_public_chance(rows, dice):
-    class KeptInTurn:
-        below = dice.below
-
-        def bernoulli(self, p, size=None):
-            return dice.bernoulli(p) if size is None else np.arange(size) % 2
-
-    return CASES["consistent_parity_of_one_bit"].fit(rows, KeptInTurn())
+def kept_in_turn(right, dice, p, size=None):
+    return right(dice, p) if size is None else np.arange(size) % 2
 
 
-def beside_zeros(*records, n=3):
-    """Two neighbours: one record or another, beside n that say nothing."""
-    return tuple((*[(0,) * len(record)] * n, record) for record in records)
+def all_bits_0(right, d, dice):
+    return np.zeros(d, dtype=np.uint8)
 
 
-twice_as_often = more_often(2, 1, "twice_as_often")
-never_declines = more_often(1, 0, "never_declines")
-all_bits_0 = instead(parity, "random_bits", lambda d, dice: np.zeros(d, dtype=np.uint8), "all_bits_0")
+TWICE_AS_OFTEN = more_often(2, 1, "twice_as_often")
+NEVER_DECLINES = more_often(1, 0, "never_declines")
+ALL_BITS_0 = around(parity, "random_bits", all_bits_0)
+ONE_BIT = [
+    TWICE_AS_OFTEN,
+    more_often(Fraction(21, 20), 1, "5_percent_more_often"),
+    NEVER_DECLINES,
+    more_often(1, Fraction(19, 20), "declines_5_percent_too_rarely"),
+    ALL_BITS_0,
+    around(parity, "uniform_solution", raised_for_none),
+    around(parity, "uniform_solution", zeros_for_none),
+    in_draws("kept_by_public_chance", kept_in_turn, "bernoulli"),
+]
 IN_THE_MECHANISM = [
-    Mistake(patch, "consistent_parity_of_one_bit", pair, way)
-    for patch, pair, way in [
-        (twice_as_often, beside_zeros((1, 0), (0, 1)), EXCEEDS),
-        (more_often(Fraction(105, 100), 1, "5_percent_more_often"), beside_zeros((1, 0), (0, 1)), EXCEEDS),
-        (never_declines, beside_zeros((0, 1), (0, 0)), CERTAIN),
-        (
-            more_often(1, Fraction(95, 100), "declines_5_percent_too_rarely"),
-            beside_zeros((0, 1), (0, 0)),
-            EXCEEDS,
-        ),
-        (all_bits_0, beside_zeros((1, 1), (0, 0)), CERTAIN),
-        (around(parity, "uniform_solution", raised_for_none), beside_zeros((0, 1), (0, 0)), CERTAIN),
-        (
-            around(parity, "uniform_solution", zeros_for_none),
-            (((1, 1), (1, 1), (1, 1), (0, 1)), ((1, 1),) * 4),
-            EXCEEDS,
-        ),
-        (
-            instead_of_the_fit("kept_by_public_chance", kept_by_public_chance),
-            (((1, 0),) * 4, ((1, 0),) * 3 + ((1, 1),)),
-            CERTAIN,
-        ),
-    ]
-] + [
-    Mistake(
-        instead(parity, "random_bits", one_bit_for_all),
-        "consistent_parity",
-        beside_zeros((0, 1, 0), (0, 0, 0), n=2),
-        CERTAIN,
-    ),
-    Mistake(
-        twice_as_often, "parity_elimination", (((0, 1), (1, 1), (1, 0)), ((0, 1), (1, 0), (1, 0))), late=True
-    ),
-    Mistake(
-        never_declines, "parity_elimination", (((0, 1), (0, 1), (0, 0)), ((0, 0), (0, 1), (0, 0))), late=True
-    ),
-    Mistake(all_bits_0, "parity_elimination", (((1, 1), (0, 0), (0, 0)), ((0, 0),) * 3)),
+    *(Mistake(patch, "consistent_parity_of_one_bit") for patch in ONE_BIT),
+    Mistake(instead(parity, "random_bits", one_bit_for_all), "consistent_parity"),
+    Mistake(TWICE_AS_OFTEN, "parity_elimination", late=True),
+    Mistake(NEVER_DECLINES, "parity_elimination", late=True),
+    Mistake(ALL_BITS_0, "parity_elimination"),
 ]
 
 
 # The selection among candidates
 
 
-class InSteps:
-    """The release of "elimination" written anew, in steps that a subclass makes a mistake in."""
-
-    def release(self, equations, plan, dice):
-        privacy, places = plan.guarantee, plan.public.stream.permutation(plan.n_samples)
-        tested, rest = self.cut(places, plan.test_size)
-        found = [
-            parity.consistent_parity(
-                equations.matrix[part], equations.bits[part, 0], privacy=privacy, dice=dice
-            )
-            for part in np.array_split(rest, plan.n_parts)
-        ]
-        matrix, bits = equations.matrix[tested], equations.bits[tested]
-        candidates = [candidate for candidate in found if candidate is not None]
-        errors = [int((matrix.dot(candidate) != bits[:, 0]).sum()) for candidate in candidates]
-        return self.selected(candidates, errors, matrix, bits, privacy, dice)
-
-    def cut(self, places, size):
-        return places[:size], places[size:]
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        if not candidates:
-            return None
-        chosen, _ = parity_methods.select_permute_and_flip(
-            errors, [1] * len(errors), privacy=privacy, dice=dice
-        )
-        return candidates[chosen][None]
+def also_tested(right, stream, n):
+    """A record of the test is in a part too."""
+    places = right(stream, n)
+    return np.append(places[-1], places)
 
 
-class OverlappingTest(InSteps):
-    def cut(self, places, size):
-        return places[-size:], places
+def only_without_errors(right, errors, members, **how):
+    """Candidates with an error are dropped, and none is the answer if all are."""
+    good = [place for place, error in enumerate(errors) if not error]
+    return (good[right([0] * len(good), [1] * len(good), **how)[0]], 0) if good else (len(errors), 0)
 
 
-class OnlyGoodCandidates(InSteps):
-    """Candidates with an error are dropped, and None is the answer if all are."""
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        good = [candidate for candidate, error in zip(candidates, errors, strict=True) if not error]
-        return super().selected(good, [0] * len(good), matrix, bits, privacy, dice)
+def fewest_errors(right, errors, *_, **__):
+    return int(np.argmin(errors)), 0
 
 
-class SharedBudget(InSteps):
-    """Each candidate's noise is for a change of 1 of the errors that two candidates differ by, not of 2."""
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        return super().selected(candidates, errors, matrix, bits, ApproxDP(2 * privacy.epsilon), dice)
+def solved_where_it_declines(right, A, b, **how):
+    found = right(A, b, **how)
+    return solve(A, b) if found is None else found
 
 
-class FewestErrors(InSteps):
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        return candidates[int(np.argmin(errors))][None] if candidates else None
+def released(rows, dice):
+    """What is released of a test of one record and two parts of others, without the fit around it."""
+    wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": 2, "test_size": 1}
+    facts = OutputsFacts(len(rows), 1, stream=PublicStream(0))
+    plan = plan_of_method("elimination", SimpleNamespace(cost=ApproxDP(1), **wanted), facts)
+    X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
+    found = released_by_elimination(Equations(pack(X), y), plan, dice)
+    return str(None if found is None else found.tolist()), None
 
 
-class SolvesTestPart(InSteps):
-    """Where no part has a candidate, the test part's own solution is the answer."""
-
-    def selected(self, candidates, errors, matrix, bits, privacy, dice):
-        if candidates:
-            return super().selected(candidates, errors, matrix, bits, privacy, dice)
-        solution = solve(matrix, bits[:, 0])
-        return None if solution is None else solution[None]
-
-
-ONE = ApproxDP(1)
-
-
-def releasing(release, n=3, *, method="elimination", claim=ONE, n_parts=2, test_size=1):
-    """The case of what is released of n records of one bit and a label, without the fit around it."""
-    wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": n_parts, "test_size": test_size}
-    params = SimpleNamespace(cost=claim, **wanted)
-
-    def released(rows, dice):
-        plan = plan_of_method(method, params, OutputsFacts(len(rows), 1, stream=PublicStream(0)))
-        X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
-        found = release(Equations(pack(X), y), plan, dice)
-        return str(None if found is None else found.tolist()), None
-
-    universe = [(x, y) for x in (0, 1) for y in (0, 1)]
-    return AuditCase(f"{method} of {n}", released, universe, n, claim)
-
-
-def in_steps(kind, case, *pair, **sizes):
-    wrong = releasing(kind().release, case.n, claim=case.claim, **sizes).fit
-    return Mistake(instead_of_the_fit(kind.__name__, wrong), case, pair, late=case.n > 3)
-
-
-ELIMINATION = releasing(released_by_elimination)
-# Two parts for 0 and one for 1: that both of the first fail is improbable enough to see the selection.
-CUT, SIZES = PublicStream(0).permutation(5).argsort(), {"n_parts": 3, "test_size": 2}
-FIVE = [
-    tuple(np.array([(1, 0), (1, label), (1, 0), (1, 0), (1, 1)])[CUT].tolist()[i][j] for j in (0, 1))
-    for label in (0, 1)
-    for i in range(5)
-]
-APART = tuple(tuple(FIVE[start : start + 5]) for start in (0, 5))
+OF_THREE = AuditCase("elimination of 3", released, [(0, 0), (0, 1), (1, 0), (1, 1)], 3, ApproxDP(1))
 IN_THE_SELECTION = [
-    in_steps(OverlappingTest, ELIMINATION, ((1, 0), (1, 0), (1, 1)), ((1, 0), (1, 0), (1, 0))),
-    in_steps(OnlyGoodCandidates, ELIMINATION, ((0, 0), (0, 0), (0, 0)), ((0, 1), (0, 0), (0, 0))),
-    in_steps(FewestErrors, ELIMINATION, ((1, 0), (1, 1), (1, 1)), ((1, 1), (1, 1), (1, 1))),
-    in_steps(SolvesTestPart, ELIMINATION, ((0, 1), (0, 0), (0, 0)), ((0, 0), (0, 0), (0, 0))),
-    in_steps(
-        SharedBudget, releasing(released_by_elimination, 5, claim=ApproxDP(3), **SIZES), *APART, **SIZES
-    ),
+    Mistake(around(PublicStream, "permutation", also_tested), OF_THREE),
+    Mistake(around(parity_methods, "select_permute_and_flip", only_without_errors), OF_THREE),
+    Mistake(around(parity_methods, "select_permute_and_flip", fewest_errors), OF_THREE),
+    Mistake(around(parity_methods, "consistent_parity", solved_where_it_declines), "parity_elimination"),
 ]
-
-
-def test_the_release_in_steps_has_the_originals_law():
-    pair = ((1, 0), (1, 1), (0, 1)), ((1, 0), (1, 1), (1, 1))
-    assert OnePair.of(releasing(InSteps().release), pair).digest() == original(ELIMINATION, pair).digest()
 
 
 # The vote of parts
@@ -263,30 +152,15 @@ def lead_of_votes(right, votes, n_labels, *, privacy, dice):
     return right([vote for vote in votes for _ in range(2)], n_labels, privacy=privacy, dice=dice)
 
 
-def without_doubt(right, votes, n_labels, *, privacy, dice):
-    """The plurality is released as it is."""
-    return int(np.bincount([vote for vote in votes if vote >= 0], minlength=n_labels).argmax())
-
-
-ZEROS, NO_VOTES, EVEN = ((0, 0),) * 3, ((0, 1),) * 3, ((0, 0), (1, 1), (1, 1))
 IN_THE_VOTE = [
-    Mistake(around(parity_methods, "most_frequent_if_stable", wrong), "parity_stable", pair)
-    for wrong, pair in [
-        (voters_alone, (((1, 1), *ZEROS), ((0, 0), *ZEROS))),
-        (a_share_of_the_voters, (((0, 0), *NO_VOTES), ((0, 1), *NO_VOTES))),
-        (lead_of_votes, (((0, 0), *EVEN), ((1, 1), *EVEN))),
-        (without_doubt, (((0, 0), *EVEN), ((1, 1), *EVEN))),
-    ]
+    Mistake(around(parity_methods, "most_frequent_if_stable", wrong), "parity_stable")
+    for wrong in (voters_alone, a_share_of_the_voters, lead_of_votes)
 ]
 
 
 def test_parts_that_vote_for_none_keep_the_claim_and_speak_less_often(monkeypatch):
     """As the paper has it: a part without a solution votes for None, which may win."""
-    claim = ApproxDP(1, Fraction(1, 20))
-    case = releasing(released_if_stable, 7, method="stable", claim=claim, n_parts=7)
-    rows = ((1, 1),) * 5 + ((0, 1),) * 2
-    pairs = [(rows, (record, *rows[1:])) for record in [(0, 1), (1, 0), (0, 0)]]
-    ours, counted = original(case, pairs[0]), parity_methods.most_frequent_if_stable
+    case, counted = CASES["parity_stable"], parity_methods.most_frequent_if_stable
 
     def none_is_a_label(votes, n_labels, *, privacy, dice):
         cast = [vote if vote >= 0 else n_labels for vote in votes]
@@ -294,14 +168,14 @@ def test_parts_that_vote_for_none_keep_the_claim_and_speak_less_often(monkeypatc
         return None if winner == n_labels else winner
 
     monkeypatch.setattr(parity_methods, "most_frequent_if_stable", none_is_a_label)
-    theirs = [OnePair.of(case, pair) for pair in pairs]
-    assert all(each.run().keeps(claim) for each in theirs)
-
-    def silent(pair):
-        law = pair.distributions[rows]
-        return sum(law.probability(seen) for seen in law.masses if seen[1][0] == "None")
-
-    assert silent(theirs[0]) > silent(ours)
+    rest = ((1, 1), (1, 1), (0, 1))
+    for record in [(0, 1), (1, 0), (0, 0)]:
+        assert OnePair.of(case, (((1, 1), *rest), (record, *rest))).run().keeps(case.claim)
+    ours, theirs = (
+        exact_distribution(lambda dice, vote=vote: vote([1] * 5 + [-1] * 2, 2, privacy=case.claim, dice=dice))
+        for vote in (counted, none_is_a_label)
+    )
+    assert ours.probability(None) < theirs.probability(None)
 
 
 # Masked parity
@@ -322,59 +196,12 @@ class Tripled(MeanQuery):
         return 3 * super().inputs(records)
 
 
-def stops_at_agreement(right, self, X, y, dice, **how):
-    if len(set(np.asarray(y).tolist())) == 1:
-        raise ValueError("all records have one label")
-    right(self, X, y, dice, **how)
-
-
-def refuses_unbalanced_masks(right, self, X, y, dice, **how):
-    right(self, X, y, dice, **how)
-    if X[:, -1].all():
-        self.parity_[:] = 0
-
-
-SHOWN, OTHER, PLAIN = (0, 1, 0), (0, 1, 1), (1, 0, 0)  # with mask, its label 0 or 1; without
 MASKED = [
-    Mistake(
-        instead(oracle, "LocalOracle", MaskFirst), "masked_parity_local", ((PLAIN, OTHER), (SHOWN, OTHER))
-    ),
-    Mistake(
-        instead(masked, "MeanQuery", Tripled),
-        replace(CASES["masked_parity_central"], n=3),
-        ((OTHER, OTHER, SHOWN), (OTHER, SHOWN, SHOWN)),
-    ),
-    Mistake(
-        around(MaskedParityClassifier, "_fit", stops_at_agreement),
-        "masked_parity_local",
-        ((SHOWN, SHOWN), (OTHER, SHOWN)),
-        CERTAIN,
-        staged=False,
-    ),
-    Mistake(
-        around(MaskedParityClassifier, "_fit", refuses_unbalanced_masks),
-        "masked_parity_local",
-        ((SHOWN, SHOWN), (SHOWN, PLAIN)),
-        CERTAIN,
-        staged=False,
-        late=True,
-    ),
+    Mistake(instead(oracle, "LocalOracle", MaskFirst), "masked_parity_local"),
+    Mistake(instead(masked, "MeanQuery", Tripled), replace(CASES["masked_parity_central"], n=3)),
 ]
 
 
 @mistakes([*IN_THE_MECHANISM, *IN_THE_SELECTION, *IN_THE_VOTE, *MASKED])
 def test_a_mistake_is_caught(mistake, monkeypatch):
     assert_caught(mistake, monkeypatch)
-
-
-def test_all_of_epsilon_for_each_round_is_no_more_than_a_record_of_one_bit_costs(monkeypatch):
-    # No mistake that can be caught here: with mask a record counts in the first round, without in the second.
-    # So the claim holds if each round has all of epsilon, which the oracle's accounts do not know.
-    monkeypatch.setattr(
-        CentralNoise,
-        "answer",
-        lambda self, query, share, *known, right=CentralNoise.answer: right(self, query, Fraction(1), *known),
-    )
-    case = CASES["masked_parity_central"]
-    for one in ((OTHER, SHOWN), (PLAIN, SHOWN)):
-        assert OnePair.of(case, (one, (SHOWN, SHOWN))).run().keeps(case.claim)

@@ -117,12 +117,6 @@ def test_the_reduction_gives_interior_points_until_then_and_not_longer(points):
     assert at_most_exp(sum(chances), N * EPSILON)
 
 
-def test_on_records_beyond_its_last_level_it_mostly_stops_by_chance():
-    found = exact_distribution(lambda dice: reached([1 << LEVELS] * N, dice), TAIL)
-    stopped = Fraction(found.total - found.masses.get(1 << LEVELS, 0), found.total)
-    assert stopped > Fraction(1, 2)
-
-
 def accurate(hypotheses, one, zero, error=Fraction(1, 4)):
     """The hypotheses of an error of at most `error` where `one` and `zero` are equally likely."""
     return {place for place, h in enumerate(hypotheses) if Fraction((not h[one]) + h[zero], 2) <= error}

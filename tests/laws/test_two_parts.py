@@ -1,7 +1,6 @@
 """The audit sees tables in parts: enumerated, replayed and interrupted like the same tables in memory."""
 
 from dataclasses import replace
-from fractions import Fraction
 from importlib import import_module
 from pkgutil import iter_modules
 
@@ -13,26 +12,18 @@ from sklearn.datasets import load_iris
 
 from dplearn import learners, preprocessing, releases
 from dplearn.audit import FaultyDice, exact_distribution
+from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
-from dplearn.audit.cases.learned_schema import SMALL
-from dplearn.audit.cases.search import score_recipe
-from dplearn.audit.fits import ready, run_on, two_parts
+from dplearn.audit.fits import ReleaseFit, run_on, two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
-from dplearn.domains.cells import object_array
 from dplearn.learners import StatisticalQueryNaiveBayes
-from dplearn.model_selection.tables import ConfusionCounts, ErrorCount
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.cdf import _CDF
-from dplearn.releases.grouped import _Grouped
-from dplearn.releases.interior_point import _InteriorPoint
-from dplearn.releases.learned_schema import SchemaRelease
-from dplearn.releases.mean import _Mean
-from dplearn.releases.quantiles import _Quantiles
 from dplearn.releases.release import ColumnRelease, Release
-from dplearn.releases.stable_counts import _StableCounts
-from dplearn.releases.synthetic_table import LearnedTableRelease, TableRelease
+from dplearn.releases.synthetic_table import LearnedTableRelease
 from tests.laws.conftest import OnePair
+from tests.laws.mutants import in_places
 from tests.laws.test_enumeration import ONE_PAIR
 
 #: A case of each learner of tables in parts. Those with a witness in `ONE_PAIR` run on it with every change.
@@ -67,37 +58,37 @@ ALIKE = {
     "SyntheticDataRegressor",
 }
 SHORT = ("naive_bayes", "conjunction", "small_classifier", "small_soft_labels", "small_ensemble_gnmax")
-AGES = IntegerRange(0, 3)
-
-
-def coarse_mean():
-    release = object.__new__(_Mean)
-    release.reach = 3  # steps between the bounds
-    release.__init__((0, 3), 2)
-    return release
-
-
-RELEASES = {
-    "mean": (coarse_mean(), 3, lambda found: found.value),
-    "quantiles": (_Quantiles("quantiles", [0.25, 0.5], 2, AGES), 3, lambda found: found.values),
-    "cdf": (_CDF(20, 0, "tree", AGES), 2, lambda found: found.cdf(np.arange(4))),
-    "interior_point": (
-        _InteriorPoint(AGES, "exponential", 2, 0, Fraction(1, 20), "tight"),
-        3,
-        lambda found: found.value,
-    ),
-    "grouped": (_Grouped(False, None, [0, 1, 3], 2, 0), 3, lambda found: found.counts),
-    "stable_counts": (_StableCounts(4, Fraction(1, 10)), 3, lambda found: found.counts),
-}
+CDF = ReleaseFit(
+    lambda: _CDF(20, 0, "tree", IntegerRange(0, 3)),
+    values=lambda rows: np.array(rows),
+    shown=lambda found: (str(found.cdf(np.arange(4))), None),
+)
+#: Cases of releases of values and tables; the last of them run at night.
+NAMES = ("mean", "learned_range", "stable_counts", "synthetic_table_with_target")
+AT_NIGHT = (
+    "interior_point_exponential",
+    "grouped",
+    "two_quantiles",
+    "learned_schema",
+    "synthetic_table",
+)
+RELEASED = {name: CASES[name] for name in NAMES + AT_NIGHT}
+RELEASED["cdf"] = AuditCase("cdf", CDF, range(4), 2, ApproxDP(20), tail_bits=16)
 
 
 def in_two_parts(name):
     return replace(CASES[name], fit=CASES[name].fit.in_two_parts())
 
 
+def as_parts(values):
+    """A function that returns an array's first element, or row, and all others."""
+    array = np.asarray(values)
+    parts, _ = two_parts(array if array.dtype.kind in "if" else np.array(values, dtype=object), None)
+    return lambda: parts
+
+
 def on_its_witness(case, name):
-    pair = (tuple(case.universe[place] for place in places) for places in ONE_PAIR[name][:2])
-    return OnePair.of(case, tuple(pair))
+    return OnePair.of(case, in_places(case, *ONE_PAIR[name][:2]))
 
 
 def test_every_learner_of_parts_has_a_case():
@@ -144,47 +135,24 @@ def test_two_parts_have_the_distributions_of_the_table(name):
     assert case.replay(1) == []
 
 
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("name", RELEASES)
-def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
-    release, n, shown = RELEASES[name]
-
-    def distribution(values):
-        run = ready(release, values).run
-        return exact_distribution(lambda dice: str(shown(run(dice))), tail_bits=16)
-
-    for values in (np.arange(n), np.zeros(n, dtype=int), np.array([3, *[0] * (n - 1)])):
-        parts = lambda values=values: two_parts(values, None)[0]  # noqa: E731
-        of_memory = distribution(values)
-        assert distribution(parts).masses == of_memory.masses
-        assert len(of_memory.masses) > 1
-
-
 @pytest.mark.parametrize(
-    ("name", "rows"),
-    [
-        ("learned_range", ((0,), (1,), (None,), (1,))),
-        pytest.param("learned_schema", ((0, "a"),) * 5 + ((1, "b"),) * 3, marks=pytest.mark.nightly),
-    ],
+    "name", [pytest.param(name, marks=pytest.mark.nightly if name in AT_NIGHT else ()) for name in RELEASED]
 )
-def test_a_schema_of_two_parts_has_the_distribution_of_that_of_the_table(name, rows):
-    claim = CASES[name].claim
-    kinds = ["integers"] if name == "learned_range" else ["numbers", "categories"]
-    table = object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
+def test_a_release_of_two_parts_has_the_distribution_of_the_values(name):
+    case = RELEASED[name]
 
-    def distribution(given):
-        run = ready(SchemaRelease(kinds, claim, numbers=SMALL), given).run
-        return exact_distribution(lambda dice: repr(run(dice).schema.domains), tail_bits=30)
+    def parted(rows):
+        values = case.fit.values(rows)
+        if isinstance(values, tuple):
+            return tuple(each if each is None else as_parts(each) for each in values)
+        return as_parts(values)
 
-    expected = distribution(table).masses
-    assert distribution(two_parts(table, None)[0]).masses == expected
-    assert len(expected) > 1
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize("name", ["synthetic_table_with_target", "synthetic_table"])
-def test_a_synthetic_table_of_two_parts_has_the_distribution_of_the_table(name):
-    assert in_two_parts(name).digest() == CASES[name].frozen()["digest"]
+    places = ONE_PAIR.get(name, [[0] * case.n, [len(case.universe) - 1] + [0] * (case.n - 1)])
+    pair = in_places(case, *places[:2])
+    of_parts = OnePair.of(case.with_fit(replace(case.fit, values=parted)), pair)
+    of_memory = OnePair.of(case, pair)
+    assert of_parts.digest() == of_memory.digest()
+    assert min(len(law.masses) for law in of_memory.distributions.values()) > 1
 
 
 @pytest.mark.nightly
@@ -197,26 +165,19 @@ def test_a_synthetic_table_with_a_learned_schema_of_two_parts_has_the_distributi
 
 
 def test_every_release_has_a_case():
-    kinds = {type(release) for release, _, _ in RELEASES.values()} | {SchemaRelease}
-    kinds |= {TableRelease, LearnedTableRelease}
+    kinds = {type(case.fit.make()) for case in RELEASED.values()} | {LearnedTableRelease}
     found = {
         each
         for module in iter_modules(releases.__path__)
         for each in vars(import_module(f"dplearn.releases.{module.name}")).values()
         if isinstance(each, type) and issubclass(each, Release) and each not in (Release, ColumnRelease)
     }
-    assert found == kinds
+    assert found <= {base for kind in kinds for base in kind.__mro__}
 
 
-def test_a_score_of_two_parts_counts_the_errors_of_the_table():
-    X, y = load_iris(return_X_y=True)
-    model = StatisticalQueryNaiveBayes(epsilon=1, random_state=0).fit(X, y)
-    for statistic in (ErrorCount(), ConfusionCounts(tuple(model.classes_.tolist()))):
-        score = score_recipe(model, statistic, ApproxDP(1))
-        parted, whole = (ready(score, *given).summary for given in (two_parts(X, y), (X, y)))
-        assert len(parted) == len(whole) == 150
-        of_parts, of_table = (each.sums(lambda rows: [rows.counts])[0].tolist() for each in (parted, whole))
-        assert of_parts == of_table
+@pytest.mark.parametrize("name", ["private_score", "score_confusion_matrix"])
+def test_a_score_of_two_parts_has_the_distributions_of_that_of_the_table(name):
+    assert in_two_parts(name).digest() == CASES[name].frozen()["digest"]
 
 
 def test_a_score_of_groups_in_two_parts_has_the_distributions_of_that_of_the_table():
