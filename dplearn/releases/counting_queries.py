@@ -22,8 +22,8 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.domains import Domain, NumberDomain
-from dplearn.domains.cells import as_cells
+from dplearn.domains import Categories, Domain, NumberDomain
+from dplearn.domains.cells import as_cells, cell_type, is_frame, is_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import laplace_quantile
@@ -31,6 +31,7 @@ from dplearn.kernels.exact import decay_ratio, root_above, selection_ratio
 from dplearn.kernels.search import least
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
+from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, read_codes
 from dplearn.table.table import Table
@@ -42,26 +43,34 @@ _MOST_ROUNDS = 4096
 _MOST_ROWS = 1 << 12  # that a plan tries
 _PUBLIC = "the values in public_values are public"
 _UNIFORM = 0.1  # the weight of equal shares beside those of public rows
+_POOR = 0.25  # an error of answers that is warned of
 _REPLAYS = 20  # passes over earlier answers in a round
 
 
 @dataclass(frozen=True, eq=False)
-class ReleasedShares(Released):
+class ReleasedShares(Released, ResultTable):
     """Shares of the values of a column, whose answers to some queries are near those of the records.
 
     Attributes
     ----------
+    values : list of length domain.size
+        Public. The values, in the order of the domain.
     shares : ndarray of float64 of shape (domain.size,)
-        Released. A share of each value, in the order of the domain; at least 0, with the sum 1.
+        Released. A share of each value; at least 0, with the sum 1.
     answers : ndarray of float64 of shape (n_queries,)
-        Released. The answers of these shares to the queries.
+        Released. The answers to the queries, as shares of the records: `queries @ shares`. Another query may
+        be answered in the same way, but only those that were given are near to the records.
     plan : ReleasePlan
         Public. The plan of the release.
     """
 
+    values: list[Any]
     shares: NDArray[np.float64]
     answers: NDArray[np.float64]
     plan: ReleasePlan
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        return ("value", "share"), list(zip(self.values, self.shares.tolist(), strict=True))
 
 
 @documented_by(ColumnRelease)
@@ -83,12 +92,14 @@ def small_database(
     values : array-like of shape (n,), or parts of it
         Private. Values of the domain.
     queries : array-like of 0 and 1 of shape (n_queries, domain.size)
-        Public. For each query, which values of the domain it counts.
+        Public. For each query, which values of the domain it counts. A missing value comes first in a domain
+        of numbers, and `other` last in one of categories.
     domain : Domain
-        Public. The possible values, few of them, such as Categories or IntegerRange.
+        Public. The possible values, few of them, such as Categories or IntegerRange; of several columns
+        Categories of tuples, with a list of tuples as `values`.
     n_rows : int, optional
-        Public. The number of rows, at least 1, for which at most 2**20 databases are possible. None: the
-        number with the least bound on the errors.
+        Public. The number of rows, at least 1, for which at most 2**20 databases are possible. None: of these
+        numbers, that with the least bound on the errors; it is small for domains of dozens of values.
 
     Returns
     -------
@@ -99,6 +110,16 @@ def small_database(
     ------
     ValueError
         If more than 2**20 databases are possible, whose number the message states.
+
+    Warns
+    -----
+    UserWarning
+        If answers may be wrong by a quarter or more.
+
+    See Also
+    --------
+    stable_counts : Noisy counts of the values, more accurate where each has many records.
+    multiplicative_weights : For domains of hundreds of values.
 
     Notes
     -----
@@ -185,12 +206,13 @@ def multiplicative_weights(
     ----------
     n_rounds : int, optional
         Public. The number of queries that are measured, from 1 to 4,096. None: a number that grows slowly
-        with n * epsilon, and is about 30 at 1,000 and 130 at 100,000.
+        with n * epsilon, about 30 at 1,000 and 130 at 100,000, and at most the number of queries.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in [0, 1); 0 for Laplace noise and pure privacy.
     public_values : array-like of shape (n_public,), optional
-        Public. Values like the private ones: the rounds start from their shares, with a tenth of equal
-        shares. None: from equal shares. Values that are distributed otherwise cost accuracy, not privacy.
+        Public. Values like the private ones, not wrapped: the rounds start from nine tenths of their shares
+        and a tenth of equal ones. None: from equal shares. Values that are distributed otherwise cost
+        accuracy, not privacy.
 
     Returns
     -------
@@ -200,6 +222,16 @@ def multiplicative_weights(
     ------
     ValueError
         If the table of queries has more than 2**24 cells.
+
+    Warns
+    -----
+    UserWarning
+        If the noise of a count is a twentieth of the records or more.
+
+    See Also
+    --------
+    stable_counts : Noisy counts of the values, more accurate where each has many records.
+    SyntheticTable : Tables of many columns.
 
     Notes
     -----
@@ -303,7 +335,8 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
 
     def released(self, shares: NDArray[np.float64], plan: ReleasePlan) -> ReleasedShares:
         """Return shares and their answers."""
-        return ReleasedShares(shares, self.queries @ shares, plan)
+        values = self.of.decode(np.arange(self.of.size)).tolist()
+        return ReleasedShares(values, shares, self.queries @ shares, plan)
 
 
 class _SmallDatabase(_CountingQueries):
@@ -327,6 +360,11 @@ class _SmallDatabase(_CountingQueries):
             for m in self.sizes
         ]
         error, m = min((off + selection / n, m) for off, selection, m in terms)
+        poor = (
+            f"n_samples is {n}: with epsilon {float(self.cost.epsilon):.3g} and {m} rows of {self.of.size}"
+            f" values, answers may be wrong by {min(1.0, error):.2f}; declare a smaller domain, or use"
+            " multiplicative_weights or stable_counts"
+        )
         needed = [math.floor(selection / (share - off)) + 1 for off, selection, _ in terms if off < share]
         return ReleasePlan(
             self.cost,
@@ -340,6 +378,7 @@ class _SmallDatabase(_CountingQueries):
                 "alpha": share,
                 "beta": failure,
             },
+            warns=(poor,) if error >= _POOR else (),
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> ReleasedShares:
@@ -369,7 +408,12 @@ class _MultiplicativeWeights(_CountingQueries):
             check_number("delta", delta, low=0, below=1),
             assumes=(*_assumed(domain), *public),
         )
-        known = None if public_values is None else _counts_of(_codes(public_values, domain), domain.size)[0]
+        known = None
+        if public_values is not None:
+            try:
+                known = _counts_of(_codes(public_values, domain), domain.size)[0]
+            except (TypeError, ValueError) as error:
+                raise type(error)(f"public_values: {error}") from None
         context = n_rounds, None if known is None else known.tolist()
         super().__init__("multiplicative_weights", queries, domain, cost, random_state, *context)
         self.start = np.full(domain.size, 1 / domain.size)
@@ -387,6 +431,12 @@ class _MultiplicativeWeights(_CountingQueries):
         needed = [math.ceil(_least_records(*each, share)) for each in rough if each[0] < share]
         t = self.n_rounds or self.usual_rounds(n)
         spread, selection, noise = self.errors(t, failure)
+        deviation = self.deviation(t) / n
+        noisy = (
+            f"n_samples is {n}: with epsilon {float(self.cost.epsilon):.3g} and {t} rounds, the noise of a"
+            f" count is {deviation:.2g} of the records, and shares may stay where they start; spend more epsilon, or set"
+            " n_rounds lower"
+        )
         return ReleasePlan(
             self.cost,
             n,
@@ -398,7 +448,8 @@ class _MultiplicativeWeights(_CountingQueries):
                 "alpha": share,
                 "beta": failure,
             },
-            keeps={"limit": noise / n, "deviation": self.deviation(t) / n},
+            keeps={"limit": noise / n, "deviation": deviation},
+            warns=(noisy,) if deviation >= ALPHA else (),
         )
 
     def costs(self, t: int) -> tuple[ApproxDP, Any]:
@@ -433,7 +484,7 @@ class _MultiplicativeWeights(_CountingQueries):
         """Return a number of rounds with small errors in practice; the least bound has many more."""
         # Within a tenth of the best of 4, 8, ... 128 on most of made domains of 256 and 1,024 values.
         wanted: float = 4 * float(n * self.cost.epsilon) ** 0.3
-        return min(_MOST_ROUNDS, max(1, round(wanted)))
+        return min(_MOST_ROUNDS, len(self.queries), max(1, round(wanted)))
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> ReleasedShares:
         n, true = plan.n_samples, self.queries @ self.histogram(table)
@@ -495,17 +546,24 @@ def database_error(domain_size: int, n_queries: int, n_rows: int) -> float:
 
 def _assumed(domain: Any) -> tuple[str, ...]:
     if not isinstance(domain, Domain):
-        raise TypeError(f"domain must be a Domain, such as Categories or IntegerRange, got {brief(domain)}")
+        raise TypeError(
+            f"domain must be the domain of one column, such as Categories([...]) or IntegerRange, got {brief(domain)}"
+        )
     return N_IS_PUBLIC, domain.assumption
 
 
 def _checked_queries(queries: Any, domain: Domain) -> NDArray[np.int64]:
     """Return queries as an array of 0 and 1."""
+    if isinstance(domain, Categories) and hasattr(queries, "columns"):
+        if list(queries.columns) != list(domain.values):
+            raise ValueError("queries must have the categories of the domain as columns, in their order")
+    elif domain.size > _MOST_CELLS:
+        raise ValueError(f"domain must have at most 2**24 values, got {brief(domain)}: declare few values")
     table = np.asarray(queries)
     if table.ndim != 2 or not len(table) or table.shape[1] != domain.size:
         raise ValueError(
-            f"queries must have shape (n_queries, {domain.size}), a column for each value of the domain, got"
-            f" shape {table.shape}"
+            f"queries must be a table of 0 and 1 of shape (n_queries, {domain.size}), with a column for each"
+            f" value of the domain, got shape {table.shape}"
         )
     if table.size > _MOST_CELLS:
         raise ValueError(f"queries must have at most 2**24 cells, got shape {table.shape}")
@@ -518,9 +576,16 @@ def _codes(values: Any, domain: Domain) -> Any:
     """Return the code of each value in a domain of any kind."""
     if isinstance(domain, NumberDomain):
         return read_codes(values, domain, takes_missing=domain.accepts_missing)
+    if is_frame(values):
+        raise ValueError(
+            f"values must have shape (n,), got a data frame of shape {values.shape}: for several columns give"
+            " list(zip(df.a, df.b)), and Categories of all such tuples as domain"
+        )
     cells = as_cells(values)
     if cells.ndim != 1 or not cells.size:
         raise ValueError(f"values must have shape (n,), n at least 1, got shape {cells.shape}")
+    if getattr(domain, "misreads_text", False) and is_text(cell_type(getattr(values, "dtype", None))):
+        raise TypeError("values are text, and the categories of the domain are numbers: give numbers")
     return domain.encode(cells)
 
 

@@ -489,3 +489,13 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
 def _type_of(y: Any) -> Any:
     """Return the public type of targets; None if they have none, as in a list."""
     return column_type(y, 0) if is_frame(y) and y.shape[1] == 1 else getattr(y, "dtype", None)
+
+
+def positive_code(positive: Any, classes: NDArray[Any]) -> int:
+    """Return the label code of records that satisfy the rule."""
+    labels = classes.tolist()
+    if positive is None:
+        return 1
+    if positive not in labels:
+        raise ValueError(f"positive must be one of the two labels, got {positive!r}")
+    return int(labels.index(positive))

@@ -38,6 +38,7 @@ from dplearn.table.targets import (
     check_two_labels,
     declared_classes,
     labels_assumed,
+    positive_code,
     read_labels,
 )
 
@@ -190,7 +191,7 @@ class ConjunctionClassifier(RuleClassifier):
             classes=classes,
         )
         if classes is not None:
-            _positive_code(fit.positive, check_classes(classes))
+            positive_code(fit.positive, check_classes(classes))
         return fit
 
     def _publish(self, outcome: Concept, plan: StatedPlan) -> None:
@@ -220,7 +221,7 @@ class ConjunctionFit(QueryFit):
         facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
         check_two_labels(classes, "a conjunction")
-        _positive_code(self.positive, classes)
+        positive_code(self.positive, classes)
         return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def plan(self, facts: FitFacts) -> StatedPlan:
@@ -239,7 +240,7 @@ class ConjunctionFit(QueryFit):
             f"n_samples is {n}: alpha={self.alpha} and beta={self.beta} require {needed} records in the worst"
             " case; plan(n_samples, n_features=...) reports `error` without data"
         )
-        positive = None if facts.classes is None else _positive_code(self.positive, facts.classes)
+        positive = None if facts.classes is None else positive_code(self.positive, facts.classes)
         return StatedPlan(
             replace(self.cost, delta=delta, assumes=assumes),
             title="ConjunctionPlan",
@@ -262,16 +263,6 @@ class ConjunctionFit(QueryFit):
 
     def learn(self, oracle: Oracle, plan: StatedPlan) -> Concept:
         return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
-
-
-def _positive_code(positive: Any, classes: NDArray[Any]) -> int:
-    """Return the label code of records that satisfy the rule."""
-    labels = classes.tolist()
-    if positive is None:
-        return 1
-    if positive not in labels:
-        raise ValueError(f"positive must be one of the two labels, got {positive!r}")
-    return int(labels.index(positive))
 
 
 @dataclass(frozen=True)

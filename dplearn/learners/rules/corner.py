@@ -38,6 +38,7 @@ from dplearn.table.targets import (
     check_two_labels,
     declared_classes,
     labels_assumed,
+    positive_code,
     read_labels,
 )
 
@@ -49,8 +50,9 @@ _SIDES = ("<=", ">")
 class CornerClassifier(RuleClassifier):
     """Learn a corner: one label where every column is on one side of its cut, the other label elsewhere.
 
-    For labels that such a rule decides, with any number of columns of any number of values. For other labels,
-    and one or two columns, take `ExponentialMechanismClassifier("corners")`.
+    For labels that such a rule decides, with any number of columns of any number of values. On other labels
+    it may be far worse than the most frequent label, for any epsilon: take another learner, or
+    `ExponentialMechanismClassifier("corners")` for one or two columns.
 
     Parameters
     ----------
@@ -58,8 +60,10 @@ class CornerClassifier(RuleClassifier):
         The possible values, known without looking at the data: one domain for all columns, or one for each.
         "float64": all finite floats. Columns without an order are not used.
     directions : {"<=", ">"} or sequence of these, default="<="
-        The side of the cut that is inside, of all columns that are used or of each. With "<=", the second of
-        `classes_` is predicted where every column is at or below its cut.
+        The side of the cut that is inside, of all columns that are used or of each: with "<=", `positive` is
+        predicted where every column is at or below its cut.
+    positive : label, optional
+        The label inside the corner. None: the second of `classes_`.
     alpha : float, default=0.1
         Target error, in (0, 1).
     classes : sequence, optional
@@ -115,6 +119,7 @@ class CornerClassifier(RuleClassifier):
     delta: float = 1e-6
     domain: Any = "float64"
     directions: Any = "<="
+    positive: Any = None
     alpha: float = 0.1
     beta: float = 0.05
     classes: Sequence[Any] | None = None
@@ -149,6 +154,7 @@ class CornerClassifier(RuleClassifier):
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_two_labels(check_classes(classes), "a corner")
+            positive_code(self.positive, check_classes(classes))
         sides = [self.directions] if isinstance(self.directions, str) else self.directions
         if not isinstance(sides, (list, tuple)) or not sides or not all(each in _SIDES for each in sides):
             raise ValueError(f"directions must be '<=' or '>', or a list of these, got {brief(sides)}")
@@ -160,6 +166,7 @@ class CornerClassifier(RuleClassifier):
             declared=declared_columns(self.domain),
             sides=tuple(sides),
             several=not isinstance(self.directions, str),
+            positive=self.positive,
             alpha=checked_share("alpha", self.alpha),
             beta=check_number("beta", self.beta, above=0, below=1),
             classes=classes,
@@ -193,6 +200,7 @@ class CornerFit(FitRecipe):
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
         self.above(columns_of(domain, None))  # raises if there are other directions
+        positive_code(self.positive, classes)
         public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
         return public, LabelledRows(Columns(domain.encode(X)), codes)
 
@@ -235,7 +243,13 @@ class CornerFit(FitRecipe):
                     least_of, dimension=sum(each.size.bit_length() - 1 for each in columns), **goal
                 )
             },
-            keeps={"columns": columns, "domain": domain, "share": share, "above": self.above(columns)},
+            keeps={
+                "columns": columns,
+                "domain": domain,
+                "share": share,
+                "above": self.above(columns),
+                "positive": None if facts.classes is None else positive_code(self.positive, facts.classes),
+            },
             notes={
                 "n_examples": "of the inner label, nearest to each cut",
                 "excess_error": "on these records, if a corner labels them",
@@ -255,7 +269,7 @@ class CornerFit(FitRecipe):
         )
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:
-        privacy, inner = ApproxDP(plan.share), summary.y == 1
+        privacy, inner = ApproxDP(plan.share), summary.y == plan.positive
         cuts = []
         for column, above in zip(plan.columns, plan.above, strict=True):
             places = column.of(summary.X.columns[column.feature][inner])
@@ -263,7 +277,8 @@ class CornerFit(FitRecipe):
             place = interior_point_code(nearest, column.size + 1, privacy=privacy, dice=dice)
             cuts.append(column.last_code(column.size - 1 - place if above else place - 1))
         domains = tuple(column.domain for column in plan.columns)
-        return Corner(tuple(each.feature for each in plan.columns), domains, tuple(cuts), plan.above, 1)
+        features = tuple(each.feature for each in plan.columns)
+        return Corner(features, domains, tuple(cuts), plan.above, plan.positive)
 
 
 def _nearest(places: NDArray[Any], size: int, m: int, *, above: bool) -> list[int]:

@@ -176,9 +176,10 @@ class ExponentialMechanismClassifier(RuleClassifier):
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
-            Public rows, with the columns of `X` and no labels: of the concepts, those that differ on these
-            rows, each behaviour once; of stumps and thresholds, those with cuts at their values. Not for a
-            drawn class. None: all concepts; required if only labels are protected.
+            Public rows, with the columns of `X` and no labels. The rule is then chosen among concepts that
+            label these rows differently, one for each way to label them; among stumps and thresholds with
+            cuts at their values. Not for a drawn class. In a pipeline give the rows as earlier steps would
+            transform them. None: all concepts; required if only labels are protected.
         groups : array-like of shape (n_samples,), optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together, and the set of groups is public.
@@ -233,7 +234,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             - `class_size`, the number of concepts. If they depend on public rows, or on public features, this
               is a bound, and a fit has the number;
             - `excess_error`: with probability at least 1 - beta, the training error exceeds that of the best
-              concept by at most this;
+              concept by at most this; with public rows that of the best concept that they leave;
             - `n_needed`, a number of records from which on, with probability at least 1 - beta, the true
               error exceeds that of the best concept by at most alpha; see
               `dplearn.theory.representation_sample_size`. None if no number suffices, since there are too few
@@ -393,6 +394,7 @@ class RuleFit(FitRecipe):
             _check_takes_rows(self, "X_public")
             concepts = _concepts(self, facts)
             columns = self._public_columns(X_public, facts, concepts)
+            concepts.check_records(len(columns[0]))
             at_rows = concepts.at_values if isinstance(concepts, DecisionStumps) else concepts.dichotomies
             concepts = _alone(concepts, partial(at_rows, columns))
             known = {"concepts": concepts, "n_rows": len(columns[0])}
@@ -571,7 +573,8 @@ def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
 def _concepts(params: FitRecipe, facts: FitFacts) -> ConceptClass:
     """Return the given concept class, or the class of the given name over the domain."""
     concepts = _class_of(params, facts)
-    concepts.check_records(facts.n_samples)
+    if params.fit_arguments.get("X_public") is None and getattr(facts, "n_rows", None) is None:
+        concepts.check_records(facts.n_samples)  # else those of the public rows
     return concepts
 
 

@@ -441,7 +441,7 @@ def _checked(estimator: Any) -> Any:
         )
     if estimator.needs_public_rows:
         raise ValueError(
-            f"estimator must not require public rows, got {kind}, which needs X_public unless"
+            f"estimator must be one that needs no public rows, got {kind}, which needs X_public unless"
             " protects='labels'; SyntheticDataClassifier needs no public rows"
         )
     return clone(estimator)
