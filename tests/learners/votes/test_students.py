@@ -1,11 +1,13 @@
 """Students of all kinds learn released answers, weighted by their noisy counts, or released scores."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,7 +19,6 @@ from sklearn.svm import SVR, LinearSVC
 from dplearn.learners.votes.aggregators import Answers
 from dplearn.learners.votes.student import (
     ScoreRegression,
-    SoftStudent,
     standard_soft_student,
     teach,
     teach_scores,
@@ -107,20 +108,9 @@ def test_noisy_scores_are_learned_without_bias_although_no_weight_is_negative(n_
     assert clipped.predict_proba(rows(1))[0, -1] < 0.88
 
 
-def test_weights_reach_the_last_step_of_a_pipeline_and_no_other():
-    student = Pipeline([("scale", StandardScaler()), ("learn", Recording())])
-    fitted = taught(student, [[0.25], [0.75], [1.0]]).scorer.fitted
-    assert fitted["learn"].seen_[2].tolist() == [0.75, 0.25, 0.25, 0.75, 1.0]
-    weighed = np.array([0, 1, 0, 1, 2])
-    assert fitted["scale"].mean_ == pytest.approx(weighed.mean())
-
-
 def test_a_classifier_that_only_predicts_labels_is_certain_of_them():
     model = taught(LinearSVC(), [[0.0], [0.1], [0.9], [1.0]])
     assert model.predict_proba(rows(4)).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
-
-
-# Classifiers without weights
 
 
 def test_a_classifier_that_takes_no_weights_learns_the_likelier_label():
@@ -134,33 +124,15 @@ def test_a_classifier_that_takes_no_weights_learns_the_likelier_label():
     assert weights is None
 
 
-# Regressors
-
-
-def test_with_more_labels_there_is_a_clone_for_each_and_predictions_are_normalised():
+def test_with_more_labels_there_is_a_clone_for_each_or_one_of_many_numbers_and_predictions_are_normalised():
     model = taught(Mean(), [[0.4, 0.2, -0.4], [0.0, 0.2, 0.2]])
     assert [one.seen_[1].tolist() for one in model.scorer.fitted] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
     assert np.allclose(model.predict_proba(rows(2)), [[0.5, 0.5, 0.0]] * 2)
-
-
-@pytest.mark.parametrize(
-    "student", [KNeighborsRegressor(1), make_pipeline(StandardScaler(), KNeighborsRegressor(1))]
-)
-def test_a_regressor_of_many_numbers_is_fitted_once(student):
-    scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    model = taught(student, scores)
-    assert len(model.scorer.fitted) == 1
-    assert np.allclose(model.predict_proba(rows(2)), scores)
-
-
-def test_noise_does_not_bias_a_regressor_but_would_if_scores_were_clipped():
-    chance = np.random.default_rng(1)
-    X = chance.random((8000, 1))
-    scores = 0.1 * X + chance.normal(0, 0.5, (8000, 1))  # from 0 to 0.1
-    mean = teach_scores(Ridge(), X, scores, CLASSES).predict_proba(X)[:, 1].mean()
-    control = teach_scores(Ridge(), X, scores.clip(0, 1), CLASSES).predict_proba(X)[:, 1].mean()
-    assert mean == pytest.approx(0.05, abs=0.02)  # four standard errors, 0.5 / sqrt(8000) each
-    assert control > 0.15
+    for student in (KNeighborsRegressor(1), make_pipeline(StandardScaler(), KNeighborsRegressor(1))):
+        scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+        model = taught(student, scores)
+        assert len(model.scorer.fitted) == 1
+        assert np.allclose(model.predict_proba(rows(2)), scores)
 
 
 # Few answers
@@ -169,12 +141,11 @@ STUDENTS = [Recording(), Unweighted(), LogisticRegression(), Ridge(), SVR(), sta
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
-@pytest.mark.parametrize("classes", [CLASSES, THREE], ids=len)
 @pytest.mark.parametrize("number", [0, 3])
-def test_without_an_answer_all_labels_are_alike(student, classes, number):
-    scores = np.full((number, 1 if len(classes) == 2 else 3), NAN)
-    model = teach_scores(student, rows(5), scores, classes)
-    assert np.allclose(model.predict_proba(rows(4)), np.full((4, len(classes)), 1 / len(classes)))
+def test_without_an_answer_all_labels_are_alike(student, number):
+    for classes, columns in ((CLASSES, 1), (THREE, 3)):
+        model = teach_scores(student, rows(5), np.full((number, columns), NAN), classes)
+        assert np.allclose(model.predict_proba(rows(4)), np.full((4, len(classes)), 1 / len(classes)))
 
 
 def test_a_row_of_which_some_scores_are_missing_teaches_nothing():
@@ -189,44 +160,24 @@ def test_a_single_label_is_predicted_with_the_mean_of_its_scores():
     assert np.allclose(three.predict_proba(rows(1)), [[0.75, 0, 0.25]])
 
 
-# The default, and tables
+# Tables
 
 CHANCE = np.random.default_rng(7)  # public
 NUMBERS = CHANCE.normal(size=(400, 2))
 TRUTH = expit(2 * NUMBERS[:, :1])
-TEXTS = np.where(NUMBERS[:, 0] > 0, "clerk", "smith")
-WITH_NONE = [None, *TEXTS[1:].tolist()]
 GAPPY = np.where(CHANCE.random((400, 2)) < 0.1, NAN, NUMBERS)
+TEXTS = [None, *np.where(NUMBERS[1:, 0] > 0, "clerk", "smith").tolist()]
 
 
 @pytest.mark.parametrize(
-    "X",
-    [
-        NUMBERS,
-        GAPPY,
-        csr_matrix(NUMBERS),
-        csr_array(NUMBERS),
-        csr_matrix(NUMBERS).tocoo(),
-        pd.DataFrame(GAPPY, columns=["one", "two"]),
-        pd.DataFrame({"text": WITH_NONE, "number": NUMBERS[:, 1]}),
-        pd.DataFrame({"text": pd.Categorical(TEXTS)}),
-        pl.DataFrame({"text": WITH_NONE, "number": NUMBERS[:, 1]}),
-    ],
-    ids=["array", "gaps", "csr", "csr array", "coo", "frame with gaps", "texts", "categories", "polars"],
+    "X", [csr_matrix(NUMBERS).tocoo(), pd.DataFrame(GAPPY, columns=["a", "b"]), pl.DataFrame({"a": TEXTS})]
 )
 def test_the_default_learns_from_every_kind_of_table(X):
     noisy = TRUTH + np.random.default_rng(8).normal(0, 0.15, (400, 1))
     noisy[::9] = NAN
-    model = teach_scores(standard_soft_student(X), X, noisy, CLASSES)
-    predicted = model.predict_proba(X)
+    predicted = teach_scores(standard_soft_student(X), X, noisy, CLASSES).predict_proba(X)
     assert predicted.shape == (400, 2)
     assert ((predicted[:, 1:] - TRUTH) ** 2).mean() < ((TRUTH - TRUTH.mean()) ** 2).mean() / 2
-
-
-def test_the_default_is_blind_to_texts_that_it_has_not_seen():
-    frame = pd.DataFrame({"text": TEXTS})
-    model = teach_scores(standard_soft_student(frame), frame, TRUTH, CLASSES)
-    assert 0.2 < model.predict_proba(pd.DataFrame({"text": ["baker"]}))[0, 1] < 0.8
 
 
 # The returned student
@@ -254,21 +205,12 @@ def test_scores_of_a_wrong_shape_or_infinite_ones_are_refused(scores, classes, m
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
-def test_the_given_student_is_never_fitted(student):
-    before = set(vars(student)), set(vars(getattr(student, "steps", [("", student)])[-1][1]))
-    assert isinstance(teach_scores(student, NUMBERS, TRUTH, CLASSES), SoftStudent)
-    assert before == (set(vars(student)), set(vars(getattr(student, "steps", [("", student)])[-1][1])))
-
-
-@pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
 def test_probabilities_are_from_0_to_1_and_sum_to_1_however_noisy_the_scores(student):
-    scores = np.random.default_rng(3).normal(0.3, 2, (400, 3))
+    scores, before = np.random.default_rng(3).normal(0.3, 2, (400, 3)), pickle.dumps(student)
     probabilities = teach_scores(student, NUMBERS, scores, THREE).predict_proba(9 * NUMBERS)
+    assert pickle.dumps(student) == before  # it is cloned
     assert (probabilities >= 0).all()
     assert np.allclose(probabilities.sum(axis=1), 1)
-
-
-# Refusals
 
 
 # Released answers
@@ -315,15 +257,6 @@ def test_with_more_labels_a_row_is_learned_with_each_whose_count_exceeds_the_row
     assert np.allclose(weights, excess * 3 / excess.sum(), rtol=1e-15)
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 7, 49])
-def test_weights_are_positive_and_sum_to_the_number_of_answers(n_labels):
-    counts = np.random.default_rng(0).integers(-50, 200, size=(40, n_labels))  # public
-    counts[::5] = 0  # declined
-    _, _, weights = counted(counts, np.arange(n_labels)).seen_
-    assert (weights > 0).all()
-    assert weights.sum() == pytest.approx(32)
-
-
 def test_a_row_on_which_all_labels_are_level_teaches_nothing():
     X, _, weights = counted([[9, 9, 9], [9, 9, 0], [0, 0, 5]], THREE).seen_
     assert X.ravel().tolist() == [1, 1, 2]
@@ -364,9 +297,6 @@ def test_without_an_answer_the_first_label_is_predicted(student, counts):
     assert counted(counts, student=student).predict(rows(3)).tolist() == ["no"] * 3
 
 
-# Where weights go
-
-
 @pytest.mark.parametrize("routing", [False, True])
 def test_in_a_pipeline_weights_reach_the_last_step_and_no_other(routing):
     student = Pipeline([("scale", Scaling()), ("learn", Recording())])
@@ -377,9 +307,6 @@ def test_in_a_pipeline_weights_reach_the_last_step_and_no_other(routing):
     assert y.tolist() == ["no", "yes"]
     assert np.allclose(weights, [1.6, 0.4], rtol=1e-15)
     assert not model["scale"].got_weights_
-
-
-# Tables
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix, lambda X: pd.DataFrame(X, columns=["c"])])
@@ -404,11 +331,6 @@ def test_labels_as_scores_give_the_logistic_regression_of_these_labels():
     other = LogisticRegression(C=0.02, tol=1e-8).fit(POINTS, y)
     curve = ScoreRegression(C=0.01).fit(POINTS, y.astype(float))
     assert np.abs(curve.predict(POINTS) - other.predict_proba(POINTS)[:, 1]).max() < 1e-3
-
-
-@pytest.mark.parametrize("true", [CURVE, CURVES], ids=["two", "three"])
-def test_exact_scores_are_learned_to_within_a_hundredth(true):
-    assert np.abs(ScoreRegression().fit(POINTS, true).predict(POINTS) - true).max() < 0.01
 
 
 @pytest.mark.parametrize("true", [CURVE, CURVES], ids=["two", "three"])

@@ -192,18 +192,6 @@ class Rooted:
         raise TypeError("rooted")
 
 
-def test_a_model_that_cannot_be_pickled_is_trained_here():
-    def keep_a_lock(self, X):
-        self.lock_ = threading.Lock()
-        return "yes" if X[0, 0] > 0 else "no"
-
-    alone = answers_of(train_teachers(a_teacher(keep_a_lock), X, Y, **HOW), QUERIES, Labels(CLASSES))
-    with parallel_config(backend="loky", n_jobs=2):
-        taught = train_teachers(a_teacher(keep_a_lock), X, Y, **HOW)
-    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
-    assert set(alone.ravel().tolist()) == {0, 1}
-
-
 @pytest.mark.parametrize("where", ["a worker process", "this process"])
 @pytest.mark.parametrize("loses", ["what it learned", "how it was made"])
 def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
@@ -270,76 +258,67 @@ def test_workers_that_die_once_are_replaced(tmp_path):
         assert (train_and_ask(mortal, X, Y, **ASK) == 1).all()
 
 
-def test_a_second_failure_of_the_pool_ends_it_in_constant_words(monkeypatch):
+@pytest.fixture
+def pool(monkeypatch):
+    """Make two workers' pool run given functions of the numbers of a round and of a batch before it.
+
+    Return the numbers of tasks in the batches of each round.
+    """
     rounds = []
 
-    def parallel(n_jobs):
-        def run(tasks):
-            rounds.append(len(list(tasks)))
-            raise BrokenProcessPool("private")
-
-        return run
-
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
-    with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
-        train_and_ask(TREE, X, Y, **ASK)
-    assert str(raised.value) == worker_pool._DIED_AGAIN
-    assert raised.value.__context__ is None
-    assert len(rounds) == 2
-
-
-def test_only_lost_tasks_are_repeated(monkeypatch):
-    rounds = []
-
-    def parallel(n_jobs):
-        def run(tasks):
+    def of(before):
+        def run(calls):
             rounds.append([])
-            for place, (function, arguments, _) in enumerate(tasks):
-                if len(rounds) == 1 and place == 2:
-                    raise BrokenProcessPool
+            for place, (function, arguments, _) in enumerate(calls):
+                before(len(rounds), place)
                 rounds[-1].append(len(arguments[1]))
                 yield function(*arguments)
 
-        return run
+        monkeypatch.setattr(worker_pool, "_parallel", lambda n_jobs: run)
+        return rounds
 
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
-    monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
     with parallel_config(backend="loky", n_jobs=2):
-        assert run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
+        yield of
+
+
+def failing(error, rounds=9, at=0):
+    def before(number, place):
+        if number <= rounds and place == at:
+            raise error
+
+    return before
+
+
+def test_a_second_failure_of_the_pool_ends_it_in_constant_words(pool):
+    rounds = pool(failing(BrokenProcessPool("private")))
+    with pytest.raises(RuntimeError, match="worker processes died while training teachers") as raised:
+        train_and_ask(TREE, X, Y, **ASK)
+    assert "private" not in str(raised.value)
+    assert raised.value.__context__ is None
+    assert rounds == [[], []]
+
+
+def test_an_interrupt_that_a_pool_hands_on_stops_the_program(pool):
+    rounds = pool(failing(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        train_and_ask(TREE, X, Y, **ASK)
+    assert rounds == [[]]
+
+
+def test_only_lost_tasks_are_repeated(pool, monkeypatch):
+    monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
+    rounds = pool(failing(BrokenProcessPool(), rounds=1, at=2))
+    assert run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
     assert rounds == [[3, 3], [3, 1]]
 
 
-def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
-    def parallel(n_jobs):
-        def run(tasks):
-            raise KeyboardInterrupt
-
-        return run
-
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
-    with parallel_config(backend="loky", n_jobs=2), pytest.raises(KeyboardInterrupt):
-        train_and_ask(TREE, X, Y, **ASK)
-
-
-def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
-    sizes, outcomes = [], []
-
-    def parallel(n_jobs):
-        def run(calls):
-            for function, arguments, _ in calls:
-                sizes.append(len(arguments[1]))
-                yield function(*arguments)
-
-        return run
-
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(pool):
+    rounds = pool(lambda *_: None)
     for slow in (False, True):
-        outcomes.append(
-            run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70, n_jobs=2)
-        )
-    assert sizes == ([3] * 23 + [1]) * 2
-    assert outcomes == [[False] * 70] * 2
-    assert run_tasks(abs, int, 0, n_jobs=2) == []
+        found = run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70)
+        assert found == [False] * 70
+    assert rounds == [[3] * 23 + [1]] * 2
+    assert run_tasks(abs, int, 0) == []
 
 
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
