@@ -1,7 +1,5 @@
 """Laws of aggregators of votes and scores: queries are counted, draws are charged, bounds of plans hold."""
 
-import pickle
-from copy import copy
 from fractions import Fraction
 from itertools import product
 
@@ -76,9 +74,6 @@ def declined(of, answers):
     return answers.codes < 0 if of == "votes" else np.isnan(answers).any(axis=1)
 
 
-# Answers
-
-
 @each_of_both
 @each_number_of_labels
 def test_at_a_large_epsilon_what_teachers_agree_on_is_answered_and_queries_are_counted(of, name, n_labels):
@@ -124,9 +119,6 @@ def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
             assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
 
 
-# Remaining queries and abstentions
-
-
 @each_of_both
 def test_remaining_abstentions_are_counted_exactly(of, name):
     aggregator = made(of, name, SeededDice(0))
@@ -163,21 +155,6 @@ def test_a_refused_batch_draws_nothing_and_costs_nothing_and_noise_is_paid_befor
             assert aggregator.remaining_queries < 10
         else:
             assert at
-
-
-@each_of_both
-def test_a_pickle_holds_no_dice_and_goes_on_where_it_was(of, name):
-    aggregator = made(of, name, SeededDice(0), privacy=AMPLE)
-    aggregator.answer(unanimous(of, 3))
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dumps(aggregator)
-    there = pickle.loads(pickle.dumps(copy(aggregator).attach(None)))
-    public = "remaining_queries", "remaining_abstentions", "noise_scale", "least_lead"
-    assert [getattr(there, each) for each in public] == [getattr(aggregator, each) for each in public]
-    aggregator.answer(unanimous(of, 1))  # it keeps its own dice
-    assert len(declined(of, there.attach(SeededDice(1)).answer(unanimous(of, 7)))) == 7
-    assert there.remaining_queries == 0
-    assert aggregator.remaining_queries == 6
 
 
 # Costs: computed from the draws alone
@@ -451,9 +428,6 @@ def test_one_call_and_many_have_the_law_of_the_algorithm(renewed, case, chunk, m
     assert len(expected) > 1
     for sizes in ([1] * len(rows), [len(rows)], [1, len(rows) - 1])[: len(rows)]:
         assert in_batches(public, votes, sizes) == expected
-
-
-# Bounds of plans
 
 
 def least_led(of, n_labels, lead, n_teachers=2000):

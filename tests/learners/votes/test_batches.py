@@ -30,7 +30,6 @@ from dplearn.learners.votes.batches import (
     batched_training,
     blocks_of,
     can_be_stacked,
-    equal_runs,
 )
 from dplearn.learners.votes.recipe import shards
 from dplearn.learners.votes.standard import standard_estimator
@@ -548,23 +547,11 @@ def test_all_other_estimators_and_tables_are_trained_one_by_one():
     assert not any(chosen(GaussianNB(), table) for table in OTHER_TABLES)
     assert all(chosen(GaussianNB(), X2.astype(kind)) for kind in (np.float64, np.int8, np.uint64, bool))
     assert not chosen(GaussianNB(), n_shards=7)
+    for classes in (["a", "b"], np.array(["a", "b"], dtype=object), [False, True], [-1.0, 1.0, 3.0]):
+        assert chosen(GaussianNB(), classes=np.array(classes))
+    for classes in ([0.5, 1.0], np.array([1, "b"], dtype=object), [1]):
+        assert not chosen(GaussianNB(), classes=np.array(classes))
     assert not chosen(GaussianNB(), classes=None)
-
-
-@pytest.mark.parametrize(
-    ("classes", "batched"),
-    [
-        (["a", "b"], True),
-        (np.array(["a", "b"], dtype=object), True),
-        ([False, True], True),
-        ([-1.0, 1.0, 3.0], True),
-        ([0.5, 1.0], False),
-        (np.array([1, "b"], dtype=object), False),
-        ([1], False),
-    ],
-)
-def test_labels_that_every_fit_accepts_are_batched(classes, batched):
-    assert chosen(GaussianNB(), classes=np.array(classes)) == batched
 
 
 def test_only_arrays_of_finite_numbers_are_asked_of_a_stack():
@@ -573,14 +560,6 @@ def test_only_arrays_of_finite_numbers_are_asked_of_a_stack():
     gaps = np.where(MANY_QUERIES > 0, np.nan, MANY_QUERIES)
     for other in (*OTHER_TABLES, gaps, MANY_QUERIES[:0]):
         assert not can_be_stacked(other)
-
-
-def test_runs_have_equal_lengths_and_few_cells():
-    assert equal_runs([5, 5, 5, 4, 4, 0], 2) == [(0, 3), (3, 5), (5, 6)]
-    assert equal_runs([1, 1, 6], 2) == [(0, 1), (1, 2), (2, 3)]
-    assert equal_runs([1000] * 9, 32) == [(0, 4), (4, 8), (8, 9)]
-    assert equal_runs([1000] * 3, 33) == [(0, 1), (1, 2), (2, 3)]
-    assert [end - start for start, end in equal_runs([20] * 300, 2)] == [128, 128, 44]
 
 
 # Blocks of private lengths

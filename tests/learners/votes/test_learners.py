@@ -15,14 +15,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from scipy.sparse import bsr_matrix, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
@@ -39,7 +37,7 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.kernels.votes import FIXED_POINT_ONE, fixed_point, soft_tally
+from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS
 from dplearn.learners.votes.online import n_bins_of, probabilities_of
 from dplearn.privacy import OneTimeState
@@ -59,7 +57,6 @@ EVERY = [(kind, aggregation) for kind, names in OF.items() for aggregation in na
 each_online = pytest.mark.parametrize(
     ("kind", "aggregation"), [each for each in EVERY if each[0] in ONLINE], ids=lambda each: str(each)[-20:]
 )
-each_kind = pytest.mark.parametrize("kind", OF, ids=lambda kind: kind.__name__)
 both_online = pytest.mark.parametrize("kind", ONLINE, ids=lambda kind: kind.__name__)
 
 
@@ -99,9 +96,6 @@ class Share(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X):
         k = len(self.likely_)
         return self.likely_[(np.arange(k) - X[:, :1].astype(int)) % k]
-
-
-# The answers
 
 
 @pytest.mark.parametrize(("kind", "aggregation"), EVERY, ids=lambda each: str(each)[-20:])
@@ -170,9 +164,6 @@ def test_scores_become_probabilities():
     assert probabilities_of(np.zeros((0, 1)), 2, None).shape == (0, 2)
 
 
-# Abstentions
-
-
 @HOPELESS
 @both_online
 def test_an_abstention_gets_a_label_from_the_public_stream_whatever_the_records_are(kind):
@@ -218,9 +209,6 @@ def test_the_error_after_the_last_abstention_contains_what_was_released(kind):
     assert len(answers(model)[-1](X[:3])) == 3  # a stop at the last row is no error, and the next call is
     with pytest.raises(QueriesExhaustedError):
         model.predict(X[:1])
-
-
-# Bins
 
 
 def test_one_over_an_integer_makes_as_many_bins_however_it_is_written_and_other_widths_are_taken_down():
@@ -272,9 +260,6 @@ def test_each_query_may_bring_the_width_of_its_bins():
     for width, expected in ((np.array(0.01), 0.685), (Fraction(1, 3), 5 / 6), (np.float32(0.01), 0.685)):
         alone = model.predict_proba(np.zeros((2, 1)), width)[:, 1]
         assert alone.tolist() == pytest.approx([expected] * 2)
-
-
-# The cost
 
 
 class Noting(GaussianNB):
@@ -357,9 +342,6 @@ def test_rows_that_appear_between_counting_and_answering_are_never_answered(kind
         assert model.remaining_queries_ >= 0
 
 
-# Sizes
-
-
 #: A student's sizes with a sparse vector take longest, and are looked at in `test_sizes` too.
 LATE = [(kind, "sparse_vector") for kind in STUDENTS]
 
@@ -384,32 +366,6 @@ def test_a_plan_needs_no_data_and_matches_the_fit(kind, aggregation):
         assert kind is not SOFT or model.bin_width_ == plan.bin_width
 
 
-@pytest.mark.parametrize(
-    ("n_labels", "epsilon", "n_teachers"),
-    [
-        (3, 5.0, 60),
-        *(
-            pytest.param(*each, marks=pytest.mark.nightly)
-            for each in ((2, 1.0, 100), (2, 1e4, 20_000), (3, 1e6, 10_000))
-        ),
-    ],
-)
-def test_means_are_as_near_as_planned(n_labels, epsilon, n_teachers):
-    """With very many teachers or nearly no noise, the remaining error is rounding."""
-    given = {"aggregation": "mean", "epsilon": epsilon, "n_teachers": n_teachers, "max_queries": 30}
-    plan = learner(SOFT, classes=range(n_labels), **given).plan(10**6)
-    aggregation = SOFT_AGGREGATIONS["mean"](plan.ballot)
-    width = 1 if n_labels == 2 else n_labels
-    scores = np.random.default_rng(0).dirichlet([1] * n_labels, size=(n_teachers, 1))[:, :, -width:]
-    scores[:, 0] = np.where(np.arange(width) == 0, 1 - 2.0**-30, 0.0)  # where rounding is all one way
-    votes = soft_tally(np.tile(fixed_point(scores).reshape(n_teachers, -1), 30), np.full(30, 2), width)
-    failed = 0
-    for _ in range(60):
-        found = copy.deepcopy(aggregation).attach(SystemDice()).answer(votes)
-        failed += abs(found - scores.mean(axis=0)).max() > plan.error
-    assert failed < 11  # 3 may; so many have a probability below 1 in 2,000
-
-
 def test_the_planned_error_of_bins_is_tight_for_the_teachers_in_the_bin():
     """A score just below the end of a grid step may be rounded into the previous bin."""
     for b in (2, 3, 7, 100, 2047, 2048):
@@ -417,9 +373,6 @@ def test_the_planned_error_of_bins_is_tight_for_the_teachers_in_the_bin():
         scores = (np.arange(FIXED_POINT_ONE) + 1 - 2.0**-20) / FIXED_POINT_ONE
         middles = (2 * (np.arange(FIXED_POINT_ONE) * b // FIXED_POINT_ONE) + 1) / (2 * b)
         assert abs(scores - middles).max() <= plan.error <= 1 / (2 * b) + 1 / FIXED_POINT_ONE
-
-
-# Estimators and tables
 
 
 class Broken(ClassifierMixin, BaseEstimator):
@@ -458,13 +411,9 @@ def test_a_student_or_its_teachers_that_cannot_learn_are_refused_before_a_charge
     assert ledger.history() == []
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [LinearSVC(), SVC(), SGDClassifier(), make_pipeline(StandardScaler(), LinearSVC()), GaussianNB, "bayes"],
-    ids=repr,
-)
-def test_an_estimator_without_probabilities_is_refused_for_scores(estimator):
-    for kind in (SOFT, SOFTLY_TAUGHT):
+@pytest.mark.parametrize("kind", [SOFT, SOFTLY_TAUGHT])
+def test_an_estimator_without_probabilities_is_refused_for_scores(kind):
+    for estimator in (SVC(), make_pipeline(StandardScaler(), LinearSVC()), GaussianNB, "bayes"):
         with pytest.raises(TypeError, match="estimator must"):
             learner(kind, estimator).plan(2000)
 
@@ -505,13 +454,6 @@ def test_an_estimator_for_the_texts_of_a_frame_or_for_numbers_without_types_is_o
 
 @HOPELESS
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
-def test_whole_numbers_have_no_gaps(frame):
-    table = frame({"age": [1, 2] * 50, "old": [True, False] * 50})
-    learner(HARD, LogisticRegression(), **FEW).fit(table, [0, 1] * 50)  # warnings are errors here
-
-
-@HOPELESS
-@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_an_estimator_without_support_for_missing_values_is_warned_of_for_every_frame(frame):
     for wage in (1.0, None):
         table = frame({"wage": [wage, 2.0] * 50})
@@ -521,25 +463,17 @@ def test_an_estimator_without_support_for_missing_values_is_warned_of_for_every_
                 fitted(model, table, [0, 1] * 50, table)
             assert kind is HARD or {each.filename for each in given} == {__file__}
         learner(HARD, make_pipeline(SimpleImputer(), LogisticRegression()), **FEW).fit(table, [0, 1] * 50)
-
-
-class Counting:
-    """A cell that counts its accesses."""
-
-    looks = 0
-
-    def __float__(self):
-        Counting.looks += 1
-        return float(Counting.looks)
+    whole = frame({"age": [1, 2] * 50, "old": [True, False] * 50})
+    learner(HARD, LogisticRegression(), **FEW).fit(whole, [0, 1] * 50)  # warnings are errors here
 
 
 def test_queries_hold_values_and_no_objects_that_teachers_could_share():
     model = learner(HARD, **FEW).fit(X, Y)
-    cells = np.array([[Counting(), *X[0, 1:]]], dtype=object)
+    cells = np.array([[object(), *X[0, 1:]]], dtype=object)
     for rows in (cells, pd.DataFrame(cells)):
-        with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got Counting"):
+        with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
             model.predict(rows)
-    assert (model.remaining_queries_, Counting.looks) == (5, 0)
+    assert model.remaining_queries_ == 5
 
 
 class Stored(ClassifierMixin, BaseEstimator):
@@ -570,9 +504,6 @@ def test_blocks_of_a_sparse_matrix_do_not_store_one_record_because_of_another():
             model.fit(bsr_matrix(rows, blocksize=blocks), np.arange(200) % 2)
         found += model.predict(csr_matrix(np.ones((1, 2)))).tolist()
     assert found == [0, 0]
-
-
-# Where teachers are
 
 
 @each_online
@@ -671,28 +602,12 @@ def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_vote(kind):
         assert "fixed-point scores=" not in shown
 
 
-# Students and their public rows
-
-
-@pytest.mark.parametrize(
-    "student",
-    [
-        LinearSVC(),
-        pytest.param(HistGradientBoostingClassifier(max_iter=20), marks=pytest.mark.nightly),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-    ],
-    ids=lambda student: type(student).__name__,
-)
-@pytest.mark.parametrize("routing", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_students_of_every_kind(student, routing):
-    with sklearn.config_context(enable_metadata_routing=routing):
-        model = fitted(learner(TAUGHT, student=student, n_teachers=20, aggregation="gnmax"))
+def test_a_student_has_probabilities_if_its_model_has_them_and_a_column_for_labels_without_answers():
+    given = {"classes": [-1, 0, 1], "n_teachers": 20, "aggregation": "gnmax"}
+    for student in (LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression())):
+        model = fitted(learner(TAUGHT, student=student, **given))
         assert model.score(PUBLIC, TRUE) > 0.85
-    assert hasattr(model, "predict_proba") == hasattr(student, "predict_proba")
-
-
-def test_probabilities_have_a_column_for_every_class_even_one_without_answers():
-    model = fitted(learner(TAUGHT, classes=[-1, 0, 1], n_teachers=20, aggregation="gnmax"))
+        assert hasattr(model, "predict_proba") == hasattr(student, "predict_proba")
     likely = model.predict_proba(PUBLIC[:5])
     assert likely.shape == (5, 3)
     assert np.allclose(likely.sum(axis=1), 1)

@@ -51,18 +51,6 @@ def test_there_are_at_least_one_teacher_and_at_most_as_many_as_records_of_all_la
             assert (sizes.privacy.epsilon, sizes.n_labels) == (ApproxDP(epsilon).epsilon, n_labels)
 
 
-@pytest.mark.parametrize("name", [each for each in AGGREGATIONS if each != "sparse_vector"])
-@pytest.mark.parametrize("n_labels", [2, 12])
-def test_half_as_many_records_again_never_make_fewer_teachers_of_a_student(name, n_labels):
-    # Shards grow by whole records, where a few records more make fewer teachers.
-    numbers = [round(10 * 1.5**i) for i in range(0, 24, 2)]
-    sizes = [of_a_student(name, n_samples=n, n_labels=n_labels, n_rows=10**9) for n in numbers]
-    for what in ("n_teachers", "max_queries"):
-        found = [getattr(each, what) for each in sizes]
-        assert found == sorted(found)
-        assert found[-1] > 10 * found[0]
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("kinds", [AGGREGATIONS, SOFT_AGGREGATIONS], ids=["labels", "scores"])
 @pytest.mark.parametrize("n_labels", [2, 5])

@@ -14,7 +14,6 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
@@ -305,43 +304,27 @@ def test_teachers_have_the_callers_settings():
         assert (ballots(faulty(settings)) == 2).all()
 
 
+class Drawing(Recorder):
+    def fit(self, X, y):
+        self.drawn_ = np.random.randint(1 << 30), random.random()
+        return super().fit(X, y)
+
+    def predict(self, X):
+        return CLASSES[(np.random.randint(3, size=len(X)) + random.randrange(3)) % 3]
+
+
 def test_draws_from_global_generators_do_not_depend_on_other_teachers():
-    X = np.repeat(np.arange(4.0), 4 * K)[:, None] * [1, 1, 1]
-    y, cut = np.arange(len(X)) % 2, np.split(np.random.default_rng(0).permutation(len(X)), K)
-    selected = make_pipeline(SelectKBest(mutual_info_classif, k=1), Recorder())  # adds noise of its own
-    drawing = faulty(lambda X: [["no", "yes"][np.random.randint(2) ^ random.randrange(2)]] * len(X))
-    y[cut[0]] = 0
-    changed = y.copy()
-    changed[cut[0][0]] = 1
-
-    def chosen(estimator, y):
-        taught = train_teachers(estimator, X, y, cut, seeds=range(K))
-        return [None if type(each) is LabelShares else each[0].scores_.tolist() for each in taught]
-
-    def cast(y):
-        how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": range(K)}
-        return [train_and_ask(drawing, X, CLASSES[y], cut, **how).tolist() for _ in range(2)]
-
+    alike = LABELS.copy()
+    alike[SHARDS[0]] = "no"  # the first teacher is none that draws
     before = np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()
-    one, other = chosen(selected, y), chosen(selected, changed)
-    votes, again = cast(changed)
+    one, other = (train_teachers(Drawing(), NUMBERS, y, SHARDS, seeds=SEEDS) for y in (LABELS, alike))
+    assert [each.drawn_ for each in one[1:]] == [each.drawn_ for each in other[1:]]
+    assert len({each.drawn_ for each in one}) == K
+    votes = answers_of(one, QUERIES, HOW["asked"])
+    assert answers_of([None, *other[1:]], QUERIES, HOW["asked"])[1:].tolist() == votes[1:].tolist()
+    assert train_and_ask(Drawing(), NUMBERS, LABELS, SHARDS, **HOW).tolist() == votes.tolist()
     assert (np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()) == before
-    assert one[0] is None
-    assert other[0] is not None
-    assert one[1:] == other[1:]
-    assert votes == again
-    assert len(np.unique(votes)) == 2
-
-
-def test_predictions_that_draw_are_the_same_whichever_teachers_there_are():
-    drawing = faulty(lambda X: CLASSES[np.random.randint(3, size=len(X))])
-    taught = train_teachers(drawing, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
-    before = np.random.get_state()[1].tolist()
-    votes = answers_of(taught, QUERIES, Labels(CLASSES))
-    fewer = answers_of([None, *taught[1:]], QUERIES, Labels(CLASSES))
-    assert np.random.get_state()[1].tolist() == before
-    assert fewer[1:].tolist() == votes[1:].tolist()
-    assert train_and_ask(drawing, NUMBERS, LABELS, SHARDS, **HOW).tolist() == votes.tolist()
+    assert len(np.unique(votes)) == 3
 
 
 def test_teachers_share_nothing_that_can_change():

@@ -7,7 +7,6 @@ import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 
 import numpy as np
 import pytest
@@ -15,10 +14,11 @@ from joblib import parallel_config
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
+from dplearn import SubsampleAggregateClassifier
 from dplearn.chance import PublicStream
 from dplearn.learners.votes import worker_pool
 from dplearn.learners.votes.asked import Labels
-from dplearn.learners.votes.recipe import _Progress, shards
+from dplearn.learners.votes.recipe import shards
 from dplearn.learners.votes.teachers import answers_of, train_and_ask, train_teachers
 from dplearn.learners.votes.worker_pool import run_tasks
 
@@ -52,11 +52,18 @@ def a_teacher(fit):
     "backend", ["sequential", "threading", "loky", pytest.param("multiprocessing", marks=pytest.mark.nightly)]
 )
 def test_votes_are_the_same_on_every_backend(backend):
-    alone = train_and_ask(TREE, X, Y, **ASK)
-    with parallel_config(backend=backend, n_jobs=2):
-        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
-        taught = train_teachers(TREE, X, Y, **HOW)
-    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
+    def draw(self, X):
+        import random
+
+        return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
+
+    for estimator in (TREE, a_teacher(draw)):
+        alone = train_and_ask(estimator, X, Y, **ASK)
+        with parallel_config(backend=backend, n_jobs=2):
+            assert train_and_ask(estimator, X, Y, **ASK).tolist() == alone.tolist()
+            taught = train_teachers(estimator, X, Y, **HOW)
+        assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
+        assert len(np.unique(alone)) == 2
 
 
 def test_more_than_one_worker_means_worker_processes():
@@ -76,26 +83,6 @@ def test_teachers_are_never_trained_in_two_threads_at_once():
     with parallel_config(backend="threading", n_jobs=2):
         train_and_ask(noting, X, Y, **ASK)
     assert threads == [threading.get_ident()] * K
-
-
-def test_batches_in_one_process_wait_for_each_other(monkeypatch):
-    running, most, ended = [], [], SimpleQueue()
-
-    def result(function, task):
-        running.append(task)
-        most.append(len(running))
-        threading.Event().wait(0.001)
-        running.remove(task)
-
-    def run():
-        ended.put(worker_pool._run_batch(b"", [b"task"] * 5, None))
-
-    monkeypatch.setattr(worker_pool, "_pickled_result", result)
-    # Daemons that report by a queue: neither this test nor the interpreter's exit waits for a thread's end.
-    for _ in range(4):
-        threading.Thread(target=run, daemon=True).start()
-    assert [ended.get(timeout=60) for _ in range(4)] == [[None] * 5] * 4
-    assert most == [1] * 20
 
 
 def test_every_worker_gives_native_libraries_as_many_threads_as_this_process_does():
@@ -231,19 +218,6 @@ def test_no_warning_of_a_worker_leaves_and_its_output_is_discarded(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_global_generators_begin_at_the_same_place_in_every_process():
-    def draw(self, X):
-        import random
-
-        return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
-
-    alone = train_and_ask(a_teacher(draw), X, Y, **ASK)
-    with parallel_config(backend="loky", n_jobs=2):
-        for _ in range(2):
-            assert train_and_ask(a_teacher(draw), X, Y, **ASK).tolist() == alone.tolist()
-    assert len(np.unique(alone)) == 2
-
-
 @pytest.mark.nightly
 def test_workers_that_die_once_are_replaced(tmp_path):
     def die_once(self, X):
@@ -324,7 +298,7 @@ def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(pool):
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
-        train_and_ask(TREE, X, Y, progress=_Progress(K, shown=True, tell=list), **ASK)
+        SubsampleAggregateClassifier(TREE, n_teachers=K, epsilon=50, verbose=True).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.split("\r")[1:]
