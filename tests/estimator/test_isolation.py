@@ -91,11 +91,15 @@ def test_two_threads_are_never_isolated_at_once():
     assert shared() == before
 
 
-def test_a_teachers_changes_to_warnings_errors_settings_and_logs_end_with_its_turn():
-    before = np.geterr(), sklearn.get_config(), warnings.filters[:], logging.root.handlers[:]
-    handler, special = np.geterrcall(), scipy.special.geterr()
+def chosen():
+    return np.geterr(), np.geterrcall(), scipy.special.geterr(), sklearn.get_config(), warnings.filters[:]
+
+
+def test_a_turn_begins_with_defaults_and_its_changes_to_warnings_errors_settings_and_logs_end_with_it():
+    before, handlers = chosen(), logging.root.handlers[:]
     with isolated():
         with turn(1):
+            default = chosen()
             np.seterr(all="raise")
             np.seterrcall(lambda *_: None)
             scipy.special.seterr(all="raise")
@@ -103,18 +107,8 @@ def test_a_teachers_changes_to_warnings_errors_settings_and_logs_end_with_its_tu
             warnings.simplefilter("error")
             logging.warning("a shard says so")
             logging.root.addHandler(logging.NullHandler())
-        assert logging.root.handlers == before[3]  # for the next teacher
-        assert (np.geterr(), sklearn.get_config(), warnings.filters) == before[:3]
-        assert (np.geterrcall(), scipy.special.geterr()) == (handler, special)
-    assert logging.root.handlers == before[3]
-
-
-def test_a_turn_begins_with_the_default_handling_of_float_errors_for_every_setting_of_the_caller():
-    def chosen():
-        return np.geterr(), np.geterrcall(), scipy.special.geterr()["overflow"]
-
-    with isolated(), turn(1):
-        default = chosen()
+        assert (chosen(), logging.root.handlers) == (before, handlers)  # for the next teacher
+    assert logging.root.handlers == handlers
     with np.errstate(all="call", call=print), scipy.special.errstate(all="raise"), isolated(), turn(1):
         assert chosen() == default
 

@@ -108,17 +108,6 @@ def test_an_answer_is_the_label_of_the_greatest_noisy_count_and_an_abstention_ha
         assert (answers.counts != counts)[answered].any(axis=1).all()
 
 
-def test_scores_that_lie_within_half_a_bin_are_answered_wherever_that_is():
-    generator = np.random.default_rng(0)
-    for n_bins in (2, 3, 10):
-        for low in np.linspace(1 / (2 * n_bins), 1 - 1 / n_bins, 9):
-            scores = generator.uniform(low, low + 0.49 / n_bins, size=(TEACHERS, 1))
-            aggregator = made("scores", "sparse_vector", SeededDice(0), privacy=AMPLE)
-            (answer,) = aggregator.answer(scored(scores, n_bins=n_bins))
-            assert abs(answer - scores).min() <= 1 / (2 * n_bins) + 1 / FIXED_POINT_ONE  # the deciding scores
-            assert abs(answer - scores).max() <= 1 / n_bins + 1 / FIXED_POINT_ONE
-
-
 @each_of_both
 def test_remaining_abstentions_are_counted_exactly(of, name):
     aggregator = made(of, name, SeededDice(0))
