@@ -5,7 +5,7 @@ Descents end where no entry of the gradient exceeds `tol`: with a small one, at 
 
 import pickle
 import warnings
-from itertools import permutations
+from itertools import permutations, product
 
 import numpy as np
 import pandas as pd
@@ -265,15 +265,18 @@ def test_a_stack_gives_the_answers_of_the_teachers_one_by_one(name, kind, n_labe
 def test_a_lead_within_rounding_of_0_is_doubtful_and_decided_by_the_teacher_itself(monkeypatch):
     mirrored, codes = RNG.normal(size=(20, 8, 3)), np.arange(16) % 2
     rows = np.stack([mirrored, -mirrored], axis=2).reshape(20, 16, 3)
-    queries, asked = np.vstack([np.zeros(3), RNG.normal(size=(9, 3)) + 7]), Labels(TWO)
-    for model in (GaussianNB(), LogisticRegression(fit_intercept=False)):
-        teachers = [clone(model).fit(own, codes) for own in rows]
+    queries = np.vstack([np.zeros(3), RNG.normal(size=(9, 3)) + 7])
+    for model, k in product((GaussianNB(), LogisticRegression(fit_intercept=False)), (2, 3)):
+        # Of three labels, every other teacher knows the last two, and says the second where they are level.
+        teachers = [clone(model).fit(own, codes + (k - 2) * (i % 2)) for i, own in enumerate(rows)]
+        asked = Labels(np.arange(k))
         assert BatchedAsking(queries, asked).answers(teachers).doubtful[:, 0].all()
-        assert_answers_of_one_by_one(monkeypatch, teachers, queries, asked)
+        alone = assert_answers_of_one_by_one(monkeypatch, teachers, queries, asked)
+        assert set(alone[:, 0]) == set(range(k - 1))
 
 
 def test_a_tie_of_the_two_likeliest_of_three_labels_is_doubtful_however_likely_they_are():
-    rows = 1e-3 * np.array([[-1.0], [-1.5], [1.0], [1.5], [20.0], [20.5]])  # so densities exceed 1
+    rows = 1e-3 * np.array([[-1.0], [-3.0], [1.0], [3.0], [20.0], [20.5]])  # so densities exceed 1
     teachers = [GaussianNB().fit(rows, np.arange(6) // 2)] * 3
     found = BatchedAsking(np.array([[0.0], [1e-3], [2e-2]]), Labels(np.arange(3))).answers(teachers)
     assert found.doubtful.tolist() == [[True, False, False]] * 3

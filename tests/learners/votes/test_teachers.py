@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
-from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
@@ -291,17 +290,6 @@ def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
     cells[SHARDS[2][0], 0] = Uncopied()
     taught = train_teachers(Recorder(), cells, LABELS, SHARDS, seeds=SEEDS)
     assert [type(teacher) is LabelShares for teacher in taught] == [False, False, True, False]
-
-
-def test_teachers_have_the_callers_settings():
-    def settings(*_):
-        from sklearn import get_config
-
-        return ["yes" if get_config()["assume_finite"] else "no"] * 4
-
-    assert (ballots(faulty(settings)) == 0).all()
-    with config_context(assume_finite=True):
-        assert (ballots(faulty(settings)) == 2).all()
 
 
 class Drawing(Recorder):

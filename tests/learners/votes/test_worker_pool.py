@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
@@ -85,20 +86,23 @@ def test_teachers_are_never_trained_in_two_threads_at_once():
     assert threads == [threading.get_ident()] * K
 
 
-def test_a_worker_has_as_many_native_threads_as_this_process_and_what_it_says_goes_nowhere(capfd):
+def test_a_worker_has_the_settings_and_native_threads_of_this_process_and_what_it_says_goes_nowhere(capfd):
     def look(self, X):
         import sys
         import warnings
 
+        from sklearn import get_config
         from threadpoolctl import threadpool_info
 
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn("private", stacklevel=1)
         is_mute = sys.stdout.name == sys.stderr.name == os.devnull
-        return "yes" if is_mute and {each["num_threads"] for each in threadpool_info()} <= {1} else "no"
+        threads = {each["num_threads"] for each in threadpool_info()}
+        return "yes" if is_mute and get_config()["assume_finite"] and threads <= {1} else "no"
 
-    with parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
+    settings = config_context(assume_finite=True)
+    with settings, parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
         assert (train_and_ask(a_teacher(look), X, Y, **ASK) == 1).all()
     assert capfd.readouterr() == ("", "")
 
@@ -329,7 +333,7 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
         held.pop()
 
     def progress():
-        given.append(len(held))
+        given.append((len(held), np.random.random()))
 
     monkeypatch.setattr(worker_pool, "_SECONDS_HERE", seconds)
     how = {"context": context, "progress": progress}
@@ -338,4 +342,5 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
     with parallel_config(backend="loky", n_jobs=2):
         assert run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
     assert len(entered) == batches
-    assert given == [0] * 6
+    assert [each for each, _ in given] == [0] * 6
+    assert len({drawn for _, drawn in given}) == 6  # nor within the isolation of what workers have sent
