@@ -348,6 +348,10 @@ DATA = {
 }
 
 
+#: On columns of very different scales, many descents are too long.
+SLOW = ("the default", "logistic regression")
+
+
 def split(name):
     size, load = DATA[name]
     X, y = load()
@@ -383,7 +387,9 @@ def counting(monkeypatch):
         for each in DATA
     ],
 )
-@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.parametrize(
+    "name", [pytest.param(each, marks=[pytest.mark.nightly] * (each in SLOW)) for each in ASKED]
+)
 def test_votes_are_those_of_teachers_trained_one_by_one(name, data, base, monkeypatch):
     X, y, cut, queries = split(data)
     if base:
@@ -391,8 +397,7 @@ def test_votes_are_those_of_teachers_trained_one_by_one(name, data, base, monkey
     estimator, counts, labels = ESTIMATORS[name], counting(monkeypatch), np.unique(y)
     given, how = (estimator, X, y, cut), {"queries": queries, "seeds": range(len(cut))}
     votes = train_and_ask(*given, asked=Labels(labels), base=base, **how)
-    # On columns of very different scales, many descents are too long.
-    if name not in ("the default", "logistic regression"):
+    if name not in SLOW:
         assert counts[0] >= 0.8 * len(cut)
     assert sum(counts) >= len(cut)
     alone = one_by_one(monkeypatch, train_and_ask, *given, asked=Labels(labels), **how)
