@@ -12,7 +12,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
 from dplearn.audit import fitted_with
 from dplearn.audit.outcomes import freeze
-from dplearn.chance import EnumeratingDice, ReplayDice, SeededDice
+from dplearn.chance import SeededDice
 from dplearn.domains import Grid
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.preprocessing import PrivateRobustScaler
@@ -34,12 +34,6 @@ def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table):
     dice = SeededDice(5, "ExponentialMechanismClassifier", *second._context())
     second = fitted_with(second, *table, dice=dice)
     assert first.concept_ == second.concept_
-
-
-def test_all_chance_of_a_fit_is_two_draws(table):
-    dice = ReplayDice(EnumeratingDice())
-    fitted_with(learner(), *table, dice=dice)
-    assert [draw.primitive for draw in dice.trace] == ["power_weighted", "below"]
 
 
 @pytest.mark.parametrize("secret", [3.0, 4.0])
@@ -81,29 +75,18 @@ def test_an_auditor_sees_one_outcome_in_equal_unfitted_estimators():
     assert freeze([learner()]) != freeze([learner(epsilon=2)])
 
 
-CODES = np.array([[0, 1], [1, 1]])
-ONE, TWO = np.array(["no", "yes"]), [np.array(["no", "yes"]), np.array([3, 4])]
-
-
 class Fixed(SeveralOutputsClassifier):
-    """Predicts the given codes."""
+    """Predicts given labels of two outputs."""
 
-    def __init__(self, classes_=ONE):
-        self.classes_ = classes_
+    def __init__(self):
+        self.classes_ = [np.array(["no", "yes"]), np.array([3, 4])]
 
     def _codes(self, X):
-        return CODES[: len(X)] if isinstance(self.classes_, list) else CODES[: len(X), :1]
-
-
-def test_one_output_has_labels_of_one_dimension():
-    model = Fixed()
-    assert model.predict([[0], [0]]).tolist() == ["no", "yes"]
-    assert model.predict_proba([[0], [0]]).tolist() == [[1, 0], [0, 1]]
-    assert model.score([[0], [0]], ["no", "no"]) == 0.5
+        return np.array([[0, 1], [1, 1]])
 
 
 def test_several_outputs_have_a_column_and_a_table_of_probabilities_each():
-    model = Fixed(TWO)
+    model = Fixed()
     assert model.predict([[0], [0]]).tolist() == [["no", 4], ["yes", 4]]
     assert [each.tolist() for each in model.predict_proba([[0], [0]])] == [[[1, 0], [0, 1]], [[0, 1], [0, 1]]]
     assert model.score([[0], [0]], [["no", 4], ["yes", 3]]) == 0.5

@@ -5,6 +5,7 @@ import random
 import sys
 import threading
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ import sklearn
 from joblib import Parallel, delayed, parallel_config
 
 from dplearn.estimator import isolation as module
-from dplearn.estimator.isolation import alone, attempt, isolated, muted_output, reraised, turn
+from dplearn.estimator.isolation import isolated, muted_output, reraised, turn
 from dplearn.privacy import LedgerError
 
 
@@ -22,59 +23,45 @@ def shared():
     return name, keys.tolist(), rest, random.getstate(), sys.stdout, sys.stderr
 
 
-def draw():
-    return np.random.randint(1 << 30), np.random.normal(), random.random()
-
-
-def test_shared_state_is_restored_afterwards():
+@pytest.mark.parametrize("error", [None, ValueError, KeyboardInterrupt])
+def test_shared_state_is_restored_afterwards(error, capsys):
     np.random.normal()  # of two numbers that numpy makes at once, the second is kept
     before = shared()
-    with isolated(), turn(1):
-        draw()
-        sys.stdout = None
-    assert shared() == before
-
-
-def test_draws_are_a_function_of_the_seed():
-    with isolated():
-        drawn = []
-        for seed in (1, 2, 1, 2**40 + 1):
+    with suppress(ValueError, KeyboardInterrupt), isolated():
+        for seed in range(2):
             with turn(seed):
-                drawn.append(draw())
-                np.random.normal(size=seed % 2)
-    assert drawn[0] == drawn[2] != drawn[1]
-
-
-def test_a_global_generator_of_another_kind_is_seeded_and_restored_too():
-    mersenne, other = np.random.get_bit_generator(), np.random.PCG64(3)
-    np.random.set_bit_generator(other)
-    try:
-        before = np.random.get_state(legacy=False)
-        drawn = []
-        for _ in range(2):
-            with isolated(), turn(1):
-                drawn.append(draw())
-        assert np.random.get_bit_generator() is other
-        assert np.random.get_state(legacy=False) == before
-    finally:
-        np.random.set_bit_generator(mersenne)
-    assert drawn[0] == drawn[1]
-
-
-def test_nothing_printed_is_seen(capsys):
-    with isolated(), turn(1):
-        print("\ud800 private")
-        print("private", file=sys.stderr)
+                draw()
+                print("\ud800 private")
+                sys.stdout.close()  # which is open to the next
+                if error is not None and seed:
+                    raise error
+    assert shared() == before
     print("public")
     assert capsys.readouterr() == ("public\n", "")
 
 
-def test_a_stream_that_one_teacher_closes_is_open_to_the_next():
+def draw():
+    return np.random.randint(1 << 30), np.random.normal(), random.random()
+
+
+def test_draws_are_a_function_of_the_seed():
+    drawn = []
     with isolated():
-        for seed in range(2):
+        for seed in (1, 2, 1, 2**40 + 1):
             with turn(seed):
-                print("private")
-                sys.stdout.close()
+                drawn.append(draw())
+                np.random.normal(size=seed % 2)
+    mersenne, other = np.random.get_bit_generator(), np.random.PCG64(3)
+    np.random.set_bit_generator(other)  # of another kind
+    try:
+        before = np.random.get_state(legacy=False)
+        with isolated(), turn(1):
+            drawn.append(draw())
+        assert np.random.get_bit_generator() is other
+        assert np.random.get_state(legacy=False) == before
+    finally:
+        np.random.set_bit_generator(mersenne)
+    assert drawn[0] == drawn[2] == drawn[4] != drawn[1]
 
 
 @pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
@@ -104,11 +91,15 @@ def test_two_threads_are_never_isolated_at_once():
     assert shared() == before
 
 
-def test_a_teachers_changes_to_warnings_errors_settings_and_logs_end_with_its_turn():
-    before = np.geterr(), sklearn.get_config(), warnings.filters[:], logging.root.handlers[:]
-    handler, special = np.geterrcall(), scipy.special.geterr()
+def chosen():
+    return np.geterr(), np.geterrcall(), scipy.special.geterr(), sklearn.get_config(), warnings.filters[:]
+
+
+def test_a_turn_begins_with_defaults_and_its_changes_to_warnings_errors_settings_and_logs_end_with_it():
+    before, handlers = chosen(), logging.root.handlers[:]
     with isolated():
         with turn(1):
+            default = chosen()
             np.seterr(all="raise")
             np.seterrcall(lambda *_: None)
             scipy.special.seterr(all="raise")
@@ -116,18 +107,8 @@ def test_a_teachers_changes_to_warnings_errors_settings_and_logs_end_with_its_tu
             warnings.simplefilter("error")
             logging.warning("a shard says so")
             logging.root.addHandler(logging.NullHandler())
-        assert logging.root.handlers == before[3]  # for the next teacher
-        assert (np.geterr(), sklearn.get_config(), warnings.filters) == before[:3]
-        assert (np.geterrcall(), scipy.special.geterr()) == (handler, special)
-    assert logging.root.handlers == before[3]
-
-
-def test_a_turn_begins_with_the_default_handling_of_float_errors_for_every_setting_of_the_caller():
-    def chosen():
-        return np.geterr(), np.geterrcall(), scipy.special.geterr()["overflow"]
-
-    with isolated(), turn(1):
-        default = chosen()
+        assert (chosen(), logging.root.handlers) == (before, handlers)  # for the next teacher
+    assert logging.root.handlers == handlers
     with np.errstate(all="call", call=print), scipy.special.errstate(all="raise"), isolated(), turn(1):
         assert chosen() == default
 
@@ -171,40 +152,15 @@ def test_no_record_of_any_logger_is_seen_whatever_a_model_does_to_it(name, monke
     assert filtered
 
 
-@pytest.mark.parametrize("run", [attempt, alone])
-def test_an_interrupt_is_a_new_one_and_its_context_is_no_exception_of_the_model(run):
-    def stop():
-        try:
-            raise ValueError("private")
-        except ValueError as error:
-            raise KeyboardInterrupt("private") from error
-
-    def fail():
-        raise ValueError("private")
-
-    for work, otherwise in ((stop, None), (fail, lambda _: stop()), (fail, lambda _: run(stop, None))):
-        with pytest.raises(KeyboardInterrupt) as raised:
-            run(work, otherwise)
-        if otherwise is None:
-            assert (raised.value.args, raised.value.__context__, raised.value.__cause__) == ((), None, None)
-    with pytest.raises(KeyError) as raised:
-        run(fail, lambda _: {}["constant"])
-    assert raised.value.__context__ is None
-
-
 def test_an_exception_of_a_private_learner_is_its_own_and_an_exit_says_nothing():
-    with pytest.raises(ValueError, match="constant"):
-        reraised(ValueError("constant"))
+    for kind in (ValueError, LedgerError):
+        with pytest.raises(kind, match="constant"):
+            reraised(kind("constant"))
     with pytest.raises(SystemExit) as raised:
         reraised(SystemExit("private"))
     assert (raised.value.code, raised.value.__context__) == (1, None)
-    with pytest.raises(LedgerError, match="constant"):
-        reraised(LedgerError("constant"))
     with pytest.raises(RuntimeError, match="hidden"):
         reraised(GeneratorExit("private"))
-
-
-# Warnings
 
 
 def state():

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from dplearn import AdditiveRegressor, LinearRegressor, PrivacyLedger, SyntheticDataRegressor
 from dplearn.domains import Grid, Learn
 from dplearn.model_selection import PrivateSearchCV, private_score
-from dplearn.privacy import ApproxDP
 from dplearn.table.targets import TargetRange
 
 RNG = np.random.default_rng(0)
@@ -119,15 +118,3 @@ def test_scores_take_the_learned_range_and_searches_a_declared_one():
     assert private_score(fitted, X[["age"]], Y, scoring="r2", epsilon=3).value > 0.5
     with pytest.raises(ValueError, match="target_range must be a pair"):
         PrivateSearchCV(LinearRegressor(), {"domain": [DECLARED]}, epsilon=3).fit(X[["age"]], Y)
-
-
-def test_a_warning_names_the_learned_range():
-    y = np.where(np.arange(N) % 20 == 0, 1e6, 1.0) * RNG.random(N)
-    model = LinearRegressor(epsilon=0.3, domain=DECLARED)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        model.fit(X[["age"]], y)
-    low, high = model.target_range_
-    told = [str(each.message) for each in caught if "released spread" in str(each.message)]
-    assert all(f"target_range=({low:g}, {high:g})" in text for text in told)
-    assert model.guarantee_.implies(ApproxDP(0.3, 1e-6, assumes=model.guarantee_.assumes))

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from dplearn.chance import SeededDice
-from dplearn.domains import Categories, DomainError, IntegerRange, Product
+from dplearn.domains import Categories, IntegerRange, Product
 from dplearn.estimator.recipe import FitFacts, cost_of_fit, planned_columns, planned_table
-from dplearn.fit import execute
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
-from dplearn.learners.rules.generic import RuleFit
-from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.held import held_by
 from tests.changed import changed_recipe
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
@@ -51,13 +48,8 @@ def test_declared_sizes_take_precedence_in_a_planned_table():
     assert planned_columns(declared, 7, n_features=None) == FitFacts(7, 2)
     assert planned_table(declared, 7, n_features=5, n_labels=9) == FitFacts(7, 2, 3)
     free = SimpleNamespace(declared=None, classes=None)
-    assert planned_columns(free, 7, n_features=5) == FitFacts(7, 5)
     assert planned_columns(free, 1, n_features=5) == FitFacts(1, 5)
     assert planned_table(free, 7, n_features=5, n_labels=9) == FitFacts(7, 5, 9)
-    with pytest.raises(ValueError, match="n_features must be given, since domain does not determine it"):
-        planned_columns(free, 7, n_features=None)
-    with pytest.raises(ValueError, match="n_labels must be given, since classes does not determine it"):
-        planned_table(free, 7, n_features=5, n_labels=None)
 
 
 def test_a_table_has_n_samples_rows():
@@ -67,42 +59,6 @@ def test_a_table_has_n_samples_rows():
     recipe = changed_recipe(learner()._recipe(reproducible=False), encoded=shorter)
     with pytest.raises(AssertionError):
         recipe.read(X, Y)
-
-
-def test_the_charge_comes_before_anything_is_summarised(monkeypatch):
-    seen = []
-
-    def given(kind, name):
-        own = getattr(kind, name)
-
-        def run(self, *arguments, **options):
-            seen.append(name)
-            return own(self, *arguments, **options)
-
-        monkeypatch.setattr(kind, name, run)
-
-    def opened(*arguments, **options):
-        seen.append("opened")
-        charge = open_account(*arguments, **options)
-        return lambda guarantee: (seen.append("charge"), charge(guarantee))
-
-    for name in ("_recipe", "_publish"):
-        given(ExponentialMechanismClassifier, name)
-    for name in ("cost_of", "chosen", "encoded", "known", "plan", "try_out", "summarize", "run"):
-        given(RuleFit, name)
-    monkeypatch.setattr(execute, "open_account", opened)
-    learner().fit(X, Y)
-    before = ["_recipe", "cost_of", "opened", "chosen", "encoded", "known", "plan", "try_out"]
-    assert seen == [*before, "charge", "summarize", "run", "_publish"]
-
-
-def test_begin_draws_nothing_and_refuses_values_outside_the_domain():
-    model = learner()
-    ready = execute.begin(model._recipe(reproducible=False), X, Y)
-    with pytest.raises(DomainError, match="outside the declared domain"):
-        execute.begin(model._recipe(reproducible=False), X + 5, Y)
-    model._take(ready.done(SeededDice(0)))
-    assert model.guarantee_ == ready.plan.guarantee == learner().plan(20, n_features=1).guarantee
 
 
 def test_the_cost_follows_from_parameters_or_shapes_without_a_fit():

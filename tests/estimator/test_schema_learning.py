@@ -122,19 +122,6 @@ def test_tables_of_any_cells_are_fitted_and_predicted_and_one_without_types_is_r
         clone(learner).fit(numbers[:60].tolist(), LABELS[:60])
 
 
-def test_a_local_learner_learns_no_schema_however_many_records_there_are():
-    X = np.arange(2000.0).reshape(-1, 1) % 100
-    given = {"epsilon": 100.0, "domain": "learn", "classes": [0, 1]}
-    central, local = (
-        StatisticalQueryNaiveBayes(trust_model=each, **given).fit(X, X[:, 0] > 50)
-        for each in ("central", "local")
-    )
-    (numbers,) = local.schema_.domains
-    assert numbers.largest > 1e18  # the public range
-    assert central.schema_ != local.schema_
-    assert local.plan(20_000, n_features=1).schema.is_free
-
-
 @pytest.mark.parametrize("learner", CENTRAL, ids=repr)
 def test_gaussian_learners_divide_mu2(learner):
     learner = clone(learner).set_params(delta=1e-6, epsilon=2)
@@ -157,47 +144,13 @@ def test_gaussian_learners_divide_mu2(learner):
     )
 
 
-@pytest.mark.parametrize(
-    "learner",
-    [
-        StatisticalQueryNaiveBayes(domain="learn", delta=0),
-        StatisticalQueryNaiveBayes(domain="learn"),  # Laplace noise for few columns
-        ExponentialMechanismClassifier(domain="learn"),
-    ],
-    ids=repr,
-)
-def test_other_learners_divide_epsilon_and_delta(learner):
-    plan = learner.plan(10**6, n_features=3, n_labels=2)
-    assert plan.release.concentrated is None
-    assert plan.schema.guarantee.epsilon == Fraction(1, 10)
-    assert plan.rest.epsilon == plan.inner.guarantee.epsilon == Fraction(9, 10)
-    assert plan.guarantee.epsilon == 1
-    assert plan.guarantee.delta == plan.schema.guarantee.delta + plan.inner.guarantee.delta
-    half = clone(learner).set_params(domain=Learn(share="1/2")).plan(10**6, n_features=3, n_labels=2)
-    assert half.schema.guarantee.epsilon == Fraction(1, 2)
-
-
-def test_a_schema_that_releases_nothing_costs_nothing():
-    learner = StatisticalQueryNaiveBayes(domain="learn", delta=0)
-    plan = learner.plan(10, n_features=3, n_labels=2)
-    assert plan.schema.is_free
-    assert plan.rest.epsilon == plan.guarantee.epsilon == 1
-    assert any("no learned range" in text for text in plan.warnings)
-
-
 def test_a_plan_has_the_attributes_of_the_inner_plan():
     plan = AdditiveRegressor(target_range=(0, 1)).plan(20_000, n_features=10)
-    assert (plan.resolution, plan.level, plan.deviation) == (
-        plan.inner.resolution,
-        plan.inner.level,
-        plan.inner.deviation,
-    )
+    assert (plan.resolution, plan.deviation) == (plan.inner.resolution, plan.inner.deviation)
     assert "0.1 of rho" in plan.division
     assert copy.deepcopy(plan).noise == "gaussian"
     with pytest.raises(AttributeError, match="tolerance"):
         _ = plan.tolerance
-    basic = ExponentialMechanismClassifier(domain="learn").plan(10**6, n_features=3, n_labels=2)
-    assert "0.1 of epsilon" in basic.division
 
 
 def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
@@ -265,10 +218,3 @@ def test_candidates_in_pipelines_learn_their_schemas_themselves():
     model = fitted(search, X, LABELS[:800])
     assert model.best_estimator_[-1].schema_ is not None
     assert not hasattr(model, "schema_")
-
-
-@pytest.mark.parametrize(("epsilon", "delta"), [("0.1", "0.1"), ("0.1", "0.5"), ("0.01", "0.02")])
-def test_a_budget_with_a_large_delta_is_divided(epsilon, delta):
-    learner = StatisticalQueryNaiveBayes(domain="learn", epsilon=epsilon, delta=delta, classes=CLASSES)
-    plan = learner.plan(N, n_features=3)
-    assert (plan.guarantee.epsilon, plan.guarantee.delta) == (Fraction(epsilon), Fraction(delta))

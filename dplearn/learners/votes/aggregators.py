@@ -417,19 +417,19 @@ class MeanScores(Aggregator):
         self._n_labels, self._n_teachers = ballot.n_labels, ballot.n_teachers
         self.noise_scale = sqrt(self._squared / (2 * self._rho))
         finer = log2(_FINE * ballot.n_teachers / self.noise_scale)
-        self._grid = 1 << min(max(ceil(finer), 1), FIXED_POINT_ONE.bit_length() - 1)
+        self.grid = 1 << min(max(ceil(finer), 1), FIXED_POINT_ONE.bit_length() - 1)
         n_scores = ballot.max_queries * width
         self.least_lead = ceil(self.noise_scale * sqrt(2 * log(2 * n_scores / BETA)))
 
     def _release(self, votes: SoftVotes) -> NDArray[np.float64]:  # type: ignore[override]
         """Release the noisy means of each row."""
         self.remaining_queries -= len(votes)
-        steps = votes.fixed_scores.astype(np.int64) // (FIXED_POINT_ONE // self._grid)
-        steps[votes.fixed_scores == NO_VOTE] = self._grid // self._n_labels
+        steps = votes.fixed_scores.astype(np.int64) // (FIXED_POINT_ONE // self.grid)
+        steps[votes.fixed_scores == NO_VOTE] = self.grid // self._n_labels
         sums = steps.sum(axis=0).reshape(len(votes), votes.width)
-        noisy = noisy_gaussian(sums, self._rho, self._squared * self._grid**2, self.dice)
+        noisy = noisy_gaussian(sums, self._rho, self._squared * self.grid**2, self.dice)
         # Scores were rounded down to the grid, by half a step on average.
-        return (noisy + self._n_teachers / 2) / (self._n_teachers * self._grid)
+        return (noisy + self._n_teachers / 2) / (self._n_teachers * self.grid)
 
 
 #: The aggregators of votes, and those of scores, by name.

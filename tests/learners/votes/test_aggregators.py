@@ -1,27 +1,38 @@
-"""Laws of every aggregator: queries are counted, all draws are charged, and the bounds of plans hold."""
+"""Laws of aggregators of votes and scores: queries are counted, draws are charged, bounds of plans hold."""
 
-import pickle
-from copy import copy
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 from dplearn.audit import FaultyDice
-from dplearn.chance import ReplayDice, SeededDice
+from dplearn.chance import ReplayDice, SeededDice, enumerate_paths
 from dplearn.kernels.exact import log_bounds
-from dplearn.kernels.votes import FIXED_POINT_ONE, Votes, plurality, soft_tally
+from dplearn.kernels.votes import (
+    FIXED_POINT_ONE,
+    Lead,
+    SoftVotes,
+    Votes,
+    fixed_point,
+    plurality,
+    scores_per_row,
+    soft_tally,
+)
+from dplearn.learners.votes import aggregators as module
 from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
+from dplearn.mechanisms import sparse_vector
+from dplearn.mechanisms.stable_answers import stability_questions
 from dplearn.privacy import ApproxDP, Composition
-from dplearn.privacy.events import PureDP, ZeroConcentrated
+from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.privacy.stable_answers import stable_answers_noise
-from tests.learners.votes import test_soft_aggregators as soft
+from dplearn.privacy.stable_answers import StableAnswersNoise
 
 TEACHERS = 600
-MODEST = ApproxDP(2, "1e-6")
-
-each_aggregation = pytest.mark.parametrize("name", AGGREGATIONS)
+MODEST, AMPLE = ApproxDP(2, "1e-6"), ApproxDP(100, "1e-6")
+OF = {"votes": AGGREGATIONS, "scores": SOFT_AGGREGATIONS}
+EVERY = [(of, name) for of, kinds in OF.items() for name in kinds]
+each_of_both = pytest.mark.parametrize(("of", "name"), EVERY, ids=[f"{name} of {of}" for of, name in EVERY])
 each_number_of_labels = pytest.mark.parametrize("n_labels", [2, 3])
 
 
@@ -29,224 +40,34 @@ def ballot(privacy=MODEST, n_labels=2, n_teachers=TEACHERS, max_queries=10, max_
     return Ballot(privacy, n_labels, n_teachers, max_queries, max_abstentions)
 
 
+def made(of, name, dice, **public):
+    return OF[of][name](ballot(**public)).attach(dice)
+
+
 def votes(counts):
     counts = np.array(counts, dtype=np.int64)
     return Votes(counts, *plurality(counts))
 
 
-def unanimous(winners, n_labels=2, n_teachers=TEACHERS):
-    return votes(n_teachers * np.eye(n_labels, dtype=np.int64)[np.asarray(winners)])
+def scored(scores, n_labels=2, n_bins=4):
+    """Votes of scores of all teachers, which are a row each."""
+    width = scores_per_row(n_labels)
+    return soft_tally(fixed_point(scores), np.full(scores.shape[1] // width, n_bins), width)
 
 
-def spread(number, n_labels=2, n_teachers=TEACHERS):
-    """Votes without agreement."""
-    return votes(np.full((number, n_labels), n_teachers // n_labels))
+def unanimous(of, number, n_labels=2, n_teachers=TEACHERS):
+    """All teachers vote for the first label, or score all labels 0.3."""
+    if of == "votes":
+        return votes(np.tile([n_teachers] + [0] * (n_labels - 1), (number, 1)))
+    return scored(np.full((n_teachers, number * scores_per_row(n_labels)), 0.3), n_labels)
 
 
-def prepared(name, dice, **public):
-    return AGGREGATIONS[name](ballot(**public)).attach(dice)
-
-
-# Answers
-
-
-@each_aggregation
-@each_number_of_labels
-def test_an_answer_is_the_label_of_the_greatest_released_count_and_an_abstention_has_no_counts(
-    name, n_labels
-):
-    generator = np.random.default_rng(0)  # public
-    for seed in range(20):
-        aggregator = prepared(name, SeededDice(seed), n_labels=n_labels, max_abstentions=10)
-        counts = generator.multinomial(TEACHERS, [0.9] + [0.1 / (n_labels - 1)] * (n_labels - 1), size=5)
-        counts[0] = TEACHERS // n_labels
-        answers = aggregator.answer(votes(counts))
-        assert answers.counts.shape == (5, n_labels)
-        answered = answers.codes >= 0
-        assert (answers.codes == answers.counts.argmax(axis=1))[answered].all()
-        assert not answers.counts[~answered].any()
-
-
-# Remaining queries and abstentions
-
-
-# Costs
-
-
-def gaussian_rho(trace, n_labels):
-    """The sum of 1 / sigma2 over queries: a moved vote changes two counts of each by 1."""
-    assert {draw.primitive for draw in trace} == {"discrete_gaussian"}
-    return sum(size / n_labels / sigma2 for sigma2, size in map(exact_arguments, trace))
-
-
-def exact_arguments(draw):
-    sigma2, size = draw.arguments
-    return sigma2, Fraction(size)
-
-
-def confident_rho(trace, n_labels):
-    """A test's single count moves by 1, which costs 1 / (2 sigma2); the wider noise is that of tests."""
-    widest = max(sigma2 for sigma2, _ in map(exact_arguments, trace))
-    tests = [draw for draw in trace if draw.arguments[0] == widest]
-    answers = [draw for draw in trace if draw.arguments[0] != widest]
-    asked = sum(size / (2 * sigma2) for sigma2, size in map(exact_arguments, tests))
-    return asked + (gaussian_rho(answers, n_labels) if answers else 0)
-
-
-def laplace_event(trace, n_labels):
-    """All counts of a query together move by 2."""
-    (ratio,) = {draw.arguments[0] for draw in trace}
-    queries = Fraction(sum(draw.arguments[3] for draw in trace), n_labels)
-    assert queries.denominator == 1
-    return Composition({PureDP(2 * log_bounds(1 / ratio)[0]): int(queries)})
-
-
-#: From an aggregation to the cost of its draws, computed from the draws alone.
-COSTS = {
-    "sparse_vector": lambda trace, labels: soft.stable_event(trace, nones=4),
-    "gnmax": lambda trace, labels: Composition({ZeroConcentrated(gaussian_rho(trace, labels)): 1}),
-    "lnmax": laplace_event,
-    "confident_gnmax": lambda trace, labels: Composition({ZeroConcentrated(confident_rho(trace, labels)): 1}),
-}
-
-
-@each_aggregation
-@each_number_of_labels
-@pytest.mark.parametrize("privacy", [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(20, "1e-9")], ids=str)
-def test_the_draws_cost_the_budget_and_hardly_less(name, n_labels, privacy):
-    dice = ReplayDice(SeededDice(0))
-    public = {"privacy": privacy, "n_labels": n_labels, "n_teachers": 100_000}
-    aggregator = prepared(name, dice, **public)
-    if aggregator.unstable_per_abstention:
-        while aggregator.remaining_abstentions:
-            aggregator.answer(spread(1, n_labels, 6))
-    else:
-        for batch in (1, 7, 2):
-            aggregator.answer(unanimous([0] * batch, n_labels, 100_000))
-    assert not aggregator.remaining_queries
-    spent = COSTS[name](dice.trace, n_labels).total(privacy.delta)
-    assert spent.epsilon <= privacy.epsilon
-    assert spent.epsilon > privacy.epsilon * Fraction(99, 100)
-
-
-# The budget after abstentions
-
-
-def asked_until_nothing_is_left(aggregator, next_votes):
-    asked = 0
-    while left := aggregator.remaining_queries:
-        batch = next_votes(left)
-        aggregator.answer(batch)
-        asked += len(batch.winner)
-    return asked
-
-
-def test_abstentions_leave_the_cost_of_their_answers_in_the_budget():
-    asked = {}
-    for what, batch in (("agreed", unanimous([0])), ("declined", spread(1))):
-        dice = ReplayDice(SeededDice(0))
-        aggregator = prepared("confident_gnmax", dice, privacy=ApproxDP(20, "1e-6"))
-        asked[what] = asked_until_nothing_is_left(aggregator, lambda left, batch=batch: batch)
-    assert asked["agreed"] == 10
-    assert (
-        asked["declined"] == 10 * 4 - 3
-    )  # a test costs a quarter; the last query needs the cost of an answer
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_for_every_choice_of_queries_the_charges_keep_the_budget_and_all_can_be_asked(seed):
-    generator = np.random.default_rng(seed)  # public
-    dice = ReplayDice(SeededDice(seed))
-    # Few teachers, so that noise decides which queries are declined.
-    aggregator = prepared("confident_gnmax", dice, n_teachers=30, n_labels=3, max_queries=25)
-
-    def next_votes(left):
-        shares = generator.dirichlet([generator.choice([0.05, 1.0])] * 3)
-        return votes(generator.multinomial(30, shares, size=generator.integers(1, left + 1)))
-
-    asked = asked_until_nothing_is_left(aggregator, next_votes)
-    assert asked >= 25
-    spent = confident_rho(dice.trace, 3)
-    assert spent <= concentrated_budget(MODEST)
-    assert spent + Fraction(1, 25) * concentrated_budget(MODEST) > concentrated_budget(
-        MODEST
-    )  # nor is a whole query lost
-    assert Composition({ZeroConcentrated(spent): 1}).total(MODEST.delta).epsilon <= MODEST.epsilon
-
-
-# Bounds of plans
-
-
-def test_the_least_lead_of_stable_votes_is_of_the_least_distance_whichever_label_leads():
-    noise = stable_answers_noise(MODEST, 4, n_queries=10)
-    distance = noise.least_distance(10, 0.05)
-    lead = AGGREGATIONS["sparse_vector"](ballot()).least_lead
-    assert min(plurality([[lead, 0], [0, lead]])[1]) >= distance
-    assert min(plurality([[lead - 2, 0], [0, lead - 2]])[1]) < distance
-
-
-def stops(undecided, runs=150):
-    """In how many runs some of 30 queries are not reached, where so many have no winner."""
-    public = {"privacy": ApproxDP(4, "1e-6"), "n_teachers": 2000, "max_queries": 30, "max_abstentions": 4}
-    lead = AGGREGATIONS["sparse_vector"](ballot(**public)).least_lead
-    rows = [[1000, 1000]] * undecided + [[1000 + lead // 2, 1000 - lead // 2]] * (30 - undecided)
-    stopped = 0
-    for seed in range(runs):
-        answers = prepared("sparse_vector", SeededDice(seed, undecided), **public).answer(votes(rows))
-        stopped += answers.codes.size < 30
-    return stopped
-
-
-def test_with_the_least_number_of_decided_queries_it_answers_all_with_the_stated_probability():
-    public = ballot(ApproxDP(4, "1e-6"), n_teachers=2000, max_queries=30, max_abstentions=4)
-    decided = AGGREGATIONS["sparse_vector"](public).least_decided
-    assert decided == 27
-    # For all votes on the other queries 7.5 of 150 runs may stop.
-    assert stops(undecided=30 - decided) < 15
-    assert stops(undecided=30 - decided + 1) == 150
-
-
-@each_aggregation
-def test_with_no_limit_or_all_abstentions_allowed_it_never_stops_early(name):
-    for unstable in (10, 11):
-        assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=unstable)).least_decided == 0
-    costs = AGGREGATIONS[name].unstable_per_abstention > 0
-    assert AGGREGATIONS[name](ballot(max_queries=10, max_abstentions=9)).least_decided == (2 if costs else 0)
-
-
-# A sparse vector's noise is clamped between two ends, so its size is not observed.
-@pytest.mark.parametrize(
-    "name", [name for name in AGGREGATIONS if not AGGREGATIONS[name].unstable_per_abstention]
-)
-def test_the_noise_scale_is_the_standard_deviation_of_the_draws(name):
-    dice = ReplayDice(SeededDice(0))
-    aggregator = prepared(name, dice, n_labels=3, max_queries=1000, privacy=ApproxDP(20, "1e-6"))
-    aggregator.answer(unanimous([0] * 1000, 3))
-    drawn = np.asarray(dice.trace[-1].outcome, dtype=float)
-    assert drawn.size == 3000
-    assert abs(drawn.std() / aggregator.noise_scale - 1) < 0.06  # 3 deviations of a Laplace law's, for 3000
-
-
-# Where it is kept
-
-
-# What aggregators of votes and of scores share
-
-EVERY = [("votes", name) for name in AGGREGATIONS] + [("scores", name) for name in SOFT_AGGREGATIONS]
-each_of_both = pytest.mark.parametrize(("of", "name"), EVERY, ids=[f"{name} of {of}" for of, name in EVERY])
-AMPLE = ApproxDP(100, "1e-6")
-
-
-def made(of, name, dice, **public):
-    return prepared(name, dice, **public) if of == "votes" else soft.prepared(name, dice, **public)
-
-
-def agreed(of, number, n_labels=2):
-    return (
-        unanimous(np.zeros(number, dtype=int), n_labels)
-        if of == "votes"
-        else soft.unanimous(number, n_labels)
-    )
+def spread(of, number, n_labels=2):
+    """Votes without agreement; in no bin and no shifted bin is more than a fourth of the scores."""
+    if of == "votes":
+        return votes(np.full((number, n_labels), TEACHERS // n_labels))
+    scores = (np.arange(TEACHERS) % 8 + 0.5)[:, None] / 8
+    return scored(np.tile(scores, number * scores_per_row(n_labels)), n_labels)
 
 
 def declined(of, answers):
@@ -259,18 +80,32 @@ def test_at_a_large_epsilon_what_teachers_agree_on_is_answered_and_queries_are_c
     aggregator = made(of, name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
     left = [aggregator.remaining_queries]
     for batch in (1, 3, 2, 4):
-        answers = aggregator.answer(agreed(of, batch, n_labels))
+        answers = aggregator.answer(unanimous(of, batch, n_labels))
         if of == "votes":
             assert answers.codes.tolist() == [0] * batch
         else:
-            assert answers.shape == (batch, 1 if n_labels == 2 else n_labels)
+            assert answers.shape == (batch, scores_per_row(n_labels))
             assert abs(answers - 0.3).max() < 0.1
         left.append(aggregator.remaining_queries)
     assert left == [10, 9, 6, 4, 0]
     if of == "votes":
         winners = np.arange(10) % n_labels
         again = made(of, name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
-        assert again.answer(unanimous(winners, n_labels)).codes.tolist() == winners.tolist()
+        counts = TEACHERS * np.eye(n_labels, dtype=int)[winners]
+        assert again.answer(votes(counts)).codes.tolist() == winners.tolist()
+
+
+@pytest.mark.parametrize("name", AGGREGATIONS)
+def test_an_answer_is_the_label_of_the_greatest_noisy_count_and_an_abstention_has_no_counts(name):
+    counts = np.random.default_rng(0).multinomial(TEACHERS, [0.9, 0.05, 0.05], size=5)  # public
+    counts[0] = TEACHERS // 3
+    for seed in range(20):
+        answers = made("votes", name, SeededDice(seed), n_labels=3, max_abstentions=10).answer(votes(counts))
+        assert answers.counts.shape == (5, 3)
+        answered = answers.codes >= 0
+        assert (answers.codes == answers.counts.argmax(axis=1))[answered].all()
+        assert not answers.counts[~answered].any()
+        assert (answers.counts != counts)[answered].any(axis=1).all()
 
 
 @each_of_both
@@ -279,13 +114,12 @@ def test_remaining_abstentions_are_counted_exactly(of, name):
     if not aggregator.unstable_per_abstention:
         assert aggregator.remaining_abstentions is None
         return
-    apart = spread if of == "votes" else soft.spread
     abstained = 0
     for _ in range(3):
-        abstained += np.count_nonzero(declined(of, aggregator.answer(apart(1))))
+        abstained += np.count_nonzero(declined(of, aggregator.answer(spread(of, 1))))
         assert aggregator.remaining_abstentions == 4 - abstained
     assert abstained == 3
-    last = aggregator.answer(apart(5))
+    last = aggregator.answer(spread(of, 5))
     assert declined(of, last).tolist() == [True]  # and no answer behind the one that stops it
     assert (aggregator.remaining_queries, aggregator.remaining_abstentions) == (0, 0)
 
@@ -296,53 +130,317 @@ def test_a_refused_batch_draws_nothing_and_costs_nothing_and_noise_is_paid_befor
     aggregator = made(of, name, dice, privacy=AMPLE)
     for asked in (0, 6, 4):
         if asked:
-            aggregator.answer(agreed(of, asked))
+            aggregator.answer(unanimous(of, asked))
         drawn, left = dice.n_draws, aggregator.remaining_queries
         for refused in (0, left + 1, left + 1000):
             with pytest.raises(ValueError, match="at least one query, and of at most those that are left"):
-                aggregator.answer(agreed(of, refused))
+                aggregator.answer(unanimous(of, refused))
         assert (dice.n_draws, aggregator.remaining_queries) == (drawn, left)
-    for drawn in (False, True):
-        aggregator = made(of, name, FaultyDice(SeededDice(0), at=0, drawn=drawn))
-        with pytest.raises(KeyboardInterrupt):
-            aggregator.answer(agreed(of, 4))
-        assert aggregator.remaining_queries < 10
+    for at, drawn in product(range(10), (False, True)):
+        aggregator = made(of, name, FaultyDice(SeededDice(0), at=at, drawn=drawn))
+        try:
+            aggregator.answer(spread(of, 4))
+        except KeyboardInterrupt:
+            assert aggregator.remaining_queries < 10
+        else:
+            assert at
 
 
-@each_of_both
-def test_a_pickle_holds_no_dice_and_goes_on_where_it_was(of, name):
-    aggregator = made(of, name, SeededDice(0), privacy=AMPLE)
-    aggregator.answer(agreed(of, 3))
-    with pytest.raises(TypeError, match="pickle"):
-        pickle.dumps(aggregator)
-    there = pickle.loads(pickle.dumps(copy(aggregator).attach(None)))
-    public = "remaining_queries", "remaining_abstentions", "noise_scale", "least_lead"
-    assert [getattr(there, each) for each in public] == [getattr(aggregator, each) for each in public]
-    aggregator.answer(agreed(of, 1))  # it keeps its own dice
-    assert len(declined(of, there.attach(SeededDice(1)).answer(agreed(of, 7)))) == 7
-    assert there.remaining_queries == 0
-    assert aggregator.remaining_queries == 6
+# Costs: computed from the draws alone
+
+
+def of_draws(trace):
+    """The variance and the number of Gaussian draws together."""
+    assert {draw.primitive for draw in trace} == {"discrete_gaussian"}
+    return [(draw.arguments[0], Fraction(draw.arguments[1])) for draw in trace]
+
+
+def gaussian_rho(draws, n_labels):
+    """The sum of 1 / sigma2 over queries: a moved vote changes two counts of each by 1."""
+    return sum((size / n_labels / sigma2 for sigma2, size in draws), Fraction(0))
+
+
+def confident_rho(trace, n_labels):
+    """A test's single count moves by 1, which costs 1 / (2 sigma2); the wider noise is that of tests."""
+    draws = of_draws(trace)
+    widest = max(sigma2 for sigma2, _ in draws)
+    tests = sum(size / (2 * sigma2) for sigma2, size in draws if sigma2 == widest)
+    return tests + gaussian_rho([each for each in draws if each[0] != widest], n_labels)
+
+
+def laplace_event(trace, n_labels):
+    """All counts of a query together move by 2."""
+    (ratio,) = {draw.arguments[0] for draw in trace}
+    queries = Fraction(sum(draw.arguments[3] for draw in trace), n_labels)
+    assert queries.denominator == 1
+    return Composition({PureDP(2 * log_bounds(1 / ratio)[0]): int(queries)})
+
+
+def stable_event(trace, nones):
+    """One threshold, or one per unstable test; a run costs ln(1/a) + 2 T ln(1/b), and may be faulty."""
+    thresholds = [draw for draw in trace if draw.arguments[2] is None]
+    tests = [draw for draw in trace if draw.arguments[2] is not None]
+    (a,), (b,) = {draw.arguments[0] for draw in thresholds}, {draw.arguments[0] for draw in tests}
+    threshold = thresholds[0].outcome - tests[0].arguments[1][0]
+    assert len(thresholds) in (1, nones)
+    each = 1 if len(thresholds) == nones else nones
+    spoiled = a**threshold * (1 - b**each) / (1 - a * b**each)
+    epsilon = log_bounds(1 / a)[0] + 2 * each * log_bounds(1 / b)[0]
+    return Composition({Approximate(epsilon, spoiled): nones // each})
+
+
+def mean_rho(trace, n_labels, grid):
+    """A teacher moves a single score by less than 1, or the scores of three labels by the root of 2."""
+    width = scores_per_row(n_labels)
+    assert sum(draw.arguments[1] for draw in trace) == 10 * width  # as many draws as scores
+    squared = min(width, 2) * grid**2
+    return sum(size / width * squared / (2 * sigma2) for sigma2, size in of_draws(trace))
+
+
+def spent(of, name, trace, n_labels, aggregator):
+    if name == "sparse_vector":
+        return stable_event(trace, nones=4 * aggregator.unstable_per_abstention)
+    if name == "lnmax":
+        return laplace_event(trace, n_labels)
+    rho = {
+        "gnmax": lambda: gaussian_rho(of_draws(trace), n_labels),
+        "confident_gnmax": lambda: confident_rho(trace, n_labels),
+        "mean": lambda: mean_rho(trace, n_labels, aggregator.grid),
+    }[name]()
+    return Composition({ZeroConcentrated(rho): 1})
+
+
+PRIVACIES = [MODEST, ApproxDP("0.3", "1e-4"), ApproxDP(20, "1e-9")]
+
+
+@pytest.mark.parametrize(
+    ("of", "name", "privacy"),
+    [(*each, privacy) for each in EVERY for privacy in PRIVACIES] + [("votes", "lnmax", ApproxDP(3))],
+    ids=str,
+)
+@each_number_of_labels
+def test_the_draws_cost_the_budget_and_hardly_less(of, name, privacy, n_labels):
+    dice = ReplayDice(SeededDice(0))
+    aggregator = made(of, name, dice, privacy=privacy, n_labels=n_labels)
+    if aggregator.unstable_per_abstention:
+        while aggregator.remaining_abstentions:
+            aggregator.answer(spread(of, 1, n_labels))
+    else:
+        for batch in (1, 7, 2):
+            aggregator.answer(unanimous(of, batch, n_labels, 100_000 if of == "votes" else TEACHERS))
+    assert not aggregator.remaining_queries
+    cost = spent(of, name, dice.trace, n_labels, aggregator).total(privacy.delta)
+    assert privacy.epsilon * Fraction(99 if privacy.delta else 97, 100) < cost.epsilon <= privacy.epsilon
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_for_every_choice_of_queries_the_charges_keep_the_budget_and_all_can_be_asked(seed):
+    generator = np.random.default_rng(seed)  # public
+    dice = ReplayDice(SeededDice(seed))
+    # Few teachers, so that noise decides which queries are declined.
+    aggregator, asked = made("votes", "confident_gnmax", dice, n_teachers=30, n_labels=3, max_queries=25), 0
+    while left := aggregator.remaining_queries:
+        shares = generator.dirichlet([generator.choice([0.05, 1.0])] * 3)
+        counts = generator.multinomial(30, shares, size=generator.integers(1, left + 1))
+        aggregator.answer(votes(counts))
+        asked += len(counts)
+    assert asked >= 25
+    cost, budget = confident_rho(dice.trace, 3), concentrated_budget(MODEST)
+    assert Fraction(24, 25) * budget < cost <= budget  # nor is a whole query lost
+
+
+class Noiseless:
+    """Dice that draw no noise, and note how much it would have been."""
+
+    def __init__(self):
+        self.variances = []
+
+    def discrete_gaussian(self, sigma2, size):
+        self.variances += [sigma2] * size
+        return np.zeros(size, dtype=np.int64)
+
+
+#: From noise so wide that a grid has two steps to noise so narrow that it has all.
+WIDTHS = [(ApproxDP("0.001", "1e-6"), 1), (MODEST, 1), (MODEST, 100), (ApproxDP(1000, "1e-6"), 10_000)]
+#: Scores of one teacher, near the ends of steps of all grids.
+PARTS = [0, 1, *(FIXED_POINT_ONE // k for k in (4, 3, 2)), FIXED_POINT_ONE // 2 - 1]
+PARTS += [FIXED_POINT_ONE - 2, FIXED_POINT_ONE - 1]
+
+
+@pytest.mark.parametrize("n_labels", [2, 3, 4])
+@pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
+def test_one_teacher_moves_the_sums_by_at_most_the_sensitivity_of_the_noise(n_labels, privacy, teachers):
+    width, dice = scores_per_row(n_labels), Noiseless()
+    every = range(FIXED_POINT_ONE) if width == 1 else PARTS
+    rows = [row for row in product(every, repeat=width) if sum(row) <= FIXED_POINT_ONE] + [(-1,) * width]
+    public = {"n_labels": n_labels, "n_teachers": teachers, "max_queries": len(rows)}
+    mean = made("scores", "mean", dice, privacy=privacy, **public)
+    fixed_scores = np.array(rows, dtype=np.int16).reshape(1, -1)
+    answers = mean.answer(soft_tally(fixed_scores, np.full(len(rows), 2), width))
+    sums = answers * (teachers * mean.grid) - teachers / 2  # in steps
+    assert abs(sums - sums.round()).max() < 1e-6
+    sums, (variance,) = np.unique(sums.round().astype(np.int64), axis=0), set(dice.variances)
+    moved = max(((sums - row) ** 2).sum(axis=1).max() for row in sums)
+    assert len(rows) * Fraction(int(moved)) / (2 * variance) <= concentrated_budget(privacy)
+    assert moved > mean.grid**2 / 2 or (width == 1 and moved == (mean.grid - 1) ** 2)
+
+
+@pytest.mark.parametrize(("privacy", "teachers"), WIDTHS)
+@pytest.mark.parametrize("n_labels", [2, 3, 7])
+def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likely(
+    privacy, teachers, n_labels
+):
+    shape = teachers, scores_per_row(n_labels)
+    given = [(score, fixed_point(np.full(shape, score))) for score in (1 / n_labels, 0.0, 0.9999, 0.123)]
+    for score, fixed_scores in [*given, (1 / n_labels, np.full(shape, -1))]:
+        public = {"privacy": privacy, "n_labels": n_labels, "n_teachers": teachers}
+        mean = made("scores", "mean", Noiseless(), **public)
+        released = mean.answer(soft_tally(fixed_scores, np.array([2]), shape[1]))
+        assert abs(released - score).max() <= 0.5 / mean.grid + 1e-12
+        # The plan assumes that the noise exceeds a step, or that the grid is the finest.
+        assert 1 / mean.grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
+
+
+# A sparse vector's noise is clamped between two ends, so its size is not observed.
+@pytest.mark.parametrize(("of", "name"), [each for each in EVERY if each[1] != "sparse_vector"])
+@each_number_of_labels
+def test_the_noise_scale_is_the_standard_deviation_of_the_draws(of, name, n_labels):
+    dice = ReplayDice(SeededDice(0))
+    public = {"n_labels": n_labels, "max_queries": 2000, "privacy": ApproxDP(20, "1e-6")}
+    aggregator = made(of, name, dice, **public)
+    aggregator.answer(unanimous(of, 2000, n_labels))
+    drawn = np.asarray(dice.trace[-1].outcome, dtype=float) / getattr(aggregator, "grid", 1)
+    assert drawn.size >= 2000
+    assert abs(drawn.std() / aggregator.noise_scale - 1) < 0.07  # 3 deviations of a Laplace law's, for 4000
+
+
+# A sparse vector of scores of known noise, which can be walked
+
+
+def votes_of(rows, n_bins=4):
+    """Votes with given distances: a row is a list of (plain distance, shifted distance, shifted winner)."""
+    width = len(rows[0])
+    plain, shifted, ends = np.array([score for row in rows for score in row], dtype=np.int64).T
+    winner = np.arange(plain.size) % n_bins
+    lead = np.where(ends, n_bins - 1, winner % (n_bins - 1))
+    fixed_scores = np.zeros((1, plain.size), dtype=np.int16)
+    return SoftVotes(
+        fixed_scores, np.full(plain.size, n_bins), width, Lead(winner, plain), Lead(lead, shifted)
+    )
+
+
+def part(votes, start, stop):
+    """The rows from start to stop."""
+    here = slice(start * votes.width, stop * votes.width)
+    leads = (Lead(lead.winner[here], lead.distance[here]) for lead in (votes.plain, votes.shifted))
+    return SoftVotes(votes.fixed_scores[:, here], votes.n_bins[here], votes.width, *leads)
+
+
+def small_noise(max_abstentions, renewed):
+    return StableAnswersNoise(2, Fraction(1, 4), Fraction(1, 3), renewed, 2 * max_abstentions)
+
+
+def law_of(run):
+    distribution = {}
+    for outcome, probability in enumerate_paths(run, tail_bits=4):
+        distribution[outcome] = distribution.get(outcome, 0) + probability
+    return distribution
+
+
+def in_batches(public, votes, sizes):
+    """Return the answers to the rows in batches of these sizes, and the remaining abstentions."""
+
+    def run(dice):
+        aggregator, asked, released = made("scores", "sparse_vector", dice, **public), 0, ()
+        for size in sizes:
+            if not aggregator.remaining_queries:
+                break
+            scores = aggregator.answer(part(votes, asked, asked + size))
+            released += tuple(map(str, scores.ravel().tolist()))
+            asked += size
+        assert aggregator.remaining_queries == (aggregator.remaining_queries and 10 - len(votes))
+        return released, aggregator.remaining_abstentions
+
+    return law_of(run)
+
+
+def one_after_the_other(noise, votes):
+    """The algorithm as it is described: each score alone, asked of bins and then of shifted bins."""
+
+    def run(dice):
+        questions, released = stability_questions(noise, dice), []
+
+        def unstable(lead, i):
+            return questions.answer(-lead.distance[[i]])[0]
+
+        for row in range(len(votes)):
+            scores = [float("nan")] * votes.width
+            for column in range(votes.width):
+                i, b = row * votes.width + column, 4
+                if not questions.epoch[0]:
+                    continue
+                if not unstable(votes.plain, i):
+                    scores[column] = float((2 * votes.plain.winner[i] + 1) / (2 * b))
+                elif questions.epoch[0] and not unstable(votes.shifted, i):
+                    j = votes.shifted.winner[i]
+                    scores[column] = float("nan") if j == b - 1 else float((j + 1) / b)
+            released += map(str, scores)
+            if not questions.epoch[0]:
+                break
+        return tuple(released), -(-questions.epoch[0] // 2)
+
+    return law_of(run)
+
+
+#: Plain distance, shifted distance, and whether the ends win the shifted bins: most near the threshold.
+NEAR, HALF, ENDS, FAR = (2, 2, 0), (1, 3, 0), (1, 3, 1), (9, 0, 0)
+CASES = {
+    "two labels": (2, 1, [[NEAR], [HALF], [ENDS]]),
+    "two to be declined": (2, 2, [[NEAR], [HALF], [ENDS]]),
+    "far": (2, 2, [[FAR], [(0, 0, 0)], [FAR]]),
+    "three labels": (3, 2, [[HALF, FAR, ENDS]]),
+    "two rows of three": (3, 1, [[FAR, NEAR, FAR], [FAR, FAR, ENDS]]),
+}
+
+
+@pytest.mark.parametrize("renewed", [False, True], ids=["kept", "renewed"])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("chunk", [pytest.param(1, marks=pytest.mark.nightly), 2, 2048])
+def test_one_call_and_many_have_the_law_of_the_algorithm(renewed, case, chunk, monkeypatch):
+    n_labels, most, rows = CASES[case]
+    monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
+    monkeypatch.setattr(
+        module, "stable_noise", lambda tests: (small_noise(tests.max_abstentions // 2, renewed), 3)
+    )
+    votes, public = votes_of(rows), {"n_labels": n_labels, "max_abstentions": most}
+    expected = one_after_the_other(small_noise(most, renewed), votes)
+    assert len(expected) > 1
+    for sizes in ([1] * len(rows), [len(rows)], [1, len(rows) - 1])[: len(rows)]:
+        assert in_batches(public, votes, sizes) == expected
+
+
+def least_led(of, n_labels, lead, n_teachers=2000):
+    """Votes on 30 queries in which a label leads by so many teachers, or a bin by as many scores."""
+    if of == "votes":
+        others = (n_teachers - lead) // n_labels
+        return votes([[others + lead] + [others] * (n_labels - 1)] * 30)
+    scores = np.full((n_teachers, 30 * scores_per_row(n_labels)), 1 / 8)
+    scores[: (n_teachers - lead) // 2] = 7 / 8
+    return scored(scores, n_labels)
 
 
 def failures(of, name, n_labels, share, runs=100):
     """In how many runs not all of 30 queries are answered well, with a share of the least lead."""
     public = {"privacy": ApproxDP(4, "1e-6"), "n_labels": n_labels, "n_teachers": 2000, "max_queries": 30}
-    failed = 0
+    kind = OF[of][name](ballot(**public))
+    lead, failed = int(share * kind.least_lead), 0
+    given = unanimous(of, 30, n_labels, 2000) if name == "mean" else least_led(of, n_labels, lead)
     for seed in range(runs):
-        aggregator = made(of, name, SeededDice(seed, name, share), **public)
-        lead = int(share * aggregator.least_lead)
-        if of == "votes":
-            others = (2000 - lead) // n_labels
-            row = [others + lead] + [others] * (n_labels - 1)
-            failed += aggregator.answer(votes([row] * 30)).codes.tolist() != [0] * 30
-        elif name == "mean":
-            errors = aggregator.answer(soft.unanimous(30, n_labels, 0.3, 2000)) - 0.3
-            failed += abs(errors).max() * 2000 > lead + aggregator.noise_scale / 8
+        answers = made(of, name, SeededDice(seed, name, share), **public).answer(given)
+        if name == "mean":
+            failed += abs(answers - 0.3).max() * 2000 > lead + kind.noise_scale / 8
         else:
-            width = 1 if n_labels == 2 else n_labels
-            fixed_scores = np.full((2000, 30 * width), FIXED_POINT_ONE // 8, dtype=np.int16)
-            fixed_scores[: (2000 - lead) // 2] = 7 * FIXED_POINT_ONE // 8
-            failed += not (aggregator.answer(soft_tally(fixed_scores, np.full(30, 4), width)) == 0.125).all()
+            failed += not (answers.codes == 0 if of == "votes" else answers == 0.125).all()
     return failed
 
 
@@ -356,21 +454,29 @@ def test_with_the_least_lead_all_are_answered_with_the_stated_probability_and_wi
     assert failures(of, name, n_labels, 0.5 if of == "scores" else 0.33) > 20
 
 
-@each_of_both
-def test_a_larger_epsilon_needs_a_smaller_lead_and_more_queries_or_labels_a_larger_one(of, name):
-    kind = (AGGREGATIONS if of == "votes" else SOFT_AGGREGATIONS)[name]
-    by_epsilon = [kind(ballot(ApproxDP(epsilon, "1e-6"))).least_lead for epsilon in (8, 4, 1)]
-    by_queries = [kind(ballot(max_queries=number)).least_lead for number in (1, 10, 100, 1000)]
-    for found in (by_epsilon, by_queries):
-        assert found == sorted(set(found))
-    if name != "confident_gnmax":  # with more labels, fewer votes pass its test
-        by_labels = [kind(ballot(n_labels=number)).least_lead for number in (2, 5, 50)]
-        assert by_labels == sorted(by_labels)
-        assert of == "votes" or len(set(by_labels)) == 3
+def stops(of, n_labels, undecided, runs=100):
+    """In how many runs some of 30 queries are not reached, where the first answers have no winner."""
+    public = {"privacy": ApproxDP(4, "1e-6"), "n_labels": n_labels, "n_teachers": 2000, "max_queries": 30}
+    given = least_led(of, n_labels, OF[of]["sparse_vector"](ballot(**public)).least_lead)
+    if of == "votes":
+        given = votes([[2000 // n_labels] * n_labels] * undecided + given.counts.tolist()[undecided:])
+    else:  # neither a plain nor a shifted bin has a majority: two unstable tests each
+        scores = given.fixed_scores.copy()
+        scores[::2, :undecided], scores[1::2, :undecided] = 0, FIXED_POINT_ONE // 2
+        given = soft_tally(scores, np.full(30, 4), given.width)
+    stopped = 0
+    for seed in range(runs):
+        answers = made(of, "sparse_vector", SeededDice(seed, undecided), **public).answer(given)
+        stopped += len(answers.codes if of == "votes" else answers) < 30
+    return stopped
 
 
-def test_without_delta_laplace_votes_share_epsilon_equally():
-    dice = ReplayDice(SeededDice(0))
-    prepared("lnmax", dice, privacy=ApproxDP(3)).answer(unanimous([0] * 10))
-    spent = laplace_event(dice.trace, 2).total(0).epsilon
-    assert Fraction(29, 10) < spent <= 3
+@pytest.mark.first_by_day
+@pytest.mark.parametrize(("of", "n_labels"), [("votes", 2), ("scores", 2), ("scores", 3)])
+def test_with_the_least_number_of_decided_answers_it_reaches_all_with_the_stated_probability(of, n_labels):
+    kind = OF[of]["sparse_vector"]
+    public = ballot(ApproxDP(4, "1e-6"), n_labels, n_teachers=2000, max_queries=30)
+    undecided = 30 * kind.width(n_labels) - kind(public).least_decided
+    assert undecided == 3
+    assert stops(of, n_labels, undecided) < 12  # for all votes on the other queries 5 of 100 runs may
+    assert stops(of, n_labels, undecided + 1, runs=10) == 10

@@ -15,25 +15,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
 from scipy.sparse import bsr_matrix, csr_matrix
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import ColumnTransformer
 from sklearn.datasets import load_iris, make_classification
-from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
-from sklearn.metrics import brier_score_loss, roc_auc_score
-from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from dplearn import (
-    ApproxDP,
     KnowledgeTransferClassifier,
-    LedgerError,
     PrivacyLedger,
     PublicData,
     QueriesExhaustedError,
@@ -43,11 +37,9 @@ from dplearn import (
 )
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
-from dplearn.kernels.votes import FIXED_POINT_ONE, fixed_point, soft_tally
+from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS
-from dplearn.learners.votes.asked import Scores
 from dplearn.learners.votes.online import n_bins_of, probabilities_of
-from dplearn.learners.votes.teachers import answers_of
 from dplearn.privacy import OneTimeState
 
 X, Y = make_classification(1500, n_features=6, class_sep=2.0, flip_y=0.0, random_state=1)  # public
@@ -65,7 +57,6 @@ EVERY = [(kind, aggregation) for kind, names in OF.items() for aggregation in na
 each_online = pytest.mark.parametrize(
     ("kind", "aggregation"), [each for each in EVERY if each[0] in ONLINE], ids=lambda each: str(each)[-20:]
 )
-each_kind = pytest.mark.parametrize("kind", OF, ids=lambda kind: kind.__name__)
 both_online = pytest.mark.parametrize("kind", ONLINE, ids=lambda kind: kind.__name__)
 
 
@@ -88,27 +79,23 @@ def answers(model):
     return [model.predict, *([model.predict_proba] if isinstance(model, SOFT) else [])]
 
 
-def opened(model):
-    """The ensemble of a model, to look into it or to change it."""
-    return model._one_time_state.use()
-
-
 class Share(ClassifierMixin, BaseEstimator):
-    """Finds each label as likely as it is in the shard, whatever the row."""
+    """Finds each label as likely as it is in the shard, or as one that is so many labels before it."""
+
+    def __init__(self, likely=None):
+        self.likely = likely
 
     def fit(self, X, y):
         self.classes_, counts = np.unique(y, return_counts=True)
-        self.likely_ = counts / counts.sum()
+        self.likely_ = counts / counts.sum() if self.likely is None else np.array(self.likely)
         return self
 
     def predict(self, X):
         return np.full(len(X), self.classes_[self.likely_.argmax()])
 
     def predict_proba(self, X):
-        return np.tile(self.likely_, (len(X), 1))
-
-
-# The answers
+        k = len(self.likely_)
+        return self.likely_[(np.arange(k) - X[:, :1].astype(int)) % k]
 
 
 @pytest.mark.parametrize(("kind", "aggregation"), EVERY, ids=lambda each: str(each)[-20:])
@@ -131,47 +118,28 @@ def test_at_a_large_epsilon_it_answers_as_well_as_its_teachers(kind, aggregation
         assert (likely.argmax(axis=1) == TRUE[:200]).mean() > 0.94
 
 
-@each_kind
+@both_online
 def test_texts_are_labels_in_the_order_of_classes(kind):
     names = np.array(["b", "a", "c"])[SPECIES]
-    aggregation = "gnmax" if kind in (HARD, TAUGHT) else "mean"
-    sizes = {"n_teachers": 9, "max_queries": 300}
-    model = learner(kind, classes=["c", "a", "b"], aggregation=aggregation, **sizes, **EXACT)
-    fitted(model, IRIS, names, IRIS)
+    given = {"n_teachers": 9, "max_queries": 300, "aggregation": "gnmax" if kind is HARD else "mean"}
+    model = learner(kind, classes=["c", "a", "b"], **given, **EXACT).fit(IRIS, names)
     assert model.classes_.tolist() == ["a", "b", "c"]
     assert (model.predict(IRIS) == names).mean() > 0.8
-    if kind is not HARD:
+    if kind is SOFT:
         likely = model.predict_proba(IRIS)
-        assert likely.shape == (150, 3)
         assert abs(likely.sum(axis=1) - 1).max() < 1e-9
         assert likely.min() >= 0
         assert (model.classes_[likely.argmax(axis=1)] == names).mean() > 0.8
 
 
-def teachers_scores(model, rows):
-    with opened(model) as ensemble:
-        asked = Scores(ensemble.published["classes_"])
-        fixed_scores = answers_of(ensemble.teachers, rows, asked)
-    return fixed_scores.reshape(len(fixed_scores), len(rows), asked.width) / FIXED_POINT_ONE
-
-
-def test_means_are_those_of_the_teachers_for_each_row_and_label():
-    model = learner(SOFT, aggregation="mean", n_teachers=20, max_queries=50, **EXACT).fit(X, Y)
-    mean = teachers_scores(model, X[:50]).mean(axis=0)[:, 0]
-    assert abs(model.predict_proba(X[:50])[:, 1] - mean).max() <= 1 / FIXED_POINT_ONE
-    species = learner(SOFT, aggregation="mean", n_teachers=9, classes=[0, 1, 2], max_queries=50, **EXACT)
-    mean = teachers_scores(species.fit(IRIS, SPECIES), IRIS[::3]).mean(axis=0)
-    assert abs(species.predict_proba(IRIS[::3]) - mean / mean.sum(axis=1, keepdims=True)).max() <= 3 / 4096
-
-
-@pytest.mark.parametrize("width", [0.5, 0.1, 0.01])
-def test_a_bins_midpoint_is_within_half_a_width_of_those_who_decided_it(width):
-    model = learner(SOFT, bin_width=width, n_teachers=20, max_queries=100, **EXACT).fit(X, Y)
-    released = model.predict_proba(X[:100])[:, [1]]
-    near = abs(teachers_scores(model, X[:100])[:, :, 0].T - released) <= width / 2 + 1 / FIXED_POINT_ONE
-    abstained = (released == 0.5).ravel()
-    assert (near.sum(axis=1) >= 2)[~abstained].all()
-    assert not abstained.all()
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_means_are_those_of_the_teachers_for_each_row_and_label(n_labels):
+    y = np.minimum(np.arange(600) % 4, n_labels - 1)
+    given = {"aggregation": "mean", "n_teachers": 20, "classes": range(n_labels), "max_queries": 3}
+    model = learner(SOFT, Share(), **given, **EXACT).fit(np.zeros((600, 1)), y)
+    expected = [np.roll(np.bincount(y) / 600, place) for place in range(3)]
+    found = model.predict_proba(np.arange(3.0)[:, None])
+    assert abs(found - expected).max() <= n_labels / FIXED_POINT_ONE
 
 
 def test_noise_favours_no_label_whose_place_is_first():
@@ -194,33 +162,6 @@ def test_scores_become_probabilities():
     assert probabilities_of(many, 3, 0)[3].tolist() == [0, 0, 1]
     assert np.isnan(probabilities_of(many, 3, nan)).all(axis=1).tolist() == [False, True, False, True]
     assert probabilities_of(np.zeros((0, 1)), 2, None).shape == (0, 2)
-
-
-def test_a_shard_with_one_label_is_sure_of_it():
-    rows, y = np.random.default_rng(0).normal(size=(2000, 1)), np.arange(2000) % 50 == 0
-    given = {"epsilon": 1e6, "n_teachers": 200, "max_queries": 5, "classes": [False, True]}
-    model = SoftLabelAggregateClassifier(GaussianNB(), **given).fit(rows, y)
-    # Most shards of ten hold no positive record; where they had no score, it counted as 1/2.
-    assert (model.predict_proba(rows[:5])[:, 1] < 0.15).all()
-
-
-@pytest.mark.nightly
-@both_online
-def test_by_default_all_rows_of_the_plan_are_answered_however_little_teachers_agree(kind):
-    rows, y = np.random.default_rng(0).normal(size=(5000, 2)), np.arange(5000) % 2
-    more = {"abstain_label": -1} if kind is HARD else {"abstain_score": np.nan}
-    model = kind(GaussianNB(), epsilon=3.0, classes=[0, 1], **more)
-    plan = model.fit(rows, y).plan(5000)
-    assert (plan.aggregation, plan.least_decided) == ("gnmax" if kind is HARD else "mean", 0)
-    assert 50 < plan.max_queries == model.remaining_queries_
-    assert plan.least_lead <= 2 / 3 * plan.n_teachers
-    found = (model.predict if kind is HARD else model.predict_proba)(rows[: plan.max_queries])
-    assert len(found) == plan.max_queries
-    assert np.isfinite(found).all()
-    assert (found >= 0).all()
-
-
-# Abstentions
 
 
 @HOPELESS
@@ -270,32 +211,6 @@ def test_the_error_after_the_last_abstention_contains_what_was_released(kind):
         model.predict(X[:1])
 
 
-@HOPELESS
-def test_a_stop_inside_a_row_of_many_labels_releases_the_whole_row():
-    model = learner(SOFT, **NEVER | {"max_abstentions": 4, "classes": [0, 1, 2]}).fit(IRIS, SPECIES)
-    with pytest.raises(QueriesExhaustedError, match="row 2 of this batch") as caught:
-        model.predict_proba(IRIS[:10])
-    assert caught.value.released.tolist() == pytest.approx(np.full((2, 3), 1 / 3))
-
-
-def test_answers_by_shifted_bins_cost_half_an_abstention():
-    model = learner(SOFT, Share(), n_teachers=20, max_abstentions=5, **EXACT)
-    model.fit(np.zeros((400, 1)), np.arange(400) % 2)
-    with opened(model) as ensemble:
-        for place, teacher in enumerate(ensemble.teachers):
-            # Around 1/2 they are in the middle of the shifted bin; the bins on its sides have ten each.
-            teacher.classes_ = np.array([0, 1])
-            teacher.likely_ = np.array([0.45, 0.55])[:: 1 - 2 * (place % 2)]
-    left = []
-    for _ in range(4):
-        assert model.predict_proba(np.zeros((1, 1))).tolist() == [[0.5, 0.5]]
-        left.append(model.remaining_abstentions_)
-    assert left == [5, 4, 4, 3]
-
-
-# Bins
-
-
 def test_one_over_an_integer_makes_as_many_bins_however_it_is_written_and_other_widths_are_taken_down():
     for b in [*range(2, 60), 100, 333, 1000, 2047, 2048]:
         for width in (1 / b, Fraction(1, b), np.float64(1 / b), np.float32(1 / b), Decimal(1) / b):
@@ -303,13 +218,6 @@ def test_one_over_an_integer_makes_as_many_bins_however_it_is_written_and_other_
     for width, b in ((0.3, 4), (0.4, 3), (0.06, 17), (0.49, 3), (0.0006, 1667)):
         assert n_bins_of(width, 1) == b
         assert 1 / b <= width
-
-
-def test_widths_are_settled_by_the_size_of_shards_and_never_widen_with_it():
-    numbers = [n_bins_of("auto", size) for size in (1, 20, 81, 900, 10**6, 10**12)]
-    assert numbers == [2, 2, 3, 10, 333, 2048]
-    model = learner(SOFT, n_teachers=2, aggregation="mean", **EXACT).fit(X, Y)
-    assert model.bin_width_ == model.plan(1500).bin_width == 1 / n_bins_of("auto", 750)
 
 
 BAD_WIDTHS = [0, 0.51, 1 / 2049, -0.1, float("nan"), float("inf"), "0.1", "wide", True, [0.1], "auto"]
@@ -337,17 +245,14 @@ def test_bad_widths_and_abstain_scores_of_queries_are_named_before_anything_is_s
 
 
 def test_each_query_may_bring_the_width_of_its_bins():
-    model = learner(SOFT, Share(), n_teachers=10, max_queries=100, **EXACT)
-    model.fit(np.zeros((1000, 1)), np.arange(1000) % 10 < 7)
-    with opened(model) as ensemble:
-        ensemble.teachers = ensemble.teachers[:1] * 10
-        ensemble.teachers[0].likely_ = np.array([0.3125, 0.6875])
+    model = learner(SOFT, Share((0.3125, 0.6875)), n_teachers=10, max_queries=100, **EXACT)
+    model.fit(np.zeros((1000, 1)), np.arange(1000) % 2)
+    thirds = [0.5, 0.01, 1 / 3]
     for widths in (
-        [0.5, 0.01, 1 / 3],
-        np.array([0.5, 0.01, 1 / 3], dtype=np.float32),
-        pd.Series([0.5, 0.01, 1 / 3], index=[7, 8, 9]),
-        [Fraction(1, 2), Fraction(1, 100), Fraction(1, 3)],
-        (0.5, Decimal("0.01"), 1 / 3),
+        thirds,
+        np.array(thirds, dtype=np.float32),
+        pd.Series(thirds, index=[7, 8, 9]),
+        [Fraction(1, 2), Decimal("0.01"), Fraction(1, 3)],
     ):
         likely = model.predict_proba(np.zeros((3, 1)), bin_width=widths)[:, 1]
         assert likely.tolist() == pytest.approx([0.75, 0.685, 5 / 6])
@@ -357,7 +262,18 @@ def test_each_query_may_bring_the_width_of_its_bins():
         assert alone.tolist() == pytest.approx([expected] * 2)
 
 
-# The cost
+class Noting(GaussianNB):
+    """Counts how often any of them is asked."""
+
+    asked = 0
+
+    def predict_proba(self, X):
+        Noting.asked += 1
+        return super().predict_proba(X)
+
+    def predict(self, X):
+        Noting.asked += 1
+        return super().predict(X)
 
 
 @each_online
@@ -365,39 +281,26 @@ def test_a_batch_larger_than_the_queries_left_is_refused_before_the_first_draw_a
     kind, aggregation
 ):
     dice = FaultyDice(SystemDice())
-    model = learner(kind, aggregation=aggregation, max_queries=10, n_teachers=40)
+    model = learner(kind, Noting(), aggregation=aggregation, max_queries=10, n_teachers=40)
     model = fitted_with(model, X, Y, dice=dice)
     model.predict(X[:7])
+    assert Noting.asked
     left, drawn = model.remaining_queries_, dice.n_draws
     assert left >= 3
-    with opened(model) as ensemble:
-        teachers, ensemble.teachers = ensemble.teachers, None  # a query to them would fail
+    Noting.asked = 0
     for ask in answers(model):
         with pytest.raises(
             QueriesExhaustedError, match=f"at most the {left} queries that are left, got 11"
         ) as no:
             ask(X[:11])
         assert no.value.released.size == 0
-    assert (model.remaining_queries_, dice.n_draws) == (left, drawn)
-    with opened(model) as ensemble:
-        ensemble.teachers = teachers
+    assert (model.remaining_queries_, dice.n_draws, Noting.asked) == (left, drawn, 0)
     twins = [copy.copy(model), copy.deepcopy(model)]  # which share what is left
     twins[0].predict(X[:2])
     assert len({each.remaining_queries_ for each in (model, *twins)}) == 1
     assert model.remaining_queries_ < left
     with pytest.raises(QueriesExhaustedError):
         twins[1].predict(X[:left])
-
-
-@both_online
-def test_answers_and_abstentions_are_counted(kind):
-    model = learner(kind, n_teachers=40, max_abstentions=5, max_queries=30)
-    model.set_params(**{"abstain_label": -1} if kind is HARD else {"abstain_score": np.nan}).fit(X, Y)
-    assert (model.remaining_queries_, model.remaining_abstentions_) == (30, 5)
-    found = answers(model)[-1](X[:20])
-    assert model.remaining_queries_ == 10
-    declined = np.count_nonzero(found == -1) if kind is HARD else np.isnan(found[:, 0]).sum()
-    assert model.remaining_abstentions_ <= 5 - declined
 
 
 @each_online
@@ -439,62 +342,28 @@ def test_rows_that_appear_between_counting_and_answering_are_never_answered(kind
         assert model.remaining_queries_ >= 0
 
 
-# Sizes
-
-
 #: A student's sizes with a sparse vector take longest, and are looked at in `test_sizes` too.
 LATE = [(kind, "sparse_vector") for kind in STUDENTS]
 
 
+@pytest.mark.filterwarnings("ignore:n_teachers is", "ignore:max_queries is")
 @pytest.mark.parametrize(
     ("kind", "aggregation"),
-    [pytest.param(*each, marks=pytest.mark.nightly) if each in LATE else each for each in EVERY],
+    [pytest.param(*each, marks=[pytest.mark.nightly] * (each in LATE)) for each in EVERY],
     ids=lambda each: str(each)[-20:],
 )
 def test_a_plan_needs_no_data_and_matches_the_fit(kind, aggregation):
     model = learner(kind, aggregation=aggregation, epsilon=3.0, max_queries=12)
     plan = model.plan(500, **{"n_rows": 500} if kind in STUDENTS else {})
-    tables = (X[500:0:-1] * 0, np.arange(500) % 2), (X[:500], Y[:500])
-    for rows, labels in tables[: 1 if kind in STUDENTS else 2]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)
-            fitted(model, rows, labels)
+    for labels in (np.arange(500) % 2, Y[:500]):
+        fitted(model, X[:500], labels)
         assert model.n_teachers_ == plan.n_teachers
         if kind in STUDENTS:
             assert 0 < model.n_asked_ <= plan.max_queries
-        else:
-            assert model.remaining_queries_ == plan.max_queries
-            assert model.max_abstentions_ == plan.max_abstentions
+            break
+        assert model.remaining_queries_ == plan.max_queries
+        assert model.max_abstentions_ == plan.max_abstentions
         assert kind is not SOFT or model.bin_width_ == plan.bin_width
-    limited = aggregation == "sparse_vector"
-    assert (plan.max_abstentions is not None) == limited
-    assert learner(kind, classes=None).plan(2000, n_labels=5).n_teachers > 0
-
-
-@pytest.mark.parametrize(
-    ("n_labels", "epsilon", "n_teachers"),
-    [
-        (3, 5.0, 60),
-        *(
-            pytest.param(*each, marks=pytest.mark.nightly)
-            for each in ((2, 1.0, 100), (2, 1e4, 20_000), (2, 20.0, 100), (2, 1e6, 100), (3, 1e6, 10_000))
-        ),
-    ],
-)
-def test_means_are_as_near_as_planned(n_labels, epsilon, n_teachers):
-    """With very many teachers or nearly no noise, the remaining error is rounding."""
-    given = {"aggregation": "mean", "epsilon": epsilon, "n_teachers": n_teachers, "max_queries": 30}
-    plan = learner(SOFT, classes=range(n_labels), **given).plan(10**6)
-    aggregation = SOFT_AGGREGATIONS["mean"](plan.ballot)
-    width = 1 if n_labels == 2 else n_labels
-    scores = np.random.default_rng(0).dirichlet([1] * n_labels, size=(n_teachers, 1))[:, :, -width:]
-    scores[:, 0] = np.where(np.arange(width) == 0, 1 - 2.0**-30, 0.0)  # where rounding is all one way
-    votes = soft_tally(np.tile(fixed_point(scores).reshape(n_teachers, -1), 30), np.full(30, 2), width)
-    failed = 0
-    for _ in range(60):
-        found = copy.deepcopy(aggregation).attach(SystemDice()).answer(votes)
-        failed += abs(found - scores.mean(axis=0)).max() > plan.error
-    assert failed < 11  # 3 may; so many have a probability below 1 in 2,000
 
 
 def test_the_planned_error_of_bins_is_tight_for_the_teachers_in_the_bin():
@@ -504,9 +373,6 @@ def test_the_planned_error_of_bins_is_tight_for_the_teachers_in_the_bin():
         scores = (np.arange(FIXED_POINT_ONE) + 1 - 2.0**-20) / FIXED_POINT_ONE
         middles = (2 * (np.arange(FIXED_POINT_ONE) * b // FIXED_POINT_ONE) + 1) / (2 * b)
         assert abs(scores - middles).max() <= plan.error <= 1 / (2 * b) + 1 / FIXED_POINT_ONE
-
-
-# Estimators and tables
 
 
 class Broken(ClassifierMixin, BaseEstimator):
@@ -545,13 +411,9 @@ def test_a_student_or_its_teachers_that_cannot_learn_are_refused_before_a_charge
     assert ledger.history() == []
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [LinearSVC(), SVC(), SGDClassifier(), make_pipeline(StandardScaler(), LinearSVC()), GaussianNB, "bayes"],
-    ids=repr,
-)
-def test_an_estimator_without_probabilities_is_refused_for_scores(estimator):
-    for kind in (SOFT, SOFTLY_TAUGHT):
+@pytest.mark.parametrize("kind", [SOFT, SOFTLY_TAUGHT])
+def test_an_estimator_without_probabilities_is_refused_for_scores(kind):
+    for estimator in (SVC(), make_pipeline(StandardScaler(), LinearSVC()), GaussianNB, "bayes"):
         with pytest.raises(TypeError, match="estimator must"):
             learner(kind, estimator).plan(2000)
 
@@ -601,46 +463,17 @@ def test_an_estimator_without_support_for_missing_values_is_warned_of_for_every_
                 fitted(model, table, [0, 1] * 50, table)
             assert kind is HARD or {each.filename for each in given} == {__file__}
         learner(HARD, make_pipeline(SimpleImputer(), LogisticRegression()), **FEW).fit(table, [0, 1] * 50)
-
-
-NAMES = [f"c{i}" for i in range(6)]
-TABLES = {
-    "array": lambda X: X,
-    "lists": lambda X: X.tolist(),
-    "sparse": csr_matrix,
-    "pandas": lambda X: pd.DataFrame(X, columns=NAMES),
-    "polars": lambda X: pl.DataFrame(X, schema=NAMES),
-    "float32": lambda X: X.astype(np.float32),
-}
-
-
-@pytest.mark.parametrize("table", TABLES)
-@each_kind
-def test_tables_of_every_kind_are_learned_with_the_standard_estimators(kind, table):
-    rows, public = TABLES[table](X[:600]), TABLES[table](PUBLIC)
-    model = fitted(kind(epsilon=1e3, n_teachers=10, max_queries=600, classes=[0, 1]), rows, Y[:600], public)
-    assert model.score(public, TRUE) > 0.85
-    assert model.n_features_in_ == 6
-    assert hasattr(model, "feature_names_in_") == (table in ("pandas", "polars"))
-
-
-class Counting:
-    """A cell that counts its accesses."""
-
-    looks = 0
-
-    def __float__(self):
-        Counting.looks += 1
-        return float(Counting.looks)
+    whole = frame({"age": [1, 2] * 50, "old": [True, False] * 50})
+    learner(HARD, LogisticRegression(), **FEW).fit(whole, [0, 1] * 50)  # warnings are errors here
 
 
 def test_queries_hold_values_and_no_objects_that_teachers_could_share():
     model = learner(HARD, **FEW).fit(X, Y)
-    cells = np.array([[Counting(), *X[0, 1:]]], dtype=object)
+    cells = np.array([[object(), *X[0, 1:]]], dtype=object)
     for rows in (cells, pd.DataFrame(cells)):
-        with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got Counting"):
+        with pytest.raises(TypeError, match="X must hold numbers, texts and missing values, got object"):
             model.predict(rows)
-    assert (model.remaining_queries_, Counting.looks) == (5, 0)
+    assert model.remaining_queries_ == 5
 
 
 class Stored(ClassifierMixin, BaseEstimator):
@@ -671,19 +504,6 @@ def test_blocks_of_a_sparse_matrix_do_not_store_one_record_because_of_another():
             model.fit(bsr_matrix(rows, blocksize=blocks), np.arange(200) % 2)
         found += model.predict(csr_matrix(np.ones((1, 2)))).tolist()
     assert found == [0, 0]
-
-
-def test_hard_answers_have_no_probabilities_and_a_label_is_single():
-    assert not hasattr(learner(HARD), "predict_proba")
-    with pytest.raises(AttributeError, match="SoftLabelAggregateClassifier answers with probabilities"):
-        learner(HARD).predict_proba(X)
-    with pytest.raises(ValueError, match=r"got 1 class; classes=\[...\] declares all"):
-        learner(HARD, classes=None).fit(X, 0 * Y)
-    with pytest.raises(ValueError, match="abstain_label must be a single label"):
-        learner(HARD, abstain_label=[7, 8]).fit(X, Y)
-
-
-# Where teachers are
 
 
 @each_online
@@ -755,10 +575,12 @@ def test_neither_packing_nor_unpacking_of_teachers_reveals_anything(tmp_path, ca
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model.export_teachers(tmp_path / "teachers")
-        there = SubsampleAggregateClassifier().load_teachers(tmp_path / "teachers")
-    with opened(there) as ensemble:
+        state = OneTimeState.load(tmp_path / "teachers")
+    with state.use() as ensemble:
         assert sum(teacher is None for teacher in ensemble.teachers) == 1  # it casts no vote
         assert "GaussianNB" not in repr(ensemble)
+    state.export(tmp_path / "again")
+    there = SubsampleAggregateClassifier().load_teachers(tmp_path / "again")
     assert there.predict(X[:2]).shape == (2,)
     assert not caught
     assert capsys.readouterr() == ("", "")
@@ -780,101 +602,12 @@ def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_vote(kind):
         assert "fixed-point scores=" not in shown
 
 
-def test_a_refit_that_fails_keeps_teachers_with_their_guarantee():
-    model = learner(HARD, max_queries=10).fit(X, Y)
-    with pytest.raises(ValueError, match="delta"):
-        model.set_params(epsilon=1.0, delta=0, aggregation="gnmax").fit(X, Y)
-    assert model.guarantee_.epsilon == 50
-    assert model.predict(X[:2]).shape == (2,)
-
-
-# Students and their public rows
-
-
-@pytest.mark.parametrize("kind", STUDENTS, ids=lambda kind: kind.__name__)
-def test_what_is_public_is_stated_and_a_ledger_tells_labels_from_examples(kind):
-    few = {"n_teachers": 9, "max_queries": 20}
-    by_example = fitted(learner(kind, **few)).guarantee_
-    ledger = PrivacyLedger(100, delta=1e-3, protects="labels")
-    model = learner(kind, protects="labels", ledger=ledger, **few).fit(X, Y)
-    assert "the rows in X_public are public" in by_example.assumes
-    assert any(text.startswith("all features are public") for text in model.guarantee_.assumes)
-    assert (model.guarantee_.protects, by_example.protects) == ("labels", "examples")
-    assert not model.guarantee_.implies(ApproxDP(50, 1e-6))
-    assert model.n_asked_ == 20
-    assert not hasattr(model, "remaining_queries_")
-    with pytest.raises(LedgerError, match="protects 'labels'"):
-        learner(kind, protects="labels", ledger=PrivacyLedger(100, delta=1e-3)).fit(X, Y)
-    with pytest.raises(ValueError, match="X_public must be None where protects='labels'"):
-        learner(kind, protects="labels").fit(X, Y, X_public=PublicData(PUBLIC))
-
-
-@pytest.mark.parametrize(
-    ("public", "message"),
-    [
-        (None, "X_public must be PublicData"),
-        (PUBLIC, "a search silently cuts every array that has as many rows"),
-        ((PUBLIC, PUBLIC), "a tuple of 2"),
-        (PublicData(PUBLIC[:, :3]), "3 features"),
-        (PublicData(PUBLIC[:0]), "0 sample"),
-        (PublicData(np.where(PUBLIC > 0, PUBLIC, np.nan)), "NaN"),
-    ],
-)
-def test_public_rows_that_cannot_be_used_are_refused_before_anything_is_spent(public, message):
-    ledger = PrivacyLedger(100, delta=1e-3)
-    for kind in STUDENTS:
-        with pytest.raises((TypeError, ValueError), match=message):
-            learner(kind, ledger=ledger).fit(X, Y, X_public=public)
-    assert ledger.history() == []
-
-
-@pytest.mark.parametrize(
-    "student",
-    [
-        LinearSVC(),
-        pytest.param(HistGradientBoostingClassifier(max_iter=20), marks=pytest.mark.nightly),
-        make_pipeline(StandardScaler(), LogisticRegression()),
-    ],
-    ids=lambda student: type(student).__name__,
-)
-@pytest.mark.parametrize("routing", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_students_of_every_kind(student, routing):
-    with sklearn.config_context(enable_metadata_routing=routing):
-        model = fitted(learner(TAUGHT, student=student, n_teachers=20, aggregation="gnmax"))
+def test_a_student_has_probabilities_if_its_model_has_them_and_a_column_for_labels_without_answers():
+    given = {"classes": [-1, 0, 1], "n_teachers": 20, "aggregation": "gnmax"}
+    for student in (LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression())):
+        model = fitted(learner(TAUGHT, student=student, **given))
         assert model.score(PUBLIC, TRUE) > 0.85
-    assert hasattr(model, "predict_proba") == hasattr(student, "predict_proba")
-
-
-def test_probabilities_have_a_column_for_every_class_even_one_without_answers():
-    model = fitted(learner(TAUGHT, classes=[-1, 0, 1], n_teachers=20, aggregation="gnmax"))
+        assert hasattr(model, "predict_proba") == hasattr(student, "predict_proba")
     likely = model.predict_proba(PUBLIC[:5])
     assert likely.shape == (5, 3)
     assert np.allclose(likely.sum(axis=1), 1)
-
-
-def test_in_a_search_public_rows_as_many_as_private_ones_are_not_cut_and_in_a_pipeline_they_pass_the_steps():
-    ledger = PrivacyLedger(1000, delta=1e-3)
-    search = GridSearchCV(learner(TAUGHT, ledger=ledger), {"n_teachers": [10, 20]}, cv=KFold(2))
-    search.fit(X[:500], Y[:500], X_public=PublicData(PUBLIC))
-    assert len(ledger.history()) == 5
-    assert search.best_estimator_.score(PUBLIC, TRUE) > 0.8
-    with sklearn.config_context(enable_metadata_routing=True):
-        model = learner(TAUGHT, n_teachers=20).set_fit_request(X_public=True)
-        steps = [("scale", StandardScaler()), ("model", model)]
-        pipeline = Pipeline(steps, transform_input=["X_public"])
-        pipeline.fit(X * 1000, Y, X_public=PublicData(PUBLIC * 1000))
-        assert pipeline.score(PUBLIC * 1000, TRUE) > 0.85
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("student", [None, make_pipeline(StandardScaler(), LogisticRegression())], ids=repr)
-def test_a_students_probabilities_rank_and_are_calibrated_and_of_random_labels_know_nothing(student):
-    rows, y = make_classification(9000, n_informative=4, n_clusters_per_class=1, flip_y=0.1, random_state=0)
-    model = SoftLabelTransferClassifier(student=student, epsilon=3.0, classes=[0, 1], max_queries=300)
-    for labels, knows in ((y, True), (np.random.default_rng(0).permutation(y), False)):
-        fitted(model, rows[:6000], labels[:6000], rows[6000:8000])
-        likely = model.predict_proba(rows[8000:])
-        area = roc_auc_score(labels[8000:], likely[:, 1])
-        assert area > 0.85 if knows else abs(area - 0.5) < 0.2
-        assert not knows or brier_score_loss(labels[8000:], likely[:, 1]) < 0.17  # a constant has .25
-        assert (model.predict(rows[8000:]) == model.classes_[likely.argmax(axis=1)]).all()

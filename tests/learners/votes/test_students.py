@@ -1,11 +1,13 @@
 """Students of all kinds learn released answers, weighted by their noisy counts, or released scores."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 import sklearn
-from scipy.sparse import csr_array, csr_matrix
+from scipy.sparse import csr_matrix
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -17,7 +19,6 @@ from sklearn.svm import SVR, LinearSVC
 from dplearn.learners.votes.aggregators import Answers
 from dplearn.learners.votes.student import (
     ScoreRegression,
-    SoftStudent,
     standard_soft_student,
     teach,
     teach_scores,
@@ -75,22 +76,43 @@ def taught(student, scores, classes=None):
     return teach_scores(student, rows(len(scores)), scores, classes)
 
 
-# Classifiers that take weights
+# Released scores
+
+SCORES = [[0.25], [NAN], [0.5], [1.0]]
+SEEN = {
+    "each label weighted by its score": (
+        (Recording, SCORES),
+        ([0, 2, 0, 2, 3], ["no", "no", "yes", "yes", "yes"], [0.75, 0.5, 0.25, 0.5, 1.0]),
+    ),
+    "scores shifted to a sum of one": (
+        (Recording, [[0.5, 0.3, 0.2], [0.4, 0.4, 0.5]]),
+        ([0, 1, 0, 1, 0, 1], ["a", "a", "b", "b", "c", "c"], [0.5, 0.3, 0.3, 0.3, 0.2, 0.4]),
+    ),
+    "without weights the likelier label": (
+        (Unweighted, [[-0.2], [0.5], [NAN], [0.6], [1.7]]),
+        ([0, 1, 3, 4], ["no", "no", "yes", "yes"], None),
+    ),
+    "a row that lacks a score": (
+        (Unweighted, [[1, 0, 0], [NAN, 0, 1], [0, 1, 0]]),
+        ([0, 2], ["a", "b"], None),
+    ),
+}
 
 
-def test_every_answered_row_is_learned_with_each_label_weighted_by_its_score():
-    model = taught(Recording(), [[0.25], [NAN], [0.5], [1.0]])
-    X, y, weights = model.scorer.fitted.seen_
-    assert X.ravel().tolist() == [0, 2, 0, 2, 3]
-    assert y.tolist() == ["no", "no", "yes", "yes", "yes"]
-    assert weights.tolist() == [0.75, 0.5, 0.25, 0.5, 1.0]
-    assert np.allclose(model.predict_proba(rows(2)), [[5 / 12, 7 / 12]] * 2)
+def assert_seen(model, places, labels, weights):
+    X, y, given = model.seen_
+    assert (X.ravel().tolist(), y.tolist()) == (places, labels)
+    assert given is None if weights is None else np.allclose(given, weights, rtol=1e-14)
 
 
-def test_with_more_labels_scores_are_shifted_to_a_sum_of_one():
-    _, y, weights = taught(Recording(), [[0.5, 0.3, 0.2], [0.4, 0.4, 0.5]]).scorer.fitted.seen_
-    assert y.tolist() == ["a", "a", "b", "b", "c", "c"]
-    assert np.allclose(weights, [0.5, 0.3, 0.3, 0.3, 0.2, 0.4])
+@pytest.mark.parametrize("what", SEEN)
+def test_a_classifier_learns_every_answered_row(what):
+    (kind, scores), expected = SEEN[what]
+    assert_seen(taught(kind(), scores).scorer.fitted, *expected)
+
+
+def test_probabilities_are_those_of_the_weighted_rows():
+    assert np.allclose(taught(Recording(), SCORES).predict_proba(rows(2)), [[5 / 12, 7 / 12]] * 2)
 
 
 @pytest.mark.parametrize("n_labels", [2, 3, 6])
@@ -107,79 +129,31 @@ def test_noisy_scores_are_learned_without_bias_although_no_weight_is_negative(n_
     assert clipped.predict_proba(rows(1))[0, -1] < 0.88
 
 
-def test_weights_reach_the_last_step_of_a_pipeline_and_no_other():
-    student = Pipeline([("scale", StandardScaler()), ("learn", Recording())])
-    fitted = taught(student, [[0.25], [0.75], [1.0]]).scorer.fitted
-    assert fitted["learn"].seen_[2].tolist() == [0.75, 0.25, 0.25, 0.75, 1.0]
-    weighed = np.array([0, 1, 0, 1, 2])
-    assert fitted["scale"].mean_ == pytest.approx(weighed.mean())
-
-
 def test_a_classifier_that_only_predicts_labels_is_certain_of_them():
     model = taught(LinearSVC(), [[0.0], [0.1], [0.9], [1.0]])
     assert model.predict_proba(rows(4)).tolist() == [[1, 0], [1, 0], [0, 1], [0, 1]]
 
 
-# Classifiers without weights
-
-
-def test_a_classifier_that_takes_no_weights_learns_the_likelier_label():
-    X, y, weights = taught(Unweighted(), [[-0.2], [0.5], [NAN], [0.6], [1.7]]).scorer.fitted.seen_
-    assert sorted(zip(X.ravel().tolist(), y.tolist(), strict=True)) == [
-        (0, "no"),
-        (1, "no"),
-        (3, "yes"),
-        (4, "yes"),
-    ]
-    assert weights is None
-
-
-# Regressors
-
-
-def test_with_more_labels_there_is_a_clone_for_each_and_predictions_are_normalised():
+def test_with_more_labels_there_is_a_clone_for_each_or_one_of_many_numbers_and_predictions_are_normalised():
     model = taught(Mean(), [[0.4, 0.2, -0.4], [0.0, 0.2, 0.2]])
     assert [one.seen_[1].tolist() for one in model.scorer.fitted] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
     assert np.allclose(model.predict_proba(rows(2)), [[0.5, 0.5, 0.0]] * 2)
+    for student in (KNeighborsRegressor(1), make_pipeline(StandardScaler(), KNeighborsRegressor(1))):
+        scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+        model = taught(student, scores)
+        assert len(model.scorer.fitted) == 1
+        assert np.allclose(model.predict_proba(rows(2)), scores)
 
-
-@pytest.mark.parametrize(
-    "student", [KNeighborsRegressor(1), make_pipeline(StandardScaler(), KNeighborsRegressor(1))]
-)
-def test_a_regressor_of_many_numbers_is_fitted_once(student):
-    scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
-    model = taught(student, scores)
-    assert len(model.scorer.fitted) == 1
-    assert np.allclose(model.predict_proba(rows(2)), scores)
-
-
-def test_noise_does_not_bias_a_regressor_but_would_if_scores_were_clipped():
-    chance = np.random.default_rng(1)
-    X = chance.random((8000, 1))
-    scores = 0.1 * X + chance.normal(0, 0.5, (8000, 1))  # from 0 to 0.1
-    mean = teach_scores(Ridge(), X, scores, CLASSES).predict_proba(X)[:, 1].mean()
-    control = teach_scores(Ridge(), X, scores.clip(0, 1), CLASSES).predict_proba(X)[:, 1].mean()
-    assert mean == pytest.approx(0.05, abs=0.02)  # four standard errors, 0.5 / sqrt(8000) each
-    assert control > 0.15
-
-
-# Few answers
 
 STUDENTS = [Recording(), Unweighted(), LogisticRegression(), Ridge(), SVR(), standard_soft_student(rows(1))]
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
-@pytest.mark.parametrize("classes", [CLASSES, THREE], ids=len)
 @pytest.mark.parametrize("number", [0, 3])
-def test_without_an_answer_all_labels_are_alike(student, classes, number):
-    scores = np.full((number, 1 if len(classes) == 2 else 3), NAN)
-    model = teach_scores(student, rows(5), scores, classes)
-    assert np.allclose(model.predict_proba(rows(4)), np.full((4, len(classes)), 1 / len(classes)))
-
-
-def test_a_row_of_which_some_scores_are_missing_teaches_nothing():
-    X, _, _ = taught(Unweighted(), [[1, 0, 0], [NAN, 0, 1], [0, 1, 0]]).scorer.fitted.seen_
-    assert sorted(X.ravel().tolist()) == [0, 2]
+def test_without_an_answer_all_labels_are_alike(student, number):
+    for classes, columns in ((CLASSES, 1), (THREE, 3)):
+        model = teach_scores(student, rows(5), np.full((number, columns), NAN), classes)
+        assert np.allclose(model.predict_proba(rows(4)), np.full((4, len(classes)), 1 / len(classes)))
 
 
 def test_a_single_label_is_predicted_with_the_mean_of_its_scores():
@@ -189,86 +163,52 @@ def test_a_single_label_is_predicted_with_the_mean_of_its_scores():
     assert np.allclose(three.predict_proba(rows(1)), [[0.75, 0, 0.25]])
 
 
-# The default, and tables
-
 CHANCE = np.random.default_rng(7)  # public
 NUMBERS = CHANCE.normal(size=(400, 2))
 TRUTH = expit(2 * NUMBERS[:, :1])
-TEXTS = np.where(NUMBERS[:, 0] > 0, "clerk", "smith")
-WITH_NONE = [None, *TEXTS[1:].tolist()]
 GAPPY = np.where(CHANCE.random((400, 2)) < 0.1, NAN, NUMBERS)
+TEXTS = [None, *np.where(NUMBERS[1:, 0] > 0, "clerk", "smith").tolist()]
 
 
 @pytest.mark.parametrize(
-    "X",
-    [
-        NUMBERS,
-        GAPPY,
-        csr_matrix(NUMBERS),
-        csr_array(NUMBERS),
-        csr_matrix(NUMBERS).tocoo(),
-        pd.DataFrame(GAPPY, columns=["one", "two"]),
-        pd.DataFrame({"text": WITH_NONE, "number": NUMBERS[:, 1]}),
-        pd.DataFrame({"text": pd.Categorical(TEXTS)}),
-        pl.DataFrame({"text": WITH_NONE, "number": NUMBERS[:, 1]}),
-    ],
-    ids=["array", "gaps", "csr", "csr array", "coo", "frame with gaps", "texts", "categories", "polars"],
+    "X", [csr_matrix(NUMBERS).tocoo(), pd.DataFrame(GAPPY, columns=["a", "b"]), pl.DataFrame({"a": TEXTS})]
 )
 def test_the_default_learns_from_every_kind_of_table(X):
     noisy = TRUTH + np.random.default_rng(8).normal(0, 0.15, (400, 1))
     noisy[::9] = NAN
-    model = teach_scores(standard_soft_student(X), X, noisy, CLASSES)
-    predicted = model.predict_proba(X)
+    predicted = teach_scores(standard_soft_student(X), X, noisy, CLASSES).predict_proba(X)
     assert predicted.shape == (400, 2)
     assert ((predicted[:, 1:] - TRUTH) ** 2).mean() < ((TRUTH - TRUTH.mean()) ** 2).mean() / 2
 
 
-def test_the_default_is_blind_to_texts_that_it_has_not_seen():
-    frame = pd.DataFrame({"text": TEXTS})
-    model = teach_scores(standard_soft_student(frame), frame, TRUTH, CLASSES)
-    assert 0.2 < model.predict_proba(pd.DataFrame({"text": ["baker"]}))[0, 1] < 0.8
-
-
-# The returned student
-
-
-@pytest.mark.parametrize("student", [StandardScaler(), Ridge, {}, "ridge", None], ids=str)
-def test_a_student_that_is_neither_a_classifier_nor_a_regressor_is_refused(student):
-    with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
-        taught(student, [[0.5]])
+SHAPES = [(np.zeros(shape), CLASSES, r"\(m, 1\) for 2 labels") for shape in [(3,), (3, 2), (6, 1)]]
 
 
 @pytest.mark.parametrize(
     ("scores", "classes", "message"),
     [
-        *((np.zeros(shape), CLASSES, r"\(m, 1\) for 2") for shape in [(3,), (3, 2), (6, 1), (3, 1, 1)]),
-        *((np.zeros((5, k)), THREE, r"scores must be of shape \(m, 3\) for 3 labels") for k in (1, 2, 4)),
+        *SHAPES,
+        (np.zeros((5, 2)), THREE, r"scores must be of shape \(m, 3\) for 3 labels"),
         (np.array([[0.1], [np.inf]]), CLASSES, "scores must be finite, or nan"),
         (np.zeros((1, 1)), THREE[:1], "classes must be at least two labels, got 1"),
     ],
-    ids=range(9),
+    ids=range(6),
 )
-def test_scores_of_a_wrong_shape_or_infinite_ones_are_refused(scores, classes, message):
+def test_other_scores_and_students_are_refused(scores, classes, message):
     with pytest.raises(ValueError, match=message):
         teach_scores(Ridge(), rows(5), scores, classes)
-
-
-@pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
-def test_the_given_student_is_never_fitted(student):
-    before = set(vars(student)), set(vars(getattr(student, "steps", [("", student)])[-1][1]))
-    assert isinstance(teach_scores(student, NUMBERS, TRUTH, CLASSES), SoftStudent)
-    assert before == (set(vars(student)), set(vars(getattr(student, "steps", [("", student)])[-1][1])))
+    for student in (StandardScaler(), Ridge, {}, None):
+        with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
+            teach_scores(student, rows(5), scores, classes)
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
 def test_probabilities_are_from_0_to_1_and_sum_to_1_however_noisy_the_scores(student):
-    scores = np.random.default_rng(3).normal(0.3, 2, (400, 3))
+    scores, before = np.random.default_rng(3).normal(0.3, 2, (400, 3)), pickle.dumps(student)
     probabilities = teach_scores(student, NUMBERS, scores, THREE).predict_proba(9 * NUMBERS)
+    assert pickle.dumps(student) == before  # it is cloned
     assert (probabilities >= 0).all()
     assert np.allclose(probabilities.sum(axis=1), 1)
-
-
-# Refusals
 
 
 # Released answers
@@ -296,75 +236,43 @@ def counted(counts, classes=CLASSES, student=None):
     return teach(student, rows(len(counts)), answers(counts), classes)
 
 
-# Weights
-
-
-def test_with_two_labels_a_row_is_learned_once_weighted_by_the_lead():
-    X, y, weights = counted([[9, 1], [3, 5], [100, -20], [0, 1]]).seen_
-    assert X.ravel().tolist() == [0, 1, 2, 3]
-    assert y.tolist() == ["no", "yes", "no", "yes"]
-    leads = np.array([8, 2, 120, 1])
-    assert np.allclose(weights, leads * 4 / leads.sum(), rtol=1e-15)
-
-
-def test_with_more_labels_a_row_is_learned_with_each_whose_count_exceeds_the_rows_mean():
-    X, y, weights = counted([[6, 0, 3], [9, 0, 0], [5, 4, 0]], THREE).seen_
-    assert X.ravel().tolist() == [0, 1, 2, 2]  # the first row's mean is 3
-    assert y.tolist() == ["a", "a", "a", "b"]
-    excess = np.array([3, 6, 2, 1])
-    assert np.allclose(weights, excess * 3 / excess.sum(), rtol=1e-15)
-
-
-@pytest.mark.parametrize("n_labels", [2, 3, 7, 49])
-def test_weights_are_positive_and_sum_to_the_number_of_answers(n_labels):
-    counts = np.random.default_rng(0).integers(-50, 200, size=(40, n_labels))  # public
-    counts[::5] = 0  # declined
-    _, _, weights = counted(counts, np.arange(n_labels)).seen_
-    assert (weights > 0).all()
-    assert weights.sum() == pytest.approx(32)
-
-
-def test_a_row_on_which_all_labels_are_level_teaches_nothing():
-    X, _, weights = counted([[9, 9, 9], [9, 9, 0], [0, 0, 5]], THREE).seen_
-    assert X.ravel().tolist() == [1, 1, 2]
-    assert weights.sum() == pytest.approx(3)
+@pytest.mark.parametrize(
+    ("counts", "places", "labels", "excess"),
+    [
+        # With two labels a row is learned once, weighted by the lead.
+        ([[9, 1], [3, 5], [100, -20], [0, 1]], [0, 1, 2, 3], ["no", "yes", "no", "yes"], [8, 2, 120, 1]),
+        # With more, with each label whose count exceeds the row's mean, which of the first row is 3.
+        ([[6, 0, 3], [9, 0, 0], [5, 4, 0]], [0, 1, 2, 2], ["a", "a", "a", "b"], [3, 6, 2, 1]),
+        ([[9, 9, 9], [9, 9, 0], [0, 0, 5]], [1, 1, 2], ["a", "b", "c"], [3, 3, 10 / 3]),
+    ],
+)
+def test_weights_are_leads_and_sum_to_the_number_of_answers(counts, places, labels, excess):
+    classes = CLASSES if len(counts[0]) == 2 else THREE
+    weights = np.array(excess) * len(counts) / np.sum(excess)
+    assert_seen(counted(counts, classes), places, labels, weights)
 
 
 def test_where_no_counts_are_released_all_answers_weigh_the_same():
     released = Answers.without_counts(np.array([0, -1, 2, 1]), 3)
-    X, y, weights = teach(Recording(), rows(4), released, THREE).seen_
-    assert X.ravel().tolist() == [0, 2, 3]
-    assert y.tolist() == ["a", "c", "b"]
-    assert np.allclose(weights, 1, rtol=1e-15)
+    model = teach(Recording(), rows(4), released, THREE)
+    assert_seen(model, [0, 2, 3], ["a", "c", "b"], [1, 1, 1])
 
 
 def test_a_student_that_takes_no_weights_learns_the_labels_that_lead_every_row_once():
     student = Unweighted()
-    X, y, weights = counted([[9, 1, 8], [0, 0, 0], [0, 1, 0], [7, 7, 7]], THREE, student).seen_
-    assert X.ravel().tolist() == [0, 2, 3]
-    assert y.tolist() == ["a", "b", "a"]
-    assert weights is None
+    model = counted([[9, 1, 8], [0, 0, 0], [0, 1, 0], [7, 7, 7]], THREE, student)
+    assert_seen(model, [0, 2, 3], ["a", "b", "a"], None)
     assert not hasattr(student, "seen_")
 
 
-# Few answers
-
-
 @pytest.mark.parametrize("student", [Recording(), Unweighted(), LogisticRegression()], ids=repr)
-def test_a_single_label_is_predicted_for_ever(student):
+def test_a_single_label_is_predicted_for_ever_and_without_an_answer_the_first(student):
     model = counted([[1, 9], [0, 0], [2, 3]], student=student)
     assert model.predict(rows(4)).tolist() == ["yes"] * 4
     assert model.classes_.tolist() == ["yes"]
     assert model.predict_proba(rows(2)).tolist() == [[1.0], [1.0]]
-
-
-@pytest.mark.parametrize("student", [Recording(), Unweighted(), LogisticRegression()], ids=repr)
-@pytest.mark.parametrize("counts", [[[0, 0], [0, 0]], np.zeros((0, 2), dtype=int)], ids=["declined", "none"])
-def test_without_an_answer_the_first_label_is_predicted(student, counts):
-    assert counted(counts, student=student).predict(rows(3)).tolist() == ["no"] * 3
-
-
-# Where weights go
+    for counts in ([[0, 0], [0, 0]], np.zeros((0, 2), dtype=int)):
+        assert counted(counts, student=student).predict(rows(3)).tolist() == ["no"] * 3
 
 
 @pytest.mark.parametrize("routing", [False, True])
@@ -373,13 +281,9 @@ def test_in_a_pipeline_weights_reach_the_last_step_and_no_other(routing):
     with sklearn.config_context(enable_metadata_routing=routing):
         model = counted([[9, 1], [3, 5]], student=student)
         assert sklearn.get_config()["enable_metadata_routing"] == routing
-    _, y, weights = model["learn"].seen_
-    assert y.tolist() == ["no", "yes"]
-    assert np.allclose(weights, [1.6, 0.4], rtol=1e-15)
+    assert model["learn"].seen_[1].tolist() == ["no", "yes"]
+    assert np.allclose(model["learn"].seen_[2], [1.6, 0.4], rtol=1e-15)
     assert not model["scale"].got_weights_
-
-
-# Tables
 
 
 @pytest.mark.parametrize("kind", [np.asarray, csr_matrix, lambda X: pd.DataFrame(X, columns=["c"])])
@@ -404,11 +308,6 @@ def test_labels_as_scores_give_the_logistic_regression_of_these_labels():
     other = LogisticRegression(C=0.02, tol=1e-8).fit(POINTS, y)
     curve = ScoreRegression(C=0.01).fit(POINTS, y.astype(float))
     assert np.abs(curve.predict(POINTS) - other.predict_proba(POINTS)[:, 1]).max() < 1e-3
-
-
-@pytest.mark.parametrize("true", [CURVE, CURVES], ids=["two", "three"])
-def test_exact_scores_are_learned_to_within_a_hundredth(true):
-    assert np.abs(ScoreRegression().fit(POINTS, true).predict(POINTS) - true).max() < 0.01
 
 
 @pytest.mark.parametrize("true", [CURVE, CURVES], ids=["two", "three"])
@@ -440,10 +339,3 @@ def test_a_shift_of_all_scores_of_a_row_changes_nothing():
 def test_scores_that_no_probability_has_give_certainty(mean):
     probabilities = ScoreRegression().fit(POINTS, np.full(2000, mean)).predict(POINTS)
     assert np.abs(probabilities - round(mean)).max() < 1e-6
-
-
-def test_sparse_rows_are_learned_as_dense_ones():
-    sparse = ScoreRegression().fit(csr_matrix(POINTS), CURVES)
-    assert np.allclose(
-        sparse.predict(csr_matrix(POINTS)), ScoreRegression().fit(POINTS, CURVES).predict(POINTS), atol=1e-6
-    )

@@ -10,11 +10,9 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from joblib import parallel_config
-from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.feature_selection import SelectKBest, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.naive_bayes import GaussianNB
@@ -105,8 +103,7 @@ def test_any_replacement_of_a_record_changes_the_votes_of_at_most_one_teacher(ki
     table, estimator = TABLES[kind]
 
     def votes(X, y):
-        how = {"queries": table(QUERIES), "asked": Labels(CLASSES), "seeds": SEEDS}
-        return train_and_ask(estimator, table(X), y, SHARDS, **how)
+        return train_and_ask(estimator, table(X), y, SHARDS, **HOW | {"queries": table(QUERIES)})
 
     before, changed = votes(NUMBERS, LABELS), set()
     owner = {place: i for i, shard in enumerate(SHARDS) for place in shard.tolist()}
@@ -121,22 +118,18 @@ def test_any_replacement_of_a_record_changes_the_votes_of_at_most_one_teacher(ki
     assert changed == ({0, 1} if kind == "coo" else set(range(K)))
 
 
-def test_one_records_type_changes_no_other_shards_types():
-    shards_ = [np.array([0, 1]), np.array([2, 3])]
-    for odd, kind in [("text", "O"), (0.5, "f"), (None, "O"), (2**70, "O"), ([1], "O")]:
-        cells = np.empty((4, 2), dtype=object)
-        cells[:] = 1
-        cells[2, 1] = odd
-        first, second = train_teachers(Recorder(), cells, np.array([0, 1, 0, 1]), shards_, seeds=[0, 0])
-        assert first.X_.dtype.kind == "i"
-        assert second.X_.dtype.kind == kind
-
-
-def test_one_rows_label_changes_no_other_shards_row_labels():
+@pytest.mark.parametrize(
+    ("odd", "kind"), [("text", "O"), (0.5, "f"), (None, "O"), (2**70, "O"), ([1], "O")], ids=repr
+)
+def test_one_records_type_or_row_label_changes_no_other_shards_types_or_row_labels(odd, kind):
+    cells = np.empty((4, 2), dtype=object)
+    cells[:] = 1
+    cells[2, 1] = odd
+    cut, labels = np.split(np.arange(4), 2), np.array([0, 1, 0, 1])
+    first, second = train_teachers(Recorder(), cells, labels, cut, seeds=[0, 0])
+    assert (first.X_.dtype.kind, second.X_.dtype.kind) == ("i", kind)
     frame = pd.DataFrame({"a": range(4)}, index=[0, 1, "x", 3])
-    first, _ = train_teachers(
-        Recorder(), frame, np.array([0, 1, 0, 1]), np.split(np.arange(4), 2), seeds=[0] * 2
-    )
+    first, _ = train_teachers(Recorder(), frame, labels, cut, seeds=[0, 0])
     assert first.X_.index.equals(pd.RangeIndex(2))
 
 
@@ -170,23 +163,12 @@ def test_shards_without_two_labels_or_that_cannot_be_learned_teach_their_commone
 @pytest.mark.parametrize("classes", [["no", "yes", "zero"], [-1, 2, 5], [False, True], [0.0, 1.0]])
 @pytest.mark.parametrize("dtype", [None, object])
 def test_a_single_label_is_taught_in_its_own_type_wherever_the_teacher_works(classes, dtype, n_jobs):
-    labels = np.array(classes, dtype=dtype)
+    labels, cut = np.array(classes, dtype=dtype), np.split(np.arange(4), 2)
     with parallel_config("loky" if n_jobs else "sequential"):
-        taught = train_teachers(
-            NEAREST, NUMBERS[:4], labels[[1, 1, 0, 0]], np.split(np.arange(4), 2), seeds=[0, 0], n_jobs=n_jobs
-        )
-    assert answers_of(taught, QUERIES[:2], Labels(labels)).tolist() == [[1, 1], [0, 0]]
-    assert [teacher.predict(QUERIES).dtype for teacher in taught] == [labels.dtype] * 2
-    again = pickle.loads(pickle.dumps(taught))
-    assert answers_of(again, QUERIES[:2], Labels(labels)).tolist() == [[1, 1], [0, 0]]
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_a_shard_with_one_label_answers_for_queries_of_any_kind_of_table(kind):
-    table = TABLES[kind][0]
-    how = {"queries": table(QUERIES), "asked": Labels(CLASSES), "seeds": SEEDS}
-    votes = train_and_ask(TABLES[kind][1], table(NUMBERS), CLASSES[[1] * N], SHARDS, **how)
-    assert (votes == 1).all()
+        taught = train_teachers(NEAREST, NUMBERS[:4], labels[[1, 1, 0, 0]], cut, seeds=[0, 0], n_jobs=n_jobs)
+    for teachers in (taught, pickle.loads(pickle.dumps(taught))):
+        assert answers_of(teachers, QUERIES[:2], Labels(labels)).tolist() == [[1, 1], [0, 0]]
+        assert [teacher.predict(QUERIES).dtype for teacher in teachers] == [labels.dtype] * 2
 
 
 def faulty(predict, fit=None):
@@ -207,15 +189,13 @@ def failing(error):
     return fail
 
 
+HOW = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": SEEDS}
+
+
 def ballots(estimator, queries=QUERIES[:4], classes=CLASSES):
+    labels = classes[np.arange(N) % 2]
     return train_and_ask(
-        estimator,
-        NUMBERS,
-        classes[np.arange(N) % 2],
-        SHARDS,
-        queries=queries,
-        asked=Labels(classes),
-        seeds=SEEDS,
+        estimator, NUMBERS, labels, SHARDS, **HOW | {"queries": queries, "asked": Labels(classes)}
     )
 
 
@@ -267,10 +247,8 @@ class Counting:
         return float(self.read)
 
 
-def of_objects(kind, cell):
-    cells = np.empty((2, 2), dtype=object)
-    cells[:] = 0.0
-    cells[0, 1] = cell
+def of_objects(kind, cells):
+    cells = np.array(cells, dtype=object)
     if kind == "polars":
         return pl.DataFrame(
             [pl.Series(name, list(cells[:, j]), dtype=pl.Object) for j, name in enumerate("ab")]
@@ -279,31 +257,26 @@ def of_objects(kind, cell):
 
 
 @pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
-def test_a_mutable_cell_passes_no_state_between_teachers(kind):
-    def read(X):
+def test_an_object_is_not_the_same_to_two_teachers_in_queries_or_in_two_records(kind):
+    cell = Counting()
+
+    def first_read(X):
         row = X.row(0) if kind == "polars" else np.asarray(X)[0]
-        return ["yes" if float(row[1]) == 1 else "no"] * 2
-
-    cell = Counting()
-    assert (ballots(faulty(read), of_objects(kind, cell)) == 2).all()
-    assert cell.read == 0
-
-
-@pytest.mark.parametrize("kind", ["cells", "pandas", "polars"])
-def test_an_object_in_two_records_is_not_the_same_to_two_teachers(kind):
-    cell = Counting()
-    table = of_objects(kind, cell)
-    table = pl.concat([table, table]) if kind == "polars" else np.vstack([table, table])
-    table = as_frame(table) if kind == "pandas" else table
+        return float(row[1]) == 1
 
     def read(X, y):
-        row = X.row(0) if kind == "polars" else np.asarray(X)[0]
-        if float(row[1]) != 1:
+        if not first_read(X):
             raise ValueError
 
-    cut = [np.array([0, 1]), np.array([2, 3])]
-    taught = train_teachers(faulty(None, fit=read), table, np.array([0, 1, 0, 1]), cut, seeds=[0, 0])
-    assert None not in taught
+    queries = of_objects(kind, [[0.0, cell], [0.0, 0.0]])
+    assert (ballots(faulty(lambda X: ["yes" if first_read(X) else "no"] * 2), queries) == 2).all()
+    table, labels, cut = (
+        of_objects(kind, [[0.0, cell]] * 4),
+        np.array([0, 1, 0, 1]),
+        np.split(np.arange(4), 2),
+    )
+    taught = train_teachers(faulty(None, fit=read), table, labels, cut, seeds=[0, 0])
+    assert not any(isinstance(teacher, LabelShares) for teacher in taught)
     assert cell.read == 0
 
 
@@ -319,55 +292,27 @@ def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
     assert [type(teacher) is LabelShares for teacher in taught] == [False, False, True, False]
 
 
-def test_teachers_have_the_callers_settings():
-    def settings(*_):
-        from sklearn import get_config
+class Drawing(Recorder):
+    def fit(self, X, y):
+        self.drawn_ = np.random.randint(1 << 30), random.random()
+        return super().fit(X, y)
 
-        return ["yes" if get_config()["assume_finite"] else "no"] * 4
-
-    assert (ballots(faulty(settings)) == 0).all()
-    with config_context(assume_finite=True):
-        assert (ballots(faulty(settings)) == 2).all()
+    def predict(self, X):
+        return CLASSES[(np.random.randint(3, size=len(X)) + random.randrange(3)) % 3]
 
 
 def test_draws_from_global_generators_do_not_depend_on_other_teachers():
-    X = np.repeat(np.arange(4.0), 4 * K)[:, None] * [1, 1, 1]
-    y, cut = np.arange(len(X)) % 2, np.split(np.random.default_rng(0).permutation(len(X)), K)
-    selected = make_pipeline(SelectKBest(mutual_info_classif, k=1), Recorder())  # adds noise of its own
-    drawing = faulty(lambda X: [["no", "yes"][np.random.randint(2) ^ random.randrange(2)]] * len(X))
-    y[cut[0]] = 0
-    changed = y.copy()
-    changed[cut[0][0]] = 1
-
-    def chosen(estimator, y):
-        taught = train_teachers(estimator, X, y, cut, seeds=range(K))
-        return [None if type(each) is LabelShares else each[0].scores_.tolist() for each in taught]
-
-    def cast(y):
-        how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": range(K)}
-        return [train_and_ask(drawing, X, CLASSES[y], cut, **how).tolist() for _ in range(2)]
-
+    alike = LABELS.copy()
+    alike[SHARDS[0]] = "no"  # the first teacher is none that draws
     before = np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()
-    one, other = chosen(selected, y), chosen(selected, changed)
-    votes, again = cast(changed)
+    one, other = (train_teachers(Drawing(), NUMBERS, y, SHARDS, seeds=SEEDS) for y in (LABELS, alike))
+    assert [each.drawn_ for each in one[1:]] == [each.drawn_ for each in other[1:]]
+    assert len({each.drawn_ for each in one}) == K
+    votes = answers_of(one, QUERIES, HOW["asked"])
+    assert answers_of([None, *other[1:]], QUERIES, HOW["asked"])[1:].tolist() == votes[1:].tolist()
+    assert train_and_ask(Drawing(), NUMBERS, LABELS, SHARDS, **HOW).tolist() == votes.tolist()
     assert (np.random.get_state()[1].tolist(), np.random.get_state()[2], random.getstate()) == before
-    assert one[0] is None
-    assert other[0] is not None
-    assert one[1:] == other[1:]
-    assert votes == again
-    assert len(np.unique(votes)) == 2
-
-
-def test_predictions_that_draw_are_the_same_whichever_teachers_there_are():
-    drawing = faulty(lambda X: CLASSES[np.random.randint(3, size=len(X))])
-    taught = train_teachers(drawing, NUMBERS, LABELS, SHARDS, seeds=SEEDS)
-    before = np.random.get_state()[1].tolist()
-    votes = answers_of(taught, QUERIES, Labels(CLASSES))
-    fewer = answers_of([None, *taught[1:]], QUERIES, Labels(CLASSES))
-    assert np.random.get_state()[1].tolist() == before
-    assert fewer[1:].tolist() == votes[1:].tolist()
-    how = {"queries": QUERIES, "asked": Labels(CLASSES), "seeds": SEEDS}
-    assert train_and_ask(drawing, NUMBERS, LABELS, SHARDS, **how).tolist() == votes.tolist()
+    assert len(np.unique(votes)) == 3
 
 
 def test_teachers_share_nothing_that_can_change():
@@ -379,13 +324,13 @@ def test_teachers_share_nothing_that_can_change():
         assert one.estimator is not other.estimator
 
 
+@pytest.mark.parametrize("estimator", [RandomForestClassifier(3), GaussianNB()], ids=["alone", "batched"])
 @pytest.mark.parametrize("gathered", [1, 10, 1000])
-def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered, monkeypatch):
+def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered, estimator, monkeypatch):
     monkeypatch.setattr(module, "_GATHERED", gathered)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), rng.integers(0, 2, 90)
-    cut = np.array_split(rng.permutation(90), 7)
-    forest, reads = RandomForestClassifier(3), []
+    cut, reads = np.array_split(rng.permutation(90), 9), []
 
     def parts():
         reads.append(1)
@@ -393,10 +338,9 @@ def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered,
 
     _, rows = in_parts(InTurn(parts)).read(lambda X, y: (len(X), LabelledRows(X, y)))
     reads.clear()
-    whole = train_teachers(forest, X, y, cut, seeds=range(7))
-    parted = train_teachers(forest, rows, None, cut, seeds=range(7))
-    asked = Labels(np.array([0, 1]))
-    assert answers_of(parted, X, asked).tolist() == answers_of(whole, X, asked).tolist()
-    assert len(reads) == {1: 7, 10: 7, 1000: 1}[gathered]
-    at_once = train_and_ask(forest, rows, None, cut, queries=X, asked=asked, seeds=range(7))
-    assert at_once.tolist() == answers_of(whole, X, asked).tolist()
+    how = {"queries": X, "asked": Labels(np.array([0, 1])), "seeds": range(9)}
+    whole = train_and_ask(estimator, X, y, cut, **how)
+    assert train_and_ask(estimator, rows, None, cut, **how).tolist() == whole.tolist()
+    assert len(reads) == {1: 9, 10: 9, 1000: 1}[gathered]
+    parted = train_teachers(estimator, rows, None, cut, seeds=range(9), classes=how["asked"].classes)
+    assert answers_of(parted, X, how["asked"]).tolist() == whole.tolist()

@@ -7,18 +7,19 @@ import tracemalloc
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from pathlib import Path
-from queue import SimpleQueue
 
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
+from dplearn import SubsampleAggregateClassifier
 from dplearn.chance import PublicStream
 from dplearn.learners.votes import worker_pool
 from dplearn.learners.votes.asked import Labels
-from dplearn.learners.votes.recipe import _Progress, shards
+from dplearn.learners.votes.recipe import shards
 from dplearn.learners.votes.teachers import answers_of, train_and_ask, train_teachers
 from dplearn.learners.votes.worker_pool import run_tasks
 
@@ -52,11 +53,18 @@ def a_teacher(fit):
     "backend", ["sequential", "threading", "loky", pytest.param("multiprocessing", marks=pytest.mark.nightly)]
 )
 def test_votes_are_the_same_on_every_backend(backend):
-    alone = train_and_ask(TREE, X, Y, **ASK)
-    with parallel_config(backend=backend, n_jobs=2):
-        assert train_and_ask(TREE, X, Y, **ASK).tolist() == alone.tolist()
-        taught = train_teachers(TREE, X, Y, **HOW)
-    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
+    def draw(self, X):
+        import random
+
+        return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
+
+    for estimator in (TREE, a_teacher(draw)):
+        alone = train_and_ask(estimator, X, Y, **ASK)
+        with parallel_config(backend=backend, n_jobs=2):
+            assert train_and_ask(estimator, X, Y, **ASK).tolist() == alone.tolist()
+            taught = train_teachers(estimator, X, Y, **HOW)
+        assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
+        assert len(np.unique(alone)) == 2
 
 
 def test_more_than_one_worker_means_worker_processes():
@@ -78,34 +86,25 @@ def test_teachers_are_never_trained_in_two_threads_at_once():
     assert threads == [threading.get_ident()] * K
 
 
-def test_batches_in_one_process_wait_for_each_other(monkeypatch):
-    running, most, ended = [], [], SimpleQueue()
+def test_a_worker_has_the_settings_and_native_threads_of_this_process_and_what_it_says_goes_nowhere(capfd):
+    def look(self, X):
+        import sys
+        import warnings
 
-    def result(function, task):
-        running.append(task)
-        most.append(len(running))
-        threading.Event().wait(0.001)
-        running.remove(task)
-
-    def run():
-        ended.put(worker_pool._run_batch(b"", [b"task"] * 5, None))
-
-    monkeypatch.setattr(worker_pool, "_pickled_result", result)
-    # Daemons that report by a queue: neither this test nor the interpreter's exit waits for a thread's end.
-    for _ in range(4):
-        threading.Thread(target=run, daemon=True).start()
-    assert [ended.get(timeout=60) for _ in range(4)] == [[None] * 5] * 4
-    assert most == [1] * 20
-
-
-def test_every_worker_gives_native_libraries_as_many_threads_as_this_process_does():
-    def threads(self, X):
+        from sklearn import get_config
         from threadpoolctl import threadpool_info
 
-        return "yes" if {each["num_threads"] for each in threadpool_info()} <= {1} else "no"
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.warn("private", stacklevel=1)
+        is_mute = sys.stdout.name == sys.stderr.name == os.devnull
+        threads = {each["num_threads"] for each in threadpool_info()}
+        return "yes" if is_mute and get_config()["assume_finite"] and threads <= {1} else "no"
 
-    with parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
-        assert (train_and_ask(a_teacher(threads), X, Y, **ASK) == 1).all()
+    settings = config_context(assume_finite=True)
+    with settings, parallel_config(backend="loky", n_jobs=2, inner_max_num_threads=1):
+        assert (train_and_ask(a_teacher(look), X, Y, **ASK) == 1).all()
+    assert capfd.readouterr() == ("", "")
 
 
 class Stubborn:
@@ -192,18 +191,6 @@ class Rooted:
         raise TypeError("rooted")
 
 
-def test_a_model_that_cannot_be_pickled_is_trained_here():
-    def keep_a_lock(self, X):
-        self.lock_ = threading.Lock()
-        return "yes" if X[0, 0] > 0 else "no"
-
-    alone = answers_of(train_teachers(a_teacher(keep_a_lock), X, Y, **HOW), QUERIES, Labels(CLASSES))
-    with parallel_config(backend="loky", n_jobs=2):
-        taught = train_teachers(a_teacher(keep_a_lock), X, Y, **HOW)
-    assert answers_of(taught, QUERIES, Labels(CLASSES)).tolist() == alone.tolist()
-    assert set(alone.ravel().tolist()) == {0, 1}
-
-
 @pytest.mark.parametrize("where", ["a worker process", "this process"])
 @pytest.mark.parametrize("loses", ["what it learned", "how it was made"])
 def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
@@ -228,34 +215,6 @@ def test_changes_by_pickling_do_not_depend_on_the_process(where, loses):
     assert (answers_of(taught, QUERIES, Labels(CLASSES)) == 0).all()
 
 
-def test_no_warning_of_a_worker_leaves_and_its_output_is_discarded(capfd):
-    def warn(self, X):
-        import sys
-        import warnings
-
-        with warnings.catch_warnings():
-            warnings.simplefilter("always")
-            warnings.warn("private", stacklevel=1)
-        return "yes" if sys.stdout.name == sys.stderr.name == os.devnull else "no"
-
-    with parallel_config(backend="loky", n_jobs=2):
-        assert (train_and_ask(a_teacher(warn), X, Y, **ASK) == 1).all()
-    assert capfd.readouterr() == ("", "")
-
-
-def test_global_generators_begin_at_the_same_place_in_every_process():
-    def draw(self, X):
-        import random
-
-        return ["no", "yes"][np.random.randint(2) ^ random.randrange(2)]
-
-    alone = train_and_ask(a_teacher(draw), X, Y, **ASK)
-    with parallel_config(backend="loky", n_jobs=2):
-        for _ in range(2):
-            assert train_and_ask(a_teacher(draw), X, Y, **ASK).tolist() == alone.tolist()
-    assert len(np.unique(alone)) == 2
-
-
 @pytest.mark.nightly
 def test_workers_that_die_once_are_replaced(tmp_path):
     def die_once(self, X):
@@ -270,82 +229,73 @@ def test_workers_that_die_once_are_replaced(tmp_path):
         assert (train_and_ask(mortal, X, Y, **ASK) == 1).all()
 
 
-def test_a_second_failure_of_the_pool_ends_it_in_constant_words(monkeypatch):
+@pytest.fixture
+def pool(monkeypatch):
+    """Make two workers' pool run given functions of the numbers of a round and of a batch before it.
+
+    Return the numbers of tasks in the batches of each round.
+    """
     rounds = []
 
-    def parallel(n_jobs):
-        def run(tasks):
-            rounds.append(len(list(tasks)))
-            raise BrokenProcessPool("private")
-
-        return run
-
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
-    with parallel_config(backend="loky", n_jobs=2), pytest.raises(RuntimeError) as raised:
-        train_and_ask(TREE, X, Y, **ASK)
-    assert str(raised.value) == worker_pool._DIED_AGAIN
-    assert raised.value.__context__ is None
-    assert len(rounds) == 2
-
-
-def test_only_lost_tasks_are_repeated(monkeypatch):
-    rounds = []
-
-    def parallel(n_jobs):
-        def run(tasks):
+    def of(before):
+        def run(calls):
             rounds.append([])
-            for place, (function, arguments, _) in enumerate(tasks):
-                if len(rounds) == 1 and place == 2:
-                    raise BrokenProcessPool
+            for place, (function, arguments, _) in enumerate(calls):
+                before(len(rounds), place)
                 rounds[-1].append(len(arguments[1]))
                 yield function(*arguments)
 
-        return run
+        monkeypatch.setattr(worker_pool, "_parallel", lambda n_jobs: run)
+        return rounds
 
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
-    monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
     with parallel_config(backend="loky", n_jobs=2):
-        assert run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
+        yield of
+
+
+def failing(error, rounds=9, at=0):
+    def before(number, place):
+        if number <= rounds and place == at:
+            raise error
+
+    return before
+
+
+def test_a_second_failure_of_the_pool_ends_it_in_constant_words(pool):
+    rounds = pool(failing(BrokenProcessPool("private")))
+    with pytest.raises(RuntimeError, match="worker processes died while training teachers") as raised:
+        train_and_ask(TREE, X, Y, **ASK)
+    assert "private" not in str(raised.value)
+    assert raised.value.__context__ is None
+    assert rounds == [[], []]
+
+
+def test_an_interrupt_that_a_pool_hands_on_stops_the_program(pool):
+    rounds = pool(failing(KeyboardInterrupt()))
+    with pytest.raises(KeyboardInterrupt):
+        train_and_ask(TREE, X, Y, **ASK)
+    assert rounds == [[]]
+
+
+def test_only_lost_tasks_are_repeated(pool, monkeypatch):
+    monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
+    rounds = pool(failing(BrokenProcessPool(), rounds=1, at=2))
+    assert run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
     assert rounds == [[3, 3], [3, 1]]
 
 
-def test_an_interrupt_that_a_pool_hands_on_stops_the_program(monkeypatch):
-    def parallel(n_jobs):
-        def run(tasks):
-            raise KeyboardInterrupt
-
-        return run
-
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
-    with parallel_config(backend="loky", n_jobs=2), pytest.raises(KeyboardInterrupt):
-        train_and_ask(TREE, X, Y, **ASK)
-
-
-def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(monkeypatch):
-    sizes, outcomes = [], []
-
-    def parallel(n_jobs):
-        def run(calls):
-            for function, arguments, _ in calls:
-                sizes.append(len(arguments[1]))
-                yield function(*arguments)
-
-        return run
-
-    monkeypatch.setattr(worker_pool, "_parallel", parallel)
+def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(pool):
+    rounds = pool(lambda *_: None)
     for slow in (False, True):
-        outcomes.append(
-            run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70, n_jobs=2)
-        )
-    assert sizes == ([3] * 23 + [1]) * 2
-    assert outcomes == [[False] * 70] * 2
-    assert run_tasks(abs, int, 0, n_jobs=2) == []
+        found = run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70)
+        assert found == [False] * 70
+    assert rounds == [[3] * 23 + [1]] * 2
+    assert run_tasks(abs, int, 0) == []
 
 
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
-        train_and_ask(TREE, X, Y, progress=_Progress(K, shown=True, tell=list), **ASK)
+        SubsampleAggregateClassifier(TREE, n_teachers=K, epsilon=50, verbose=True).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.split("\r")[1:]
@@ -383,7 +333,7 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
         held.pop()
 
     def progress():
-        given.append(len(held))
+        given.append((len(held), np.random.random()))
 
     monkeypatch.setattr(worker_pool, "_SECONDS_HERE", seconds)
     how = {"context": context, "progress": progress}
@@ -392,4 +342,5 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
     with parallel_config(backend="loky", n_jobs=2):
         assert run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
     assert len(entered) == batches
-    assert given == [0] * 6
+    assert [each for each, _ in given] == [0] * 6
+    assert len({drawn for _, drawn in given}) == 6  # nor within the isolation of what workers have sent
