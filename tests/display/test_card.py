@@ -53,6 +53,7 @@ from dplearn.releases import (
     interior_point,
     learned_schema,
     mean,
+    multiplicative_weights,
     quantiles,
     reductions,
     stable_counts,
@@ -75,6 +76,7 @@ ESTIMATORS = (
     (dplearn.ConjunctionClassifier(), np.signbit),
     (ExponentialMechanismClassifier(classes=[0, 1]), None),
     (dplearn.KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), **FEW_TEACHERS), None),
+    (dplearn.CornerClassifier(), None),
     (dplearn.LineClassifier(2), np.signbit),
     (dplearn.LinearRegressor(target_range=(0, 1)), None),
     (dplearn.MaskedParityClassifier(), lambda X: np.hstack([X > 0, X < 0])),
@@ -127,6 +129,9 @@ RELEASES = {
     "LearnedSchema": lambda X, _, **how: learned_schema(X, **how),
     "CDFRelease": lambda X, _, **how: cdf(X[:, 0], epsilon=1, **how),
     "SyntheticTable": lambda X, _, **how: SyntheticTable(domain=Product([DOMAIN] * 2), **how).fit(X),
+    "ReleasedShares": lambda X, _, **how: multiplicative_weights(
+        np.signbit(X[:, 0]).astype(int), [[1, 0]], IntegerRange(0, 1), **how
+    ),
     "Mean": lambda X, _, **how: mean(X[:, 0], (0, 1), **how),
 }
 FITTED = {type(model).__name__: (model, change) for model, change in ESTIMATORS}

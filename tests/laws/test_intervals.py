@@ -35,6 +35,11 @@ def of_cdf(found):
     return np.abs(found.cdf(numbers) - exact).max() / found.plan.error
 
 
+def of_decades(found):
+    exact = np.bincount(AGES // 10, minlength=10) / N
+    return np.abs(found.answers - exact).max() / found.plan.error
+
+
 def of_count(found, error):
     return abs(found.counts["k0"] - (KEYS == "k0").sum()) / error
 
@@ -61,6 +66,8 @@ STATED = {
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
     "quantiles": (lambda found: of_quantiles(found, [0.1, 0.5]), 0.05),
     "cdf": (of_cdf, 0.15),
+    "small_database": (of_decades, 0.01),
+    "multiplicative_weights": (of_decades, 0.016),
     "stable_counts": (lambda found: of_count(found, found.error()), 0.4),
     "grouped": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped of any keys": (lambda found: of_count(found, found.plan.count_error), 0.4),

@@ -64,7 +64,14 @@ CDF = ReleaseFit(
     shown=lambda found: (str(found.cdf(np.arange(4))), None),
 )
 #: Cases of releases of values and tables; the last of them run at night.
-NAMES = ("mean", "learned_range", "stable_counts", "synthetic_table_with_target")
+NAMES = (
+    "mean",
+    "learned_range",
+    "stable_counts",
+    "synthetic_table_with_target",
+    "small_database_of_thresholds",
+    "weights_of_one_round",
+)
 AT_NIGHT = (
     "interior_point_exponential",
     "grouped",
