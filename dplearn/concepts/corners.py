@@ -297,9 +297,7 @@ class ListedCorners(Corners):
         """Return: the cells are those of the public records."""
 
     def check_sums(self) -> None:
-        raise TypeError(
-            "X must be a table in memory if protects='labels', got one in parts with ListedCorners"
-        )
+        raise TypeError("X must be a table in memory where public rows list the corners, got one in parts")
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":  # noqa: ARG002 - none are used
         raise TypeError("concept_class must have cuts that are not listed yet if public rows list them")

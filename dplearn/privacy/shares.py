@@ -23,7 +23,7 @@ from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 _BELOW = 1 - Fraction(1, 1 << 28)  # concentrated_budget is correct to one part in 2**30
 _LEAST_EPSILON = Fraction(1, 10**100)  # floats represent what follows from it
 _LEAST_DELTA = Fraction(1, 1 << 70)  # below it, the failure of Gaussian sums is no small part of delta
-_WORTH_DELTA = 1 + Fraction(1, 10**4)  # for a smaller gain in epsilon, no delta is spent on composition
+WORTH_DELTA = 1 + Fraction(1, 10**4)  #: For a smaller gain in epsilon, no delta is spent on composition.
 
 
 def equal_epsilon(privacy: ApproxDP, count: int, kind: Callable[[Any], Event] = PureDP) -> Fraction:
@@ -68,8 +68,8 @@ def _equal_shares(target: ApproxDP, count: int) -> tuple[tuple[Fraction, Fractio
     for accounting in (CONCENTRATED, GAUSSIAN):
         share = accounting.epsilon_within(accounting.budget(target) / count, target.delta)
         shares.append((share, target.delta))
-    least = shares[0] if shares[0][0] > basic[0] * _WORTH_DELTA else basic
-    greater = {share for share in shares if share[0] > least[0] * _WORTH_DELTA}
+    least = shares[0] if shares[0][0] > basic[0] * WORTH_DELTA else basic
+    greater = {share for share in shares if share[0] > least[0] * WORTH_DELTA}
     return (*sorted(greater, reverse=True), least)
 
 

@@ -28,7 +28,7 @@ from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_ratio, root_above, selection_ratio
-from dplearn.kernels.search import least
+from dplearn.kernels.search import first
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, ResultTable
@@ -43,6 +43,8 @@ _MOST_ROUNDS = 4096
 _MOST_ROWS = 1 << 12  # that a plan tries
 _PUBLIC = "the values in public_values are public"
 _UNIFORM = 0.1  # the weight of equal shares beside those of public rows
+_TINY = Fraction(1, 10**9)  # the least epsilon, alpha and beta
+_WIDEST = 1 << 56  # the variance of Gaussian noise
 _POOR = 0.25  # an error of answers that is warned of
 _REPLAYS = 20  # passes over earlier answers in a round
 
@@ -285,8 +287,7 @@ def multiplicative_weights_plan(
     ReleasePlan
         With the guarantee, n_samples, alpha and beta; `n_rounds`; `error`: with probability at least 1 -
         beta, all answers are that near to the shares of the records; and `n_needed`, the number of records
-        from which on this is at most alpha, over all numbers of rounds unless `n_rounds` is given, or None if
-        no number is enough.
+        from which on this is at most alpha with as many rounds, or None if no number is enough.
 
     Notes
     -----
@@ -296,11 +297,11 @@ def multiplicative_weights_plan(
     which is that of the noise and at most a standard deviation by which m is moved towards q(w): the
     divergence falls by h (q(D) - q(w)) - h**2 / 8 for a step h. Let all T rounds have noise of at most L
     and select queries whose errors are within s of the greatest; let a further update, which is not made,
-    select without error. Over the shares before each of the last T // 2 + 1 of these T + 1 updates, the
-    mean square of e is at most ln(1 / u) / (T + 1) + L**2, with u the least share at the start. Their
-    mean is released: its greatest error is at most s plus the root of this. In between, earlier answers
-    are taken again only where they are more than 2 L off, so that their updates do not raise the
-    divergence either.
+    select without error. All T + 1 updates raise the divergence by at most 2 T L**2 together, from at
+    most ln(1 / u), u the least share at the start. So over the shares before each of the last K = T // 2
+    + 1 updates, the mean square of e is at most ln(1 / u) / (2 K) + T L**2 / K. Their mean is released:
+    its greatest error is at most s plus the root of this. In between, earlier answers are taken again
+    only where they are more than 2 L off, so that their updates do not raise the divergence either.
 
     Examples
     --------
@@ -320,6 +321,7 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
 
     def __init__(self, name: str, queries: Any, domain: Any, cost: ApproxDP, seed: Any, *context: object):
         self.of, self.queries = domain, _checked_queries(queries, domain)
+        self.values = _values_of(domain)
         digest = hashlib.sha256(self.queries.tobytes()).hexdigest()
         known = repr(domain), str(cost.epsilon), str(cost.delta), digest, *map(str, context)
         super().__init__(name, cost, known, seed)
@@ -335,20 +337,20 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
 
     def released(self, shares: NDArray[np.float64], plan: ReleasePlan) -> ReleasedShares:
         """Return shares and their answers."""
-        return ReleasedShares(_values_of(self.of), shares, self.queries @ shares, plan)
+        return ReleasedShares(self.values, shares, self.queries @ shares, plan)
 
 
 class _SmallDatabase(_CountingQueries):
     """The recipe of `small_database`."""
 
     def __init__(self, queries: Any, domain: Any, n_rows: Any, epsilon: Any, random_state: Any = None):
-        cost = ApproxDP(check_number("epsilon", epsilon, above=0), assumes=_assumed(domain))
+        cost = ApproxDP(check_number("epsilon", epsilon, low=_TINY), assumes=_assumed(domain))
         super().__init__("small_database", queries, domain, cost, random_state, n_rows)
         self.sizes = _possible_rows(self.of.size, n_rows)
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, failure = self.count(facts), float(check_number("beta", beta, above=0, below=1))
-        share = float(check_number("alpha", alpha, above=0, below=1))
+        n, failure = self.count(facts), float(check_number("beta", beta, low=_TINY, below=1))
+        share = float(check_number("alpha", alpha, low=_TINY, below=1))
         # Of each number of rows, the error of the best database, and that of the selection for one record.
         terms = [
             (
@@ -382,7 +384,7 @@ class _SmallDatabase(_CountingQueries):
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> ReleasedShares:
         n, m, true = plan.n_samples, plan.n_rows, self.queries @ self.histogram(table)
-        databases = list(_databases(self.of.size, m))
+        databases = list(_databases(self.of.size, m, len(self.queries)))
         off = [np.abs(n * (counts @ self.queries.T) - m * true).max(axis=1) for counts in databases]
         chosen = exponential_mechanism(-np.concatenate(off), privacy=plan.guarantee, dice=dice, sensitivity=m)
         return self.released(np.concatenate(databases)[chosen] / m, plan)
@@ -403,7 +405,7 @@ class _MultiplicativeWeights(_CountingQueries):
     ):
         public = (_PUBLIC,) * (public_values is not None)
         cost = ApproxDP(
-            check_number("epsilon", epsilon, above=0),
+            check_number("epsilon", epsilon, low=_TINY),
             check_number("delta", delta, low=0, below=1),
             assumes=(*_assumed(domain), *public),
         )
@@ -423,13 +425,11 @@ class _MultiplicativeWeights(_CountingQueries):
             check_count("n_rounds", n_rounds, low=1, high=_MOST_ROUNDS)
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, failure = self.count(facts), float(check_number("beta", beta, above=0, below=1))
-        share = float(check_number("alpha", alpha, above=0, below=1))
-        rounds = [self.n_rounds] if self.n_rounds else [1 << level for level in range(13)]
-        rough = [self.errors(t, failure) for t in rounds]
-        needed = [math.ceil(_least_records(*each, share)) for each in rough if each[0] < share]
+        n, failure = self.count(facts), float(check_number("beta", beta, low=_TINY, below=1))
+        share = float(check_number("alpha", alpha, low=_TINY, below=1))
         t = self.n_rounds or self.usual_rounds(n)
         spread, selection, noise = self.errors(t, failure)
+        needed = math.ceil(_least_records(spread, selection, noise, share)) if spread < share else None
         deviation = self.deviation(t) / n
         noisy = (
             f"n_samples is {n}: with epsilon {float(self.cost.epsilon):.3g} and {t} rounds, the noise of a"
@@ -443,11 +443,11 @@ class _MultiplicativeWeights(_CountingQueries):
             states={
                 "n_rounds": t,
                 "error": min(1.0, selection / n + math.hypot(spread, noise / n)),
-                "n_needed": min(needed, default=None),
+                "n_needed": needed,
                 "alpha": share,
                 "beta": failure,
             },
-            keeps={"limit": noise / n, "deviation": deviation},
+            keeps={"limit": self.limit(t, failure) / n, "deviation": deviation},
             warns=(noisy,) if deviation >= ALPHA else (),
         )
 
@@ -457,19 +457,30 @@ class _MultiplicativeWeights(_CountingQueries):
             half = ApproxDP(self.cost.epsilon / (2 * t))
             return half, half
         rho = concentrated_budget(self.cost) / (2 * t)
+        if 2 * rho * _WIDEST <= 1:
+            raise ValueError(
+                f"epsilon must be greater for {t} rounds of Gaussian noise, whose variance must be below"
+                f" 2**56, got {float(self.cost.epsilon)}"
+            )
         return ApproxDP(1 / root_above(1 / (8 * rho))), ZeroConcentratedDP(rho)
 
     def errors(self, t: int, beta: float) -> tuple[float, float, float]:
         """Return the terms of the bound: without noise, and of selections and counts of one record."""
-        selection, counting = self.costs(t)
+        selection, _ = self.costs(t)
         ratio = float(selection_ratio(selection.epsilon))
         few = math.log(len(self.queries) * 2 * t / beta) / max(-math.log(ratio), 1 - ratio) + 1
+        last = t // 2 + 1
+        spread = math.sqrt(-math.log(self.start.min()) / (2 * last))
+        return spread, few, math.sqrt(t / last) * self.limit(t, beta)
+
+    def limit(self, t: int, beta: float) -> float:
+        """Return what no error of t counts exceeds with probability 1 - beta / 2."""
+        _, counting = self.costs(t)
         if self.cost.delta:
             noise = math.sqrt(math.log(4 * t / beta) / float(counting.rho))
         else:
             noise = laplace_quantile(decay_ratio(counting.epsilon), Fraction(beta) / (4 * t)) - 1
-        noise += self.deviation(t)
-        return math.sqrt(-math.log(self.start.min()) / (t + 1)), few, noise
+        return noise + self.deviation(t)
 
     def deviation(self, t: int) -> float:
         """Return the standard deviation of the noise of each of t counts."""
@@ -614,9 +625,9 @@ def _possible_rows(size: int, n_rows: Any) -> list[int]:
 
     if n_rows is not None and possible(check_count("n_rows", n_rows, low=1)):
         return [n_rows]
-    most = least(lambda m: not possible(m), 1) - 1
+    most = first(lambda m: not possible(m), 1, _MOST_ROWS + 1) - 1
     if n_rows is None and most:
-        return list(range(1, min(most, _MOST_ROWS) + 1))
+        return list(range(1, most + 1))
     given = n_rows or 1
     count = _n_databases(size, given)
     shown = f"{count:,}" if count < 10**9 else f"10^{math.floor(math.log10(count))}"
@@ -627,10 +638,10 @@ def _possible_rows(size: int, n_rows: Any) -> list[int]:
     )
 
 
-def _databases(size: int, n_rows: int) -> Iterator[NDArray[np.int64]]:
+def _databases(size: int, n_rows: int, n_queries: int) -> Iterator[NDArray[np.int64]]:
     """Yield all databases, each as its number of rows of each value, in blocks."""
     bars = combinations(range(n_rows + size - 1), size - 1)  # between the rows of one value and the next
-    while block := list(islice(bars, max(1, _BLOCK // size))):
+    while block := list(islice(bars, max(1, _BLOCK // max(size, n_queries)))):
         places = np.array(block, dtype=np.int64).reshape(len(block), size - 1)
         ends = np.full((len(block), 1), n_rows + size - 1)
         yield np.diff(places, axis=1, prepend=-1, append=ends) - 1

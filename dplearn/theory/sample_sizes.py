@@ -537,10 +537,13 @@ def corner_lower_bound(
     """
     d = check_count("n_columns", n_columns, low=1)
     values = check_count("domain_size", domain_size, low=2) // 2
-    privacy = ApproxDP(check_number("epsilon", epsilon, above=0), delta).for_group(2)
+    each = ApproxDP(check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1))
     share = check_number("alpha", alpha, above=0, below=1)
     failure = check_number("beta", beta, above=0, below=1)
     found = 1
+    if each.delta and (1 + exp_bounds(min(each.epsilon, _LARGEST_EPSILON))[1]) * each.delta >= 1:
+        return found
+    privacy = each.for_group(2)
     for place in range(1, _SHARES):
         a = (1 - failure) / 2 * place / _SHARES
         allowed = failure + 2 * a * (1 + Fraction(1, 1000))

@@ -87,3 +87,13 @@ def test_the_lower_bound_is_that_of_interior_points_times_columns_and_below_what
         learner = CornerClassifier(domain=IntegerRange(0, 2**32 - 1), delta=delta, alpha=0.05)
         assert 1 < ten < learner.plan(100, n_features=10).n_needed
     assert corner_lower_bound(3, 2**32, epsilon=1, alpha=0.5, beta=0.5) == 1
+
+
+def test_delta_is_spent_only_where_it_buys_something_and_the_label_inside_may_be_either():
+    assert corner().plan(1000, n_features=3).guarantee.delta == 0
+    assert corner().plan(1000, n_features=9).guarantee.delta > 0
+    X = np.random.default_rng(0).integers(0, 10, (9000, 2))
+    low = np.where((X <= 6).all(axis=1), "a", "b")
+    for positive, right in (("a", 0.95), ("b", 0)):
+        score = corner(classes=["a", "b"], positive=positive, epsilon=4).fit(X, low).score(X, low)
+        assert right <= score <= right + 0.1 or (positive == "b" and score < 0.6)

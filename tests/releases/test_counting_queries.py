@@ -6,12 +6,14 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.counting_queries import query_table
-from dplearn.domains import Categories, IntegerRange
+from dplearn.domains import Categories, DomainError, IntegerRange
+from dplearn.privacy import PrivacyLedger
 from dplearn.releases import (
     multiplicative_weights,
     multiplicative_weights_plan,
@@ -84,6 +86,27 @@ def test_at_the_size_of_the_plan_the_error_is_at_most_alpha(plan_of):
     n = plan_of(100, queries, domain, alpha=0.15, **more).n_needed
     assert plan_of(n, queries, domain, **more).error <= 0.15 < plan_of(n - 1, queries, domain, **more).error
     assert plan_of(100, queries, domain, alpha=0.01, **more).n_needed is None
+
+
+def test_a_domain_of_one_value_and_more_queries_than_fit_in_a_block():
+    assert small_database([5] * 5, [[1]], IntegerRange(5, 5)).shares.tolist() == [1]
+    many = np.random.default_rng(0).integers(0, 2, (2000, 8))
+    assert len(small_database([0] * 1000, many, IntegerRange(0, 7)).answers) == 2000
+
+
+def test_what_cannot_be_drawn_or_says_nothing_is_told_before_the_charge():
+    ledger = PrivacyLedger(epsilon=1, delta=1e-6)
+    with pytest.raises(ValueError, match="epsilon must be greater for 1 rounds of Gaussian noise"):
+        multiplicative_weights([0, 1], [[1, 0]], IntegerRange(0, 1), epsilon=1e-9, delta=1e-12, ledger=ledger)
+    assert ledger.spent().epsilon == 0
+    with pytest.warns(UserWarning, match="the noise of a count is"):
+        multiplicative_weights([0] * 20, [[1, 0]], IntegerRange(0, 1))
+    with pytest.warns(UserWarning, match="answers may be wrong by"):
+        small_database([0] * 5, np.tri(74), IntegerRange(17, 90))
+    with pytest.raises(DomainError, match="public_values: "):
+        multiplicative_weights([0, 1], [[1, 0]], IntegerRange(0, 1), public_values=[7])
+    with pytest.raises(ValueError, match="categories of the domain as columns, in their order"):
+        multiplicative_weights([None], pd.DataFrame([[1, 0, 0]], columns=["south", "north", None]), TOWNS)
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])

@@ -17,6 +17,7 @@ from dplearn.releases import release as base
 from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
+HALF = [[1] * 60 + [0] * 61]
 N = 2000
 VALUES = (np.arange(N) % 70 + 18).tolist()
 #: Of every release, parameters besides the values; of some also those of another method.
@@ -30,6 +31,8 @@ RELEASES = {
     "grouped": ("grouped", {"delta": 1e-6}),
     "grouped, declared": ("grouped", {"categories": [1, 2]}),
     "learned_schema": ("learned_schema", {"columns": ["integers"]}),
+    "small_database": ("small_database", {"queries": HALF, "domain": AGES, "n_rows": 1}),
+    "multiplicative_weights": ("multiplicative_weights", {"queries": HALF, "domain": AGES}),
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }

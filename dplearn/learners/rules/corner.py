@@ -23,13 +23,19 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.search import least
 from dplearn.learners.limits import LEAST_NOTE, least_of
-from dplearn.learners.rules.generic import checked_share
-from dplearn.learners.rules.threshold import CutColumn, columns_of, declared_columns, shortfall
+from dplearn.learners.rules.generic import checked_epsilon, checked_share
+from dplearn.learners.rules.threshold import (
+    CutColumn,
+    columns_of,
+    declared_columns,
+    shortfall,
+    warns_of_order,
+)
 from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.events import BoundedRange
 from dplearn.privacy.plan import StatedPlan
-from dplearn.privacy.shares import equal_epsilon
+from dplearn.privacy.shares import WORTH_DELTA, equal_epsilon
 from dplearn.releases.release import few_records_warnings
 from dplearn.table.features import as_product, read_features
 from dplearn.table.table import Columns, LabelledRows
@@ -158,7 +164,7 @@ class CornerClassifier(RuleClassifier):
         sides = [self.directions] if isinstance(self.directions, str) else self.directions
         if not isinstance(sides, (list, tuple)) or not sides or not all(each in _SIDES for each in sides):
             raise ValueError(f"directions must be '<=' or '>', or a list of these, got {brief(sides)}")
-        epsilon = check_number("epsilon", self.epsilon, above=0)
+        epsilon = checked_epsilon(self.epsilon)
         delta = check_number("delta", self.delta, low=0, below=1)
         return CornerFit(
             self,
@@ -168,7 +174,7 @@ class CornerClassifier(RuleClassifier):
             several=not isinstance(self.directions, str),
             positive=self.positive,
             alpha=checked_share("alpha", self.alpha),
-            beta=check_number("beta", self.beta, above=0, below=1),
+            beta=Fraction(checked_share("beta", self.beta)),
             classes=classes,
         )
 
@@ -218,7 +224,9 @@ class CornerFit(FitRecipe):
         columns, n = columns_of(domain, None), facts.n_samples
         k = len(columns)
         share = equal_epsilon(self.cost, k, BoundedRange)
-        delta = self.cost.delta if share > self.cost.epsilon / k else Fraction(0)
+        part, delta = self.cost.epsilon / k, self.cost.delta
+        if share <= part * WORTH_DELTA:
+            share, delta = part, Fraction(0)
         missed = shortfall(1 + max(each.size for each in columns), share, self.beta / (2 * k))
         beyond = 2 * missed  # records beyond the cut of a column, at most, if an interior point is found
         errors, m = k * beyond, beyond + 1
@@ -256,7 +264,8 @@ class CornerFit(FitRecipe):
                 "n_needed": "for a true error of alpha, if a corner labels the records",
                 "n_least": LEAST_NOTE,
             },
-            warns=few_records_warnings(
+            warns=warns_of_order(domain)
+            + few_records_warnings(
                 n,
                 errors,
                 enough=n / 2,

@@ -275,10 +275,8 @@ class ThresholdFit(FitRecipe):
         """Return warnings of columns without an order, and if the bound on errors is half of the records."""
         most = max(column.size for column in columns)
         several = f" in each of {len(columns)} columns" if len(columns) > 1 else ""
-        pairs = zip(domain.names, domain.domains, strict=True)
-        skipped = [] if named else [name for name, each in pairs if not each.ordered]
-        unused = f"columns {brief(skipped)} have no order and are not used; feature= names one column"
-        return (unused,) * bool(skipped) + few_records_warnings(
+        unused = () if named else warns_of_order(domain, "; feature= names one column")
+        return unused + few_records_warnings(
             n,
             excess,
             enough=n / 2,
@@ -349,6 +347,13 @@ def columns_of(domain: Product, feature: int | str | None) -> "list[CutColumn]":
     if not domain.domains[place].ordered:
         raise ValueError(f"feature must have an ordered domain, got {brief(domain.domains[place])}")
     return [CutColumn(place, domain.domains[place])]
+
+
+def warns_of_order(domain: Product, advice: str = "") -> tuple[str, ...]:
+    """Return a warning of columns without an order, which have no cuts."""
+    pairs = zip(domain.names, domain.domains, strict=True)
+    skipped = [name for name, each in pairs if not each.ordered]
+    return (f"columns {brief(skipped)} have no order and are not used{advice}",) * bool(skipped)
 
 
 def _places(names: Sequence[str]) -> str:

@@ -161,7 +161,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         self : object
         """
         refuse_parameters(type(self).__name__, fit_parameters)
-        if X_public is not None and "X_public" not in signature(self.estimator.fit).parameters:
+        takes = X_public is None or "X_public" in signature(_checked(self.estimator).fit).parameters
+        if not takes:
             raise TypeError(
                 "X_public must be None for an estimator whose fit takes no public rows, got"
                 f" {type(self.estimator).__name__}"
