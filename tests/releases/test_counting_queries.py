@@ -102,7 +102,7 @@ def test_what_cannot_be_drawn_or_says_nothing_is_told_before_the_charge():
     with pytest.warns(UserWarning, match="the noise of a count is"):
         multiplicative_weights([0] * 20, [[1, 0]], IntegerRange(0, 1))
     with pytest.warns(UserWarning, match="answers may be wrong by"):
-        small_database([0] * 5, np.tri(74), IntegerRange(17, 90))
+        small_database([20] * 5, np.tri(74), IntegerRange(17, 90))
     with pytest.raises(DomainError, match="public_values: "):
         multiplicative_weights([0, 1], [[1, 0]], IntegerRange(0, 1), public_values=[7])
     with pytest.raises(ValueError, match="categories of the domain as columns, in their order"):

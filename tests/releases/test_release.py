@@ -4,20 +4,21 @@ import inspect
 import warnings
 from collections.abc import Sized
 from dataclasses import FrozenInstanceError, replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from dplearn import releases
 from dplearn.chance import SeededDice
-from dplearn.domains import IntegerRange, Product
+from dplearn.domains import Grid, IntegerRange, Product
 from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
 from dplearn.releases import release as base
-from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
+from dplearn.releases.release import Release, Released, ReleasePlan
 
 AGES = IntegerRange(0, 120)
-HALF = [[1] * 60 + [0] * 61]
+FORTIES, HALF = Grid(0, 120, 4), [[1, 1, 0, 0]]
 N = 2000
 VALUES = (np.arange(N) % 70 + 18).tolist()
 #: Of every release, parameters besides the values; of some also those of another method.
@@ -31,8 +32,11 @@ RELEASES = {
     "grouped": ("grouped", {"delta": 1e-6}),
     "grouped, declared": ("grouped", {"categories": [1, 2]}),
     "learned_schema": ("learned_schema", {"columns": ["integers"]}),
-    "small_database": ("small_database", {"queries": HALF, "domain": AGES, "n_rows": 1}),
-    "multiplicative_weights": ("multiplicative_weights", {"queries": HALF, "domain": AGES}),
+    "small_database": ("small_database", {"queries": HALF, "domain": FORTIES, "n_rows": 40}),
+    "multiplicative_weights": (
+        "multiplicative_weights",
+        {"queries": HALF, "domain": FORTIES, "n_rounds": 2},
+    ),
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }
@@ -113,7 +117,7 @@ def test_no_more_records_are_needed_than_for_less_epsilon(named):
         getattr(releases, f"{name}_plan")(10**5, **{**parameters, "epsilon": epsilon}).n_needed
         for epsilon in (0.25, 1.0)
     ]
-    assert needed[0] > needed[1]
+    assert needed[0] > needed[1] if named[0] != "multiplicative_weights" else needed == [None, None]
 
 
 def one_row_each(named):
@@ -197,12 +201,14 @@ def seen_stages(release, monkeypatch):
 
         return called
 
-    kinds = {*Release.__subclasses__(), *ColumnRelease.__subclasses__()} - {ColumnRelease}
-    kinds = {kind for kind in kinds if kind.__module__.startswith("dplearn.")}  # not those of pages that ran
-    assert len(kinds) >= len({name for name, _ in RELEASES.values()}) - 1
-    for kind in kinds:
-        for name in ("read", "plan", "run"):
-            monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
+    kinds, found = [Release], set()
+    while kinds:
+        kinds = [each for kind in kinds for each in kind.__subclasses__()]
+        found |= {kind for kind in kinds if kind.__module__.startswith("dplearn.releases.")}
+    found = {kind for kind in found if not found & {*kind.__subclasses__()}}
+    assert len(found) >= len({name for name, _ in RELEASES.values()}) - 1
+    for kind, name in product(found, ("read", "plan", "run")):
+        monkeypatch.setattr(kind, name, watched(getattr(kind, name), name))
     ledger, dice = PrivacyLedger(1, 1e-5), Watched()
     monkeypatch.setattr(base, "dice_for", lambda *_: dice)
     monkeypatch.setattr(PrivacyLedger, "require", watched(PrivacyLedger.require, "afford"))
