@@ -162,6 +162,7 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.noisy_max.epsilon_candidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
     "privacy.noisy_max.checked_counts": ("checks an argument", "tests/privacy/test_noisy_max.py"),
     "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
+    "privacy.shares.WORTH_DELTA": ("decides when delta is spent", "tests/learners/test_corner.py"),
     "privacy.events.Event": ("the base class, of unbounded cost", "tests/privacy/test_events.py"),
     "privacy.events.checked": ("checks an argument", "tests/privacy/test_events.py"),
     "privacy.events.freeze": ("sets fields", "tests/privacy/test_events.py"),

@@ -37,7 +37,7 @@ from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, read_
 from dplearn.table.table import Table
 
 MOST_CANDIDATES = 1 << 20  #: The most small databases that are compared.
-_MOST_CELLS = 1 << 24  # of a table of queries, and of all candidates
+_MOST_CELLS = 1 << 24  # of a table of queries, and of all candidates or their answers
 _BLOCK = 1 << 22  # cells of candidates at once
 _MOST_ROUNDS = 4096
 _MOST_ROWS = 1 << 12  # that a plan tries
@@ -346,7 +346,7 @@ class _SmallDatabase(_CountingQueries):
     def __init__(self, queries: Any, domain: Any, n_rows: Any, epsilon: Any, random_state: Any = None):
         cost = ApproxDP(check_number("epsilon", epsilon, low=_TINY), assumes=_assumed(domain))
         super().__init__("small_database", queries, domain, cost, random_state, n_rows)
-        self.sizes = _possible_rows(self.of.size, n_rows)
+        self.sizes = _possible_rows(self.of.size, len(self.queries), n_rows)
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
         n, failure = self.count(facts), float(check_number("beta", beta, low=_TINY, below=1))
@@ -616,12 +616,12 @@ def _n_databases(size: int, n_rows: int) -> int:
     return comb(size + n_rows - 1, n_rows)
 
 
-def _possible_rows(size: int, n_rows: Any) -> list[int]:
+def _possible_rows(size: int, n_queries: int, n_rows: Any) -> list[int]:
     """Return the numbers of rows among which a plan chooses; raise ValueError if there are too many."""
 
     def possible(m: int) -> bool:
         count = _n_databases(size, m)
-        return count <= MOST_CANDIDATES and count * size <= _MOST_CELLS
+        return count <= MOST_CANDIDATES and count * max(size, n_queries) <= _MOST_CELLS
 
     if n_rows is not None and possible(check_count("n_rows", n_rows, low=1)):
         return [n_rows]
@@ -633,7 +633,7 @@ def _possible_rows(size: int, n_rows: Any) -> list[int]:
     shown = f"{count:,}" if count < 10**9 else f"10^{math.floor(math.log10(count))}"
     remedy = f"at most {most} rows" if most else "declare a smaller domain, or use multiplicative_weights"
     raise ValueError(
-        "n_rows must leave at most 2**20 databases, and 2**24 of their cells, got"
+        "n_rows must leave at most 2**20 databases, and 2**24 of their cells or answers, got"
         f" {given} rows of {size} values: {shown} databases; {remedy}"
     )
 

@@ -96,7 +96,7 @@ MEANS = {"values": AGES, "bounds": (0, 99)}
 RELEASES = {
     "mean": Record(releases.mean, "ages", {"bounds": (0, 120)}),
     "small_database": Record(
-        releases.small_database, "ages", {"queries": DECADES, "domain": YEARS, "n_rows": 2}
+        releases.small_database, "ages", {"queries": DECADES, "domain": YEARS, "n_rows": 1}
     ),
     "multiplicative_weights": Record(
         releases.multiplicative_weights, "ages", {"queries": DECADES, "domain": YEARS, "n_rounds": 4}

@@ -444,8 +444,8 @@ GROUPED = [
 def candidates_that_occur(right, release, table, plan, dice):
     absent, databases = release.histogram(table) == 0, counting_queries._databases
 
-    def of_values(size, n_rows):
-        for counts in databases(size, n_rows):
+    def of_values(*sizes):
+        for counts in databases(*sizes):
             yield counts[~counts[:, absent].any(axis=1)]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -91,7 +91,7 @@ def test_at_the_size_of_the_plan_the_error_is_at_most_alpha(plan_of):
 def test_a_domain_of_one_value_and_more_queries_than_fit_in_a_block():
     assert small_database([5] * 5, [[1]], IntegerRange(5, 5)).shares.tolist() == [1]
     many = np.random.default_rng(0).integers(0, 2, (2000, 8))
-    assert len(small_database([0] * 1000, many, IntegerRange(0, 7)).answers) == 2000
+    assert small_database([0] * 1000, many, IntegerRange(0, 7), n_rows=6, epsilon=1e4).shares[0] == 1
 
 
 def test_what_cannot_be_drawn_or_says_nothing_is_told_before_the_charge():
