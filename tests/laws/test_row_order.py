@@ -48,7 +48,8 @@ def test_columns_in_another_order_are_refused_before_the_charge(name):
 
 
 def test_labels_in_another_order_are_refused_by_each_call(classifier, one_a_class):
-    if hasattr(classifier, "partial_fit"):
+    # A learned domain refuses partial_fit before it reads labels.
+    if hasattr(classifier, "partial_fit") and getattr(classifier, "domain", None) != "learn":
         given = {"classes": [0, 1]} if "classes" in signature(classifier.partial_fit).parameters else {}
         with pytest.raises(ValueError, match="y and X have different indexes"):
             clone(classifier).partial_fit(X, ordered(Y), **given)
