@@ -5,10 +5,11 @@ import datetime
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 from dplearn.domains.column_kinds import ColumnKinds, kinds_of
+
+pa = pytest.importorskip("pyarrow")  # not among the oldest versions that are tested
 
 
 class Unread:
