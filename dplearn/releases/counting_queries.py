@@ -499,15 +499,13 @@ class _MultiplicativeWeights(_CountingQueries):
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> ReleasedShares:
         n, true = plan.n_samples, self.queries @ self.histogram(table)
         selecting, counting = self.costs(plan.n_rounds)
+        count = gaussian_counts if self.cost.delta else laplace_counts
         shares, total, taken = self.start, np.zeros(self.of.size), {}
         for done in range(plan.n_rounds):
             total += shares if 2 * done >= plan.n_rounds and done else 0  # those before the last updates
             off = np.abs(true - np.rint(n * (self.queries @ shares)).astype(np.int64))
             query = exponential_mechanism(off, privacy=selecting, dice=dice)
-            if self.cost.delta:
-                noisy = gaussian_counts(int(true[query]), privacy=counting, dice=dice, low=0, high=n)
-            else:
-                noisy = laplace_counts(int(true[query]), privacy=counting, dice=dice, low=0, high=n)
+            noisy = count(int(true[query]), privacy=counting, dice=dice, low=0, high=n)
             present = self.queries[query] @ shares
             taken[query] = present + _shrunk(int(noisy) / n - present, plan.deviation)
             shares = _corrected(shares, self.queries, query, taken, plan.limit)

@@ -264,17 +264,20 @@ class CornerFit(FitRecipe):
                 "n_needed": "for a true error of alpha, if a corner labels the records",
                 "n_least": LEAST_NOTE,
             },
-            warns=warns_of_order(domain)
-            + few_records_warnings(
-                n,
-                errors,
-                enough=n / 2,
-                problem=f"with epsilon {float(self.cost.epsilon):.3g} and {k} columns, the errors may be half"
-                " of the records",
-                size=max(each.size for each in columns),
-                remedy=", or take fewer columns",
-            ),
+            warns=warns_of_order(domain) + self._warnings(n, columns, errors),
             public=facts,
+        )
+
+    def _warnings(self, n: int, columns: Sequence[CutColumn], errors: int) -> tuple[str, ...]:
+        """Return a warning if the bound on errors is half of the records."""
+        return few_records_warnings(
+            n,
+            errors,
+            enough=n / 2,
+            problem=f"with epsilon {float(self.cost.epsilon):.3g} and {len(columns)} columns, the errors may"
+            " be half of the records",
+            size=max(each.size for each in columns),
+            remedy=", or take fewer columns",
         )
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:

@@ -634,9 +634,10 @@ def _sample_size(
 ) -> int | None:
     """Return the number of records for a true error; None if no number suffices."""
     if n_rows is not None:
-        regions = [(1, 0)] if isinstance(target, DecisionStumps) else [(target.size, 0)]
-        if not isinstance(target, DecisionStumps) and n_rows > target.records_of_dichotomy:
-            regions.append((target.most_dichotomies(n_rows), target.records_of_dichotomy))
+        cuts, known = isinstance(target, DecisionStumps), target.records_of_dichotomy
+        regions = [(1 if cuts else target.size, 0)]
+        if not cuts and n_rows > known:
+            regions.append((target.most_dichotomies(n_rows), known))
         return public_sample_size(size, n_rows, regions=regions, agnostic=agnostic, **goal)
     if target.is_drawn:
         return _records_needed_if_drawn(target, goal, agnostic=agnostic)
