@@ -35,6 +35,7 @@ from dplearn.releases.cdf_errors import (
     tree_plan,
 )
 from dplearn.releases.release import (
+    ALL_GROUPS,
     WRITTEN_OUT,
     ColumnRelease,
     Released,
@@ -591,7 +592,7 @@ def _warnings(plan: TreePlan | BlockPlan, n: int, domain: NumberDomain) -> tuple
         f" {1 - tail:.2g} may be lost in the noise, and ppf and rvs return the last values that likely lie"
         " among the records instead"
     )
-    return few_records_warnings(n, tail, enough=_TAIL, problem=problem)
+    return few_records_warnings(n, tail, enough=_TAIL, problem=problem, subset=ALL_GROUPS)
 
 
 def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
@@ -604,10 +605,17 @@ def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
         return ()
     problem = (
         f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the"
-        f" median; {plan.sample_size(half, _BETA)} records would be enough, see cdf_plan(...,"
-        " alpha=0.5).n_needed"
+        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the median"
     )
-    coarser = ", or use a coarser domain of floats, Floats(significand_bits=...)"
-    remedy = coarser if plan.size >= WRITTEN_OUT else ""
-    return few_records_warnings(n, error, enough=half, problem=problem, size=plan.size, remedy=remedy)
+    return few_records_warnings(
+        n,
+        error,
+        enough=half,
+        problem=problem,
+        size=plan.size,
+        remedy="use a coarser domain of floats, Floats(significand_bits=...)"
+        if plan.size >= WRITTEN_OUT
+        else "",
+        needed=plan.sample_size(half, _BETA),
+        subset=ALL_GROUPS,
+    )
