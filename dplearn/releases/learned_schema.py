@@ -261,7 +261,7 @@ def learned_schema(
     -----
     UserWarning
         If there are too few records for ranges, or for lists; the number of records is public. If kinds
-        are not declared, and X is a list or has columns of type object. After the release, if a column has
+        are not declared, and X is a list. After the release, if a column has
         neither a range nor a listed category.
 
     Notes
