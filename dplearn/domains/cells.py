@@ -241,7 +241,10 @@ def _column(column: Any) -> NDArray[Any]:
         return object_array([None if code < 0 else categories[code] for code in named.codes.tolist()])
     if hasattr(column, "isna"):
         plain = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
-        if getattr(plain, "kind", "") in "iufb" and not column.isna().any():
+        kind = getattr(plain, "kind", "")
+        if kind == "f":
+            return np.asarray(column.to_numpy(dtype=plain, na_value=np.nan))  # missing values are NaN
+        if kind in "iub" and not column.isna().any():
             return np.asarray(column.to_numpy(dtype=plain))  # the same numbers, without objects
         if column.dtype.type is str or column.dtype.kind in "iub":
             return np.asarray(column.to_numpy(dtype=object, na_value=None), dtype=object)
@@ -250,6 +253,9 @@ def _column(column: Any) -> NDArray[Any]:
         return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
     if column.dtype.is_temporal():
         column = column.to_physical()  # Python's types cannot represent all times of polars
+    kind = column.dtype  # numpy has no integers of 128 bits
+    if kind.is_float() or (kind.is_integer() and not column.null_count() and "128" not in str(kind)):
+        return np.asarray(column.to_numpy())  # missing values are NaN
     return object_array(column.to_list())
 
 

@@ -112,8 +112,6 @@ TYPED = [
     ("boolean", [True, None, False]),
     ("int64[pyarrow]", [2**62 + 1, None]),
     ("bool[pyarrow]", [False, None]),
-    ("Float32", [1.5, None]),
-    ("double[pyarrow]", [1.5, None]),
     ("category", ["b", None, "a"]),
 ]
 
@@ -129,6 +127,21 @@ def test_cells_of_typed_columns_are_those_that_were_given(dtype, cells):
         assert [type(cell) is bool for cell in found] == [type(cell) is bool for cell in cells]
     assert frame_column(pd.DataFrame({"x": column}), 0).tolist() == cells
     assert as_cells(pl.Series([2**53 + 1, None], dtype=pl.Int64)).tolist() == [2**53 + 1, None]
+    if hasattr(pl, "Int128"):  # not in the oldest versions
+        assert as_cells(pl.Series([2**100, 1], dtype=pl.Int128)).tolist() == [2**100, 1]
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "Float64", "double[pyarrow]", pl.Float32, pl.Float64])
+@pytest.mark.parametrize("gap", [None, np.nan, 2.5])
+def test_columns_of_floats_are_arrays_of_them_with_gaps_or_without(dtype, gap):
+    if isinstance(dtype, str):
+        pytest.importorskip("pyarrow")
+        column = pd.Series([1.5, gap], dtype=dtype)
+    else:
+        column = pl.Series([1.5, gap], dtype=dtype)
+    found = as_cells(column)
+    assert found.dtype.kind == "f"
+    assert np.array_equal(found, [1.5, np.nan if gap is None else gap], equal_nan=True)
 
 
 parts = st.none() | st.text() | st.binary() | st.integers() | st.floats(allow_nan=False)
