@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import DomainError
-from dplearn.domains.cells import as_cells, cells_of, column_type, frame_column, object_array
+from dplearn.domains.cells import (
+    any_as_number,
+    any_as_numbers,
+    as_cells,
+    cells_of,
+    column_type,
+    frame_column,
+    object_array,
+)
 from dplearn.domains.keys import KeyCounts, counted_keys, read_keys, spelled
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
@@ -181,3 +189,9 @@ def test_counts_of_keys_in_any_order_and_of_parts_are_the_same_and_of_built_in_t
         for cut in range(len(KEYS) + 1):
             total = KeyCounts.of(order[:cut]) + KeyCounts.of(order[cut:])
             assert (counted_keys(total), len(total)) == (counts, len(KEYS))
+
+
+@pytest.mark.parametrize("cells", [[1, 2.5, None, True], [2**53 + 1, -0.0, np.inf], [2**1030, 1.5, None]])
+def test_cells_of_python_are_read_at_once_as_one_by_one(cells):
+    one_by_one = list(map(any_as_number, cells))
+    assert np.array_equal(any_as_numbers(object_array(cells)), one_by_one, equal_nan=True)
