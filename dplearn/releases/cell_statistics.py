@@ -27,16 +27,31 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.optimize import isotonic_regression
 
-from dplearn.domains import Categories
+from dplearn.domains import Categories, Domain, Floats
 from dplearn.domains.base import NumberDomain
-from dplearn.releases.table_columns import TableColumn
+from dplearn.releases.table_columns import TableColumn, table_column
 
-Floats = NDArray[np.float64]
+Vector = NDArray[np.float64]
 MOST_CELLS = 256  # of a column of numbers
 _PUBLIC = 1e-3  # the standard deviation of a public number of records, in those of a cell's number
 _CUTOFF = 1e-12  # of eigenvalues
+_WIDE = 8  # values in a cell of equal width, from which on cells grow
 _ROUNDED = 1e-3  # records, by which sums of floats are off
 _LEAST = 3.0  # standard deviations of the number of records, from which on a ratio has an interval
+
+
+def cells_of(name: str, domain: Domain, most: int) -> TableColumn:
+    """Return the cells of a column: of each value, of equal width, or growing with a wide range."""
+    column, gap = table_column(name, domain, most), int(domain.accepts_missing)
+    numbers = domain.size - gap
+    if not isinstance(domain, NumberDomain) or isinstance(domain, Floats) or numbers <= most:
+        return column
+    low, first, high = (float(each) for each in domain.decode([gap, gap + 1, domain.size - 1]))
+    starts = np.arange(most) * numbers // most + gap
+    if low >= 0 and numbers > _WIDE * most:
+        ends = np.geomspace(low or first, high, most)
+        starts = np.append(gap, domain.nearest(ends[:-1]).astype(np.int64))
+    return TableColumn(name, domain, np.unique(np.append(np.arange(gap), starts)).astype(np.uint64))
 
 
 def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
@@ -49,7 +64,7 @@ def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
     return np.concatenate(levels).astype(np.int64)
 
 
-def moments(values: Floats, steps: int) -> NDArray[np.int64]:
+def moments(values: Vector, steps: int) -> NDArray[np.int64]:
     """Return the strategy that adds up values, and their squares, in steps from the middle of their range."""
     low, high = values.min(), values.max()
     middle, half = low / 2 + high / 2, max(high / 2 - low / 2, 1e-300)
@@ -101,10 +116,10 @@ class ColumnSums:
         return max(2 * self.added_squared_l2, int((norms[:, None] + norms - 2 * products).max()))
 
     @cached_property
-    def for_all(self) -> Floats | None:
+    def for_all(self) -> Vector | None:
         """The weights of sums that add up to the number of all records; None if none do."""
         all_cells = np.ones(self.matrix.shape[1])
-        weights: Floats = self.matrix @ (_inverse(self.matrix.tobytes(), self.matrix.shape, 0.0) @ all_cells)
+        weights: Vector = self.matrix @ (_inverse(self.matrix.tobytes(), self.matrix.shape, 0.0) @ all_cells)
         return weights if np.allclose(weights @ self.matrix, all_cells) else None
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -125,7 +140,7 @@ class CellNoise:
         return 1 / max(self.of_count / self.deviation, _PUBLIC / math.sqrt(self.sums.added_squared_l2))
 
     @cached_property
-    def covariance(self) -> Floats:
+    def covariance(self) -> Vector:
         """That of the estimated numbers of records in cells."""
         matrix = self.sums.matrix
         return self.deviation**2 * _inverse(matrix.tobytes(), matrix.shape, self._weight)
@@ -141,12 +156,12 @@ class CellNoise:
         return ~column.gaps
 
     @cached_property
-    def own(self) -> Floats:
+    def own(self) -> Vector:
         """The covariance of the cells that are no gaps."""
         return self.covariance[np.ix_(self.known, self.known)]
 
     @cached_property
-    def up_to(self) -> Floats:
+    def up_to(self) -> Vector:
         """The covariance of the numbers of records up to each cell."""
         return self.own.cumsum(axis=0).cumsum(axis=1)
 
@@ -159,42 +174,42 @@ class CellNoise:
         """The standard deviation of the number of records that are no gaps."""
         return self.of(np.ones(len(self.own)))
 
-    def of_rank(self, q: Any) -> Floats:
+    def of_rank(self, q: Any) -> Vector:
         """Return the standard deviation of the number of records up to each cell, less a share q of all."""
         all_of_them = self.up_to[:, -1]
         variances = np.diag(self.up_to) - 2 * q * all_of_them + q**2 * all_of_them[-1]
         return np.asarray(np.sqrt(variances.clip(0)))
 
-    def of_even(self) -> tuple[float, float, float]:
-        """Return the noise in the mean, standard deviation and quantiles of evenly distributed numbers: times
-        the number of records; the former two in widths of the range.
+    def of_even(self) -> tuple[float, float]:
+        """Return the noise in the mean of evenly distributed numbers, times their number and in widths of the
+        range, and the greatest in the number of records up to a quantile; NaN where there is no estimate.
         """
-        places = np.linspace(-0.5, 0.5, len(self.own))
-        spread = max(float((places**2).mean()), 1e-300)
-        of_std = (places**2 - spread) / (2 * math.sqrt(spread))
-        ranks = self.of_rank(np.arange(1, len(places) + 1) / len(places))
-        return self.of(places), self.of(of_std), float(ranks.max())
+        size = len(self.own)
+        ranks = self.of_rank(np.arange(1, size + 1) / size)
+        tells = len(self.sums.matrix) - self.sums.column.gap
+        mean = math.nan if tells == 1 < size else self.of(np.linspace(-0.5, 0.5, size))
+        return mean, math.nan if tells < size else float(ranks.max())
 
-    def estimated(self, sums: Floats, count: float) -> "CellCounts":
+    def estimated(self, sums: Vector, count: float) -> "CellCounts":
         """Return the estimates of one group, given noisy sums, and the noisy number of its records."""
         seen = self.sums.matrix.T @ sums + self._weight**2 * count
         return CellCounts(self, self.covariance @ seen / self.deviation**2)
 
 
 @lru_cache(maxsize=16)
-def _inverse(matrix: bytes, shape: tuple[int, int], weight: float) -> Floats:
+def _inverse(matrix: bytes, shape: tuple[int, int], weight: float) -> Vector:
     """Return the inverse of what sums say about cells, and with a weight the number of all records."""
     rows = np.frombuffer(matrix, dtype=np.int64).reshape(shape).astype(float)
     return np.linalg.pinv(rows.T @ rows + weight**2, rcond=_CUTOFF, hermitian=True)
 
 
-def middles(column: TableColumn) -> Floats:
+def middles(column: TableColumn) -> Vector:
     """Return the value that stands for each cell of numbers."""
     low, high = ends(column)
     return low / 2 + high / 2
 
 
-def ends(column: TableColumn) -> tuple[Floats, Floats]:
+def ends(column: TableColumn) -> tuple[Vector, Vector]:
     """Return the least and the greatest value of each cell of numbers; NaN of missing ones."""
     assert isinstance(column.domain, NumberDomain)
     last = np.append(column.starts[1:], np.uint64(column.domain.size)) - np.uint64(1)
@@ -215,7 +230,7 @@ class CellCounts:
     """Released: the estimated number of records in each cell of a column, of the records of one group."""
 
     noise: CellNoise
-    cells: Floats
+    cells: Vector
 
     @property
     def column(self) -> TableColumn:
@@ -223,7 +238,7 @@ class CellCounts:
         return self.noise.sums.column
 
     @cached_property
-    def _own(self) -> Floats:
+    def _own(self) -> Vector:
         """The cells that are no gaps."""
         return self.cells[self.noise.known]
 
@@ -247,7 +262,7 @@ class CellCounts:
             return Line(math.nan, 0.0, 1.0)
         own = (np.flatnonzero(self.noise.known) == cell).astype(float)
         share = min(max(self.cells[cell] / self.n, 0.0), 1.0)
-        near = (max(self.cells[cell], 0.0) + 1) / (self.n + 2)
+        near = min((max(self.cells[cell], 0.0) + 1) / (self.n + 2), 1.0)
         sampling = near * (1 - near) / self.n if population else 0.0
         return _around(share, self.noise.of((own - share) / self.n) ** 2 + sampling, z, 0.0, 1.0)
 
@@ -256,7 +271,7 @@ class CellCounts:
         return _whole(self.cells[cell], z * math.sqrt(max(self.noise.covariance[cell, cell], 0.0)))
 
     @cached_property
-    def _values(self) -> Floats:
+    def _values(self) -> Vector:
         return middles(self.column)[self.noise.known]
 
     @cached_property

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -27,25 +27,26 @@ from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE, without_count
+from dplearn.fit.relation import N_IS_PUBLIC, ROWS_OF_TABLE, without_count
+from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.privacy.shares import GAUSSIAN
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.noise import CentralNoise, answers_of
 from dplearn.queries.query import VectorQuery
-from dplearn.releases.cell_statistics import MOST_CELLS, CellNoise, ColumnSums
-from dplearn.releases.described import Described, fraction_of, labels
+from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of
+from dplearn.releases.described import Described, fraction_of, labels, normal_tail
 from dplearn.releases.learned_schema import SchemaDetail
-from dplearn.releases.release import ColumnRelease, Release, ReleasePlan
+from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records
 from dplearn.releases.synthetic_table import (
-    LearnedTableRelease,
+    LearnedRelease,
     checked_domain,
     drawable,
     selected_columns,
     table_of,
 )
-from dplearn.releases.table_columns import TableColumn, TableTypes, cells_in, table_column
+from dplearn.releases.table_columns import TableColumn, TableTypes, cells_in
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.table import Columns, Table
 
@@ -56,7 +57,7 @@ _DETAIL = SchemaDetail(MOST_CELLS, 98, drawn=True)  # ends are not moved outward
 _ROWS = 10  # of a group, as many as take part in a learner's sums
 _QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
 _SOME = 1000  # records, of whose number noise hardly depends
-_SHAPE = "the columns, statistics and groups are chosen without the data"
+_SHAPE = "the number, names and types of the columns are public, and what is released of them"
 
 
 @documented_by(ColumnRelease)
@@ -130,7 +131,7 @@ def describe(
     norm, and by twice `added_l1` in the l1 norm. The sizes of groups differ by 2 in both. Each has an equal
     part of the budget, and the noise that it buys (`CentralNoise`). One added record moves them by
     `added_squared_l2`, `added_l1` and 1. One group of at most m rows moves the distances by m times as much.
-    With a learned domain: `LearnedTableRelease`. All else is made of the noisy sums.
+    With a learned domain: `LearnedRelease`. All else is made of the noisy sums.
 
     **Assumes.** The entries of `guarantee.assumes`.
 
@@ -158,7 +159,7 @@ def describe(
     """
     most = None if groups is None else _most_rows(max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
-    recipe = _recipe(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
+    recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
     found: Described = recipe.run_on(frame, None, ledger, groups)
     return found
 
@@ -174,9 +175,10 @@ def describe_plan(
     delta: Any = 1e-6,
     max_rows_per_group: int | None = None,
     neighbors: str = "replace_one",
+    beta: Any = 0.05,
     n_features: int | None = None,
-) -> Any:
-    """Return the plan of `describe`, with the standard deviations of the noise, without data.
+) -> ReleasePlan:
+    """Return the plan of `describe`, with the errors of its statistics by noise, without data.
 
     Parameters
     ----------
@@ -194,28 +196,32 @@ def describe_plan(
         The latter if the domain is learned. With the guarantee, n_samples, noise ("gaussian", or "laplace"
         without delta), by, statistics and
 
-        `count_deviation`: the standard deviation of the noise in the size of a group; 0 if it is public.
+        `count_error`: with probability 1 - beta the noise in the size of a group is at most this; 0 if the
+        size is public.
 
-        `mean_deviation`, `std_deviation`, `rank_deviation`: for each column of numbers, the standard
-        deviation of the noise in the mean and in the standard deviation of a group of m records, times m and
-        in widths of the column's range, for evenly distributed numbers; and of the number of records up to a
-        quantile.
+        `mean_error`: for each column of numbers, the same of the noise in the mean of a group of m evenly
+        distributed numbers, times m, in widths of the column's range.
 
-        `n_needed`: the number of records in a group from which on all of these are at most a twentieth of the
-        records or of the width.
+        `rank_error`: the same of the noise in the number of records up to a quantile.
+
+        `n_needed`: the number of records in a group from which on each of these, and the error of each
+        category's number, is at most a twentieth of the records or of the width.
 
     Examples
     --------
     >>> from dplearn.domains import IntegerRange, Schema
     >>> from dplearn.releases import describe_plan
     >>> plan = describe_plan(5000, domain=Schema({"age": IntegerRange(18, 90)}), epsilon=1)
-    >>> round(plan.rank_deviation["age"]), plan.n_needed
-    (12, 241)
+    >>> round(plan.rank_error["age"]), plan.n_needed
+    (25, 494)
     """
     most = None if max_rows_per_group is None else _most_rows(max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
-    recipe = _recipe(domain, choices, _checked_cost(epsilon, delta, neighbors))
-    return recipe.plan_of_sizes(n_samples, n_features)
+    recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors))
+    if isinstance(recipe, _Describe):
+        recipe.check_features(n_features)
+        return recipe.plan(Facts(n_samples), beta=beta)
+    return recipe.plan_of_sizes(n_samples, n_features)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -225,7 +231,7 @@ class Choices:
     by: tuple[str, ...]
     statistics: tuple[str, ...]
     group_rows: int | None  # of a group that take part; None: records are rows
-    target = None  # of a network; see `LearnedTableRelease`
+    target = None  # of a network; see `LearnedRelease`
 
     def check_target(self, names: Sequence[str]) -> None:
         """Refuse groups by columns that there are not, and a table of no other column."""
@@ -243,16 +249,6 @@ class Choices:
     @property
     def has_moments(self) -> bool:
         return bool({"mean", "std"} & {*self.statistics})
-
-
-def _recipe(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
-    """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
-    if (learn := as_learn(domain)) is not None:
-        return _LearnedDescribe(learn, choices, cost, random_state=random_state)
-    domain = checked_domain(domain)
-    costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
-    recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
-    return min(recipes, key=_Describe.errors)
 
 
 def _checked_cost(epsilon: Any, delta: Any, neighbors: Any) -> ApproxDP:
@@ -317,10 +313,23 @@ class _Describe(Release[Described]):
             )
         self.domain, self.choices = domain, choices
         self.group_rows = 1 if choices.group_rows is None else choices.group_rows
-        assumes = (COLUMNS, ROWS_OF_TABLE, _SHAPE, *domain.assumes)
+        assumes = (N_IS_PUBLIC, _SHAPE, ROWS_OF_TABLE, *domain.assumes)
         cost = replace(cost, assumes=without_count(assumes) if cost.neighbors == ADDED else assumes)
-        context = str(cost.epsilon), str(cost.delta), repr(domain), repr(choices), cost.neighbors
+        chosen = repr(choices.by), repr(choices.statistics), cost.neighbors
+        context = str(cost.epsilon), str(cost.delta), repr(domain), *chosen
         super().__init__("describe", cost, context, random_state)
+
+    @staticmethod
+    def or_learned(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
+        """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
+        if (learn := as_learn(domain)) is not None:
+            found = _LearnedDescribe(learn, choices, cost, random_state=random_state)
+            refuse_unsupported(found)
+            return found
+        domain = checked_domain(domain)
+        costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
+        recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
+        return min(recipes, key=lambda each: each.needed)
 
     @cached_property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -328,7 +337,7 @@ class _Describe(Release[Described]):
         by = self.choices.by
         most = {name: _MOST_GROUPS[len(by)] if name in by else self.cells for name in self.domain.names}
         given = zip(self.domain.names, self.domain.domains, strict=True)
-        return tuple(table_column(name, each, most[name]) for name, each in given)
+        return tuple(cells_of(name, each, most[name]) for name, each in given)
 
     @property
     def noise(self) -> str:
@@ -381,128 +390,71 @@ class _Describe(Release[Described]):
             groups = groups * size + cells[:, place]
         return groups
 
-    def plan_of_sizes(self, n_samples: int | None, n_features: int | None) -> "DescribePlan":
-        """Return the plan of a release, without a table."""
+    def check_features(self, n_features: Any) -> None:
+        """Refuse another number of columns than the domain has."""
         if n_features not in (None, len(self.domain)):
             raise ValueError(
                 f"n_features must be {len(self.domain)}, as the domain has, got {brief(n_features)}"
             )
-        return self.plan(Facts(n_samples))
 
-    def plan(self, facts: Facts) -> "DescribePlan":
-        self._noise(facts).check()
+    def plan(self, facts: Facts, *, beta: Any = 0.05) -> "DescribePlan":
+        n, failure = self.count(facts), float(check_number("beta", beta, above=0, below=1))
+        sums = self._sums(n)
+        sums.check()
         return DescribePlan(
             self.cost,
-            self.count(facts),
+            n,
             title="DescribePlan",
-            states={"noise": self.noise, "by": self.choices.by, "statistics": self.choices.statistics},
+            states={
+                "noise": self.noise,
+                "by": self.choices.by,
+                "statistics": self.choices.statistics,
+                "beta": failure,
+            },
             later={
-                "count_deviation": lambda: self._noise(facts).of_count,
-                "mean_deviation": lambda: self._worth(facts)[0],
-                "std_deviation": lambda: self._worth(facts)[1],
-                "rank_deviation": lambda: self._worth(facts)[2],
-                "n_needed": lambda: self._needed(facts),
+                name: partial(_Sums.error, sums, name, failure)
+                for name in ("count_error", "mean_error", "rank_error", "n_needed")
             },
         )
 
-    def _noise(self, facts: Facts) -> "_Noise":
-        groups = math.prod(self.sizes)
-        of_groups = [_query(groups, added_l1=1, added_squared_l2=1, squared_l2=2)] * self.counts_groups
-        queries = [
-            _query(groups * len(each.matrix), each.added_l1, each.added_squared_l2, each.squared_l2)
-            for each in self.described
-        ]
-        n = 1 if self.cost.neighbors == ADDED else facts.n_samples
-        noise = CentralNoise.of(
-            self.noise, self.cost, n, each=self.group_rows, most_records=self.most_records
-        )
-        return _Noise(noise, (*of_groups, *queries), self.counts_groups)
+    def _sums(self, n: int | None) -> "_Sums":
+        counts = 1 if self.cost.neighbors == ADDED else n
+        each, most = self.group_rows, self.most_records
+        noise = CentralNoise.of(self.noise, self.cost, counts or 1, each=each, most_records=most)
+        return _Sums(noise, self.described, math.prod(self.sizes), self.counts_groups)
 
-    def _worth(self, facts: Facts) -> list[dict[str, float]]:
-        """Return the noise in means, in standard deviations and of ranks, of each column of numbers."""
-        noise = self._noise(facts).of_cells(self.described)
-        found = {
-            each.sums.column.name: each.of_even()
-            for each in noise
-            if isinstance(each.sums.column.domain, NumberDomain)
-        }
-        shown = (self.choices.has_moments, self.choices.has_moments, self.choices.has_quantiles)
-        return [
-            {name: errors[place] for name, errors in found.items() if needed}
-            for place, needed in enumerate(shown)
-        ]
-
-    def errors(self) -> int:
-        """Return a measure of the greatest error, for the choice of the noise."""
-        return self._needed(Facts(_SOME))
-
-    def _needed(self, facts: Facts) -> int:
-        noise = self._noise(facts)
-        errors = [noise.of_count, *(each for errors in self._worth(facts) for each in errors.values())]
-        given = zip(self.described, noise.of_columns, strict=True)
-        errors += [each for sums, each in given if not isinstance(sums.column.domain, NumberDomain)]
-        return max(1, math.ceil(max(errors) / float(ALPHA)))
+    @property
+    def needed(self) -> int:
+        """A number of records in a group, for the choice of the noise."""
+        return int(self._sums(_SOME).error("n_needed", 0.05))
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
-        noise = self._noise(Facts(plan.n_samples))
-        n_groups = math.prod(self.sizes)
-        totals = table.sums(
-            _Counts(self.described, self.places, [each.size for each in self.columns], n_groups)
-        )
-        found = noise.released([np.ravel(each) for each in totals[not self.counts_groups :]], dice)
-        size = found.pop(0) if self.counts_groups else np.array([float(plan.n_samples)])
-        released = [each.reshape(n_groups, -1) for each in found]
-        sizes = noise.sizes_beside(self.described, released, size)
-        measured = [
-            tuple(map(cells.estimated, sums, each))
-            for cells, sums, each in zip(noise.of_cells(self.described), released, sizes, strict=True)
-        ]
+        sums = self._sums(plan.n_samples)
+        totals = table.sums(_Totals(sums, self.places, [each.size for each in self.columns]))
+        measured = sums.estimated(sums.released(totals, dice), plan.n_samples)
         groups = product(*(labels(self.columns[place]) for place in self.places))
-        return Described(tuple(groups), plan, tuple(measured))
-
-
-@dataclass(frozen=True, eq=False)
-class _Counts:
-    """The number of records of each group, and the sums of each column; a function of the rows of a part."""
-
-    described: tuple[ColumnSums, ...]
-    places: list[int]  # in a row: of the columns that form groups
-    n_cells: list[int]
-    n_groups: int
-
-    def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
-        groups, cells = rows.columns
-        found = [np.bincount(groups, minlength=self.n_groups).astype(np.int64)]
-        others = [place for place in range(cells.shape[1]) if place not in self.places]
-        for each, place in zip(self.described, others, strict=True):
-            size = self.n_cells[place]
-            codes = groups * size + cells[:, place]
-            counts = np.bincount(codes, minlength=self.n_groups * size).reshape(self.n_groups, size)
-            found.append(each.totals(counts.astype(np.int64)))
-        return found
-
-
-def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> VectorQuery:
-    """Return a query with the sensitivities of sums that are formed elsewhere."""
-    norm = math.isqrt(added_squared_l2 - 1) + 1
-    query = VectorQuery(
-        _formed_elsewhere, size=size, norm=norm, l1=2 * added_l1, squared_l2=squared_l2, added_l1=added_l1
-    )
-    query.added_squared_l2 = added_squared_l2
-    return query
-
-
-def _formed_elsewhere(rows: Any) -> Any:
-    raise NotImplementedError
+        return Described(tuple(groups), plan, measured)
 
 
 @dataclass(frozen=True)
-class _Noise:
-    """The noise of the sizes of groups, and of the sums of each column: equal parts of a budget."""
+class _Sums:
+    """What is released: the sizes of groups, where they are private, and the sums of each column; all with
+    equal parts of a budget.
+    """
 
     noise: CentralNoise
-    queries: tuple[VectorQuery, ...]
+    described: tuple[ColumnSums, ...]
+    n_groups: int
     counts_groups: bool
+
+    @cached_property
+    def queries(self) -> list[VectorQuery]:
+        """The sensitivities of each part, for one group or several."""
+        sizes = [_query(self.n_groups, 1, 1, 2)] * self.counts_groups
+        return sizes + [
+            _query(self.n_groups * len(each.matrix), each.added_l1, each.added_squared_l2, each.squared_l2)
+            for each in self.described
+        ]
 
     @property
     def _share(self) -> Fraction:
@@ -518,63 +470,113 @@ class _Noise:
                 f" be drawn, with {len(self.queries)} parts of the budget"
             ) from None
 
+    def released(self, totals: Sequence[NDArray[np.int64]], dice: Dice) -> list[Any]:
+        """Return the noisy numbers of each part, of shape (groups, numbers)."""
+        bounds = [self.noise.bounds(each, self._share) for each in self.queries]
+        asked = [np.ravel(each) for each in totals[not self.counts_groups :]]
+        answers = answers_of(self.noise, self.queries, self._share, bounds, asked, dice)
+        scale = self.noise.n * self.noise.each
+        return [each.means.reshape(self.n_groups, -1) * scale for each in answers]
+
     @cached_property
-    def _deviations(self) -> list[float]:
-        """The standard deviation of the noise in each total."""
+    def deviations(self) -> list[float]:
+        """The standard deviation of the noise in each number of each part."""
         return [self.noise.deviation(each, self._share) * self.noise.n for each in self.queries]
 
     @property
-    def of_count(self) -> float:
-        """The standard deviation of the noise in the size of a group; 0 if it is public."""
-        return self._deviations[0] if self.counts_groups else 0.0
+    def of_columns(self) -> list[tuple[ColumnSums, float]]:
+        """The sums of each column, and the standard deviation of their noise."""
+        return list(zip(self.described, self.deviations[self.counts_groups :], strict=True))
 
-    @property
-    def of_columns(self) -> list[float]:
-        """The standard deviation of the noise in each sum of each column."""
-        return self._deviations[self.counts_groups :]
-
-    def _known(self, described: Sequence[ColumnSums]) -> NDArray[np.float64]:
-        """Return what the sizes of groups, and the sums of each column, say of the number of records."""
-        found = [self.of_count**-2.0] if self.counts_groups else []
-        for sums, deviation in zip(described, self.of_columns, strict=True):
+    @cached_property
+    def _precisions(self) -> NDArray[np.float64]:
+        """The precision, of the sizes and of each column, with which it tells the size of a group."""
+        found = [self.deviations[0] ** -2.0]
+        for sums, deviation in self.of_columns:
             weights = sums.for_all
             found.append(0.0 if weights is None else 1 / float(deviation**2 * (weights @ weights)))
         return np.array(found)
 
-    def of_cells(self, described: Sequence[ColumnSums]) -> list[CellNoise]:
-        """Return the noise of the cells of each column, beside which all else that is released is known."""
-        columns = list(zip(described, self.of_columns, strict=True))
-        if not self.counts_groups:
-            return [CellNoise(sums, deviation, 0.0) for sums, deviation in columns]
-        known = self._known(described)
-        others = known.sum() - known[1:]
+    @cached_property
+    def cells(self) -> list[CellNoise]:
+        """The noise of the cells of each column, given the sizes of groups by all else."""
+        known = self._precisions if self.counts_groups else None
         return [
-            CellNoise(sums, deviation, float(each**-0.5))
-            for (sums, deviation), each in zip(columns, others, strict=True)
+            CellNoise(sums, deviation, 0.0 if known is None else float((known.sum() - known[place]) ** -0.5))
+            for place, (sums, deviation) in enumerate(self.of_columns, start=1)
         ]
 
-    def sizes_beside(
-        self, described: Sequence[ColumnSums], released: Sequence[Any], sizes: NDArray[np.float64]
-    ) -> list[NDArray[np.float64]]:
-        """Return, for each column, the sizes of groups by all that is released of other columns."""
+    def estimated(self, released: Sequence[Any], n: int | None) -> tuple[tuple[CellCounts, ...], ...]:
+        """Return the cells of each column, of each group."""
         if not self.counts_groups:
-            return [sizes] * len(described)
-        known = self._known(described)
-        found = [
-            sizes,
-            *(
-                0 * sizes if sums.for_all is None else each @ sums.for_all
-                for sums, each in zip(described, released, strict=True)
-            ),
-        ]
-        weighted = known[:, None] * np.array(found)
-        return list((weighted.sum(axis=0) - weighted[1:]) / (known.sum() - known[1:])[:, None])
+            sizes = [np.array([n])] * len(released)
+        else:
+            pairs = zip(self.described, released[1:], strict=True)
+            told = [released[0][:, 0], *(_size_by(sums, found) for sums, found in pairs)]
+            weighted = self._precisions[:, None] * np.array(told)
+            others = (self._precisions.sum() - self._precisions[1:])[:, None]
+            sizes = list((weighted.sum(axis=0) - weighted[1:]) / others)
+        of_columns = zip(self.cells, released[self.counts_groups :], sizes, strict=True)
+        return tuple(tuple(map(cells.estimated, found, each)) for cells, found, each in of_columns)
 
-    def released(self, totals: Sequence[NDArray[np.int64]], dice: Dice) -> list[NDArray[np.float64]]:
-        """Return noisy totals."""
-        bounds = [self.noise.bounds(each, self._share) for each in self.queries]
-        answers = answers_of(self.noise, self.queries, self._share, bounds, totals, dice)
-        return [each.means * self.noise.n * self.noise.each for each in answers]
+    def error(self, name: str, beta: float) -> Any:
+        """Return an error that the plan states; see `describe_plan`."""
+        z = normal_tail(beta, laplace=not self.noise.gaussian)
+        numbers = {
+            each.sums.column.name: [z * error for error in each.of_even()]
+            for each in self.cells
+            if isinstance(each.sums.column.domain, NumberDomain)
+        }
+        others = [z * deviation for sums, deviation in self.of_columns if sums.column.name not in numbers]
+        count = z * self.deviations[0] if self.counts_groups else 0.0
+        match name:
+            case "count_error":
+                return count
+            case "mean_error":
+                return {column: mean for column, (mean, _) in numbers.items() if not math.isnan(mean)}
+            case "rank_error":
+                return {column: rank for column, (_, rank) in numbers.items() if not math.isnan(rank)}
+        of_numbers = [error for errors in numbers.values() for error in errors if not math.isnan(error)]
+        return max(1, math.ceil(max(count, *others, *of_numbers, 0.0) / float(ALPHA)))
+
+
+def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> VectorQuery:
+    """Return a query with the sensitivities of sums that are formed elsewhere."""
+    norm = math.isqrt(added_squared_l2 - 1) + 1
+    found = VectorQuery(
+        _formed_elsewhere, size=size, norm=norm, l1=2 * added_l1, squared_l2=squared_l2, added_l1=added_l1
+    )
+    found.added_squared_l2 = added_squared_l2
+    return found
+
+
+def _formed_elsewhere(rows: Any) -> Any:
+    raise NotImplementedError
+
+
+def _size_by(sums: ColumnSums, released: Any) -> Any:
+    """Return the sizes of groups by the sums of one column; 0, which has no weight, if they do not tell."""
+    return np.zeros(len(released)) if sums.for_all is None else released @ sums.for_all
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """The number of records of each group, and the sums of each column; a function of the rows of a part."""
+
+    sums: _Sums
+    places: list[int]  # in a row: of the columns that form groups
+    sizes: list[int]  # the number of cells of each column
+
+    def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
+        groups, cells = rows.columns
+        found = [np.bincount(groups, minlength=self.sums.n_groups).astype(np.int64)]
+        others = [place for place in range(cells.shape[1]) if place not in self.places]
+        for each, place in zip(self.sums.described, others, strict=True):
+            size = self.sizes[place]
+            codes = groups * size + cells[:, place]
+            counts = np.bincount(codes, minlength=self.sums.n_groups * size).reshape(-1, size)
+            found.append(each.totals(counts.astype(np.int64)))
+        return found
 
 
 class DescribePlan(ReleasePlan):
@@ -588,21 +590,24 @@ class DescribePlan(ReleasePlan):
         n: Any = self.n_samples
         if n is None or n >= self.n_needed:
             return ()
+        problem = "the noise of a statistic may be over a twentieth of the records or of the range"
         return (
-            f"n_samples is {n}: a group needs {self.n_needed} records for statistics whose noise is at most a"
-            " twentieth of the records or of the range; describe fewer columns, or spend more epsilon",
+            few_records(
+                n, problem, "declare fewer columns in domain=", "spend more epsilon", enough=self.n_needed
+            ),
         )
 
 
-class _LearnedDescribe(LearnedTableRelease):
+class _LearnedDescribe(LearnedRelease):
     """The recipe of `describe` with a schema that is released first."""
 
     title = "describe"
+    learns_domain = True
     stacklevel = 4
     accounting = GAUSSIAN
     repeated = False
 
-    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> _Describe:  # type: ignore[override]
+    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> _Describe:
         return _Describe(drawable(schema, types), self.choices, budget)
 
     def detail(self, kinds: ColumnKinds) -> SchemaDetail:  # noqa: ARG002

@@ -79,7 +79,8 @@ class Described(Released, ResultTable):
             categories are left out where their number may be 0.
         """
         population = check_choice("of", of, OF) == "population"
-        z = self._z(float(check_number("beta", beta, above=0, below=1)))
+        failure = float(check_number("beta", beta, above=0, below=1))
+        z = normal_tail(failure, laplace=self.plan.noise == "laplace")
         return [
             Statistic(group, cells.column.name, value, name, *line, _note(cells.column, name, line))
             for place, group in enumerate(self.groups)
@@ -87,11 +88,6 @@ class Described(Released, ResultTable):
             for cells in (column[place] for column in self.measured)
             for value, name, line in self._lines(cells, z, population)
         ]
-
-    def _z(self, beta: float) -> float:
-        """Return the number of standard deviations; the tails of Laplace noise are heavier."""
-        normal = -float(ndtri(beta / 2))
-        return max(normal, -math.log(beta) / math.sqrt(2)) if self.plan.noise == "laplace" else normal
 
     def _lines(self, cells: CellCounts, z: float, population: bool) -> Iterator[tuple[Any, str, Line]]:
         if "count" in self.plan.statistics:
@@ -167,7 +163,7 @@ class Described(Released, ResultTable):
     def warnings(self) -> tuple[str, ...]:
         """Released. A warning about the statistics whose interval is all that is possible."""
         noisy = dict.fromkeys(each.column for each in self.statistics() if math.isnan(each.estimate))
-        if not noisy:
+        if not noisy or self.plan.warnings:  # which say so before
             return ()
         return (
             f"some statistics of {brief(list(noisy))} are too noisy to be estimated: their intervals are all"
@@ -212,6 +208,12 @@ def labels(column: TableColumn) -> list[Any]:
         text if " to " in text or text == _MISSING else value
         for text, value in zip(texts, values, strict=True)
     ]
+
+
+def normal_tail(beta: float, *, laplace: bool) -> float:
+    """Return how many standard deviations noise exceeds with at most `beta`; Laplace tails are wider."""
+    normal = -float(ndtri(beta / 2))
+    return max(normal, -math.log(beta) / math.sqrt(2)) if laplace else normal
 
 
 def fraction_of(name: str) -> Fraction:

@@ -32,7 +32,7 @@ from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
 from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import Guarantee
-from dplearn.privacy.shares import CONCENTRATED
+from dplearn.privacy.shares import CONCENTRATED, Accounting
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -634,10 +634,10 @@ class TableRelease(Release[ReleasedTable]):
         return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
 
 
-class LearnedTableRelease(Release[ReleasedTable]):
-    """The recipe of a synthetic table whose schema is released first, from a share of its budget.
+class LearnedRelease(Release[Any]):
+    """The recipe of a release about a table whose schema is released first, from a share of its budget.
 
-    **Privacy.** `SchemaRelease`, then `released_tables` with a domain that is a function of the released
+    **Privacy.** `SchemaRelease`, then the `inner` release with a domain that is a function of the released
     schema, each within its part; `dplearn.releases.schema_fits` composes them. A cell is a function of its
     record and the released schema.
 
@@ -646,8 +646,8 @@ class LearnedTableRelease(Release[ReleasedTable]):
 
     takes = "frame"
     stacklevel = 5
-    title = "SyntheticTable"  # in the ledger
-    accounting = CONCENTRATED  # of the tables
+    title: str  # in the ledger
+    accounting: Accounting  # of the inner release
 
     def __init__(
         self,
@@ -705,7 +705,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         self.choices.check_target(_names(declared))
         return self.plan(TableFacts(n_samples, kinds=declared))
 
-    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
+    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> Any:
         learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
         inner = self.inner(learned.schema, plan.rest, table.facts.types)
         inner_plan = inner.plan(Facts(plan.n_samples))
@@ -713,6 +713,21 @@ class LearnedTableRelease(Release[ReleasedTable]):
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
         return replace(found, plan=part_of(plan.guarantee, inner_plan))
+
+    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> Any:
+        """Return the recipe of the inner release, given a learned schema and the rest of the budget."""
+        raise NotImplementedError
+
+    def detail(self, kinds: ColumnKinds) -> SchemaDetail:
+        """Return how fine the domains are."""
+        raise NotImplementedError
+
+
+class LearnedTableRelease(LearnedRelease):
+    """The recipe of a synthetic table with a learned schema."""
+
+    title = "SyntheticTable"
+    accounting = CONCENTRATED
 
     def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""

@@ -49,6 +49,7 @@ from dplearn.privacy import LedgerError
 from dplearn.releases import (
     SyntheticTable,
     cdf,
+    describe,
     grouped,
     interior_point,
     learned_schema,
@@ -132,6 +133,7 @@ RELEASES = {
     "ReleasedShares": lambda X, _, **how: multiplicative_weights(
         np.signbit(X[:, 0]).astype(int), [[1, 0]], IntegerRange(0, 1), **how
     ),
+    "Described": lambda X, _, **how: describe(X, domain=Product([DOMAIN] * 2), **how),
     "Mean": lambda X, _, **how: mean(X[:, 0], (0, 1), **how),
 }
 FITTED = {type(model).__name__: (model, change) for model, change in ESTIMATORS}

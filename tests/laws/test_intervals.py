@@ -53,6 +53,11 @@ def of_mean(found):
     return of_interval(found.mean_intervals()["k0"], AGES[KEYS == "k0"].mean())
 
 
+def of_described(found):
+    [line] = [each for each in found.statistics(of="table", beta=BETA) if each.statistic == "mean"]
+    return of_interval((line.low, line.high), AGES.mean())
+
+
 def of_answer(found):
     answer = found.ask(ASKED[0])[0]
     return abs(answer.mean - AGES.mean()) / answer.noise.at(BETA)
@@ -73,6 +78,7 @@ STATED = {
     "grouped of any keys": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped means": (of_mean, 0.2),
     "grouped means of persons": (of_mean, 0.2),
+    "describe": (of_described, 0.45),
     "central": (of_answer, 0.45),
     "central, Gaussian": (of_answer, 0.3),
     "local": (of_answer, 0.35),

@@ -33,6 +33,7 @@ RELEASES = {
     "grouped": ("grouped", {"delta": 1e-6}),
     "grouped, declared": ("grouped", {"categories": [1, 2]}),
     "learned_schema": ("learned_schema", {"columns": ["integers"]}),
+    "describe": ("describe", {"domain": Product([AGES]), "statistics": ("mean",)}),
     "small_database": ("small_database", {"queries": HALF, "domain": FORTIES, "n_rows": 40}),
     "multiplicative_weights": (
         "multiplicative_weights",
@@ -41,12 +42,16 @@ RELEASES = {
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }
-OF_A_TABLE = {"learned_schema", "small_database", "multiplicative_weights"}
+OF_A_TABLE = {"describe", "learned_schema", "small_database", "multiplicative_weights"}
 
 
 def table_of(name, values):
     """Return values as the release takes them: a column, or a table of one column."""
-    return [[value] for value in values] if name == "learned_schema" and isinstance(values, list) else values
+    return (
+        [[value] for value in values]
+        if name in ("learned_schema", "describe") and isinstance(values, list)
+        else values
+    )
 
 
 @pytest.fixture(params=RELEASES)
@@ -89,7 +94,7 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         public = [each for each in asked if each.name not in private]
         assert n_samples.name == "n_samples"
         assert told[: len(public)] == public, name
-        assert {each.name for each in told[len(public) :]} <= {"alpha", "beta", "n_keys"}
+        assert {each.name for each in told[len(public) :]} <= {"alpha", "beta", "n_keys", "n_features"}
         result = inspect.signature(function).return_annotation
         assert {name, f"{name}_plan", result.__name__} <= set(releases.__all__)
         assert inspect.signature(planned).return_annotation.__name__ in releases.__all__
@@ -123,7 +128,7 @@ def test_no_more_records_are_needed_than_for_less_epsilon(named):
 
 
 def one_row_each(named):
-    return {"max_rows_per_group": 1} if named[0] == "grouped" else {}
+    return {"max_rows_per_group": 1} if named[0] in ("grouped", "describe") else {}
 
 
 def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, release):
@@ -137,7 +142,14 @@ def test_a_release_of_groups_with_one_value_each_is_that_of_the_values(named, re
     assert grouped.guarantee == replace(
         found.guarantee,
         protects="groups",
-        assumes=(*("the number of groups is public", *found.guarantee.assumes[1:]), GROUPS),
+        assumes=(
+            "the number of groups is public",
+            *(
+                each.replace("one record alone", "rows of one group alone")
+                for each in found.guarantee.assumes[1:]
+            ),
+            GROUPS,
+        ),
     )
 
     # Of groups whose values are all equal, so that the chosen ones are known, one value of each counts.

@@ -99,7 +99,7 @@ CASES = (
         ApproxDP(1),
         statistics=("mean", "std"),
         moves=4,
-        required=Required(4, 0.7),
+        required=Required(3, 0.7),
     ),
     _case(
         "describe_added",
@@ -118,7 +118,7 @@ CASES = (
         ApproxDP(1, protects="groups"),
         group_rows=2,
         moves=4,
-        required=Required(3, 0.5),
+        required=Required(3, 0.49),
     ),
 )
 
