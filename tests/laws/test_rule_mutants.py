@@ -337,14 +337,13 @@ def all_for_the_rule(right, epsilon, beta):
     return comparison, epsilon, rest
 
 
-def as_counted(_, self, predicted, y, dice):
+def as_counted(_, self, wrong, ones, n, dice):
     """The best candidate, without noise."""
-    ones, wrong = int(y.sum()), int((predicted != y).sum())
-    return [None, 0, 1][int(np.argmin([wrong - self.margin, ones, len(y) - ones]))]
+    return [None, 0, 1][int(np.argmin([wrong - self.margin, ones, n - ones]))]
 
 
-def lead_of_the_data(right, self, predicted, y, dice):
-    return right(replace(self, margin=int((predicted == y).sum())), predicted, y, dice)
+def lead_of_the_data(right, self, wrong, ones, n, dice):
+    return right(replace(self, margin=n - wrong), wrong, ones, n, dice)
 
 
 CORNERS_AND_LINES = [
@@ -354,6 +353,10 @@ CORNERS_AND_LINES = [
     Mistake(around(Comparison, "constant", as_counted), "rule_or_constant"),
     Mistake(around(Comparison, "constant", lead_of_the_data), "rule_or_constant"),
     Mistake(around(corner, "compared", all_for_the_rule), "corner_classifier"),
+    *(
+        Mistake(instead(constant, "permute_and_flip", with_epsilon(constant.permute_and_flip, 20)), case)
+        for case in ("conjunction", "parity_stable", "point_stability")
+    ),
     Mistake(
         instead(corner, "select_exponential", with_epsilon(select_exponential, 2)),
         "corner_classifier_by_errors",

@@ -103,8 +103,8 @@ def comparison_case(name: str, n: int, comparison: Comparison, *, required: Requ
     """Return a case of the selection among a rule, of which records are predictions, and constant labels."""
 
     def select(rows: Rows, dice: Dice) -> tuple[str, Any]:
-        predicted, y = (np.array(part) for part in zip(*rows, strict=True))
-        found = comparison.constant(predicted, y, dice)
+        wrong, ones = sum(predicted != y for predicted, y in rows), sum(y for _, y in rows)
+        found = comparison.constant(wrong, ones, n, dice)
         return str(found), found
 
     claim = ApproxDP(comparison.epsilon)
@@ -170,7 +170,7 @@ CASES = (
     threshold_case(
         "threshold_interior_point_of_two_columns", "interior_point", [2, 2], 2, required=Required(34, 0.52)
     ),
-    comparison_case("rule_or_constant", 4, Comparison(Fraction(1), 1), required=Required(20, 0.8)),
+    comparison_case("rule_or_constant", 4, Comparison(Fraction(1), 0.05, 1), required=Required(20, 0.8)),
     between_case("threshold_between", 5, 3, 1, required=Required(21, 0.6)),
     between_case("threshold_between_of_two", 4, 4, 2, required=Required(70, 0.66)),
     corner_classifier_case("corner_classifier", (2, 2), 3, ApproxDP(6), required=Required(110, 0.8)),

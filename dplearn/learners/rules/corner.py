@@ -23,7 +23,7 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.search import least
 from dplearn.learners.limits import LEAST_NOTE, least_of
-from dplearn.learners.rules.constant import compared
+from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import (
     checked_epsilon,
     checked_share,
@@ -115,14 +115,14 @@ class CornerClassifier(RuleClassifier):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** "exponential": as `ExponentialMechanismClassifier`. "interior_point": if a corner labels all
-    records, then with probability at least 1 - .45 beta each cut is an interior point: then no record outside
+    records, then with probability at least 1 - .4 beta each cut is an interior point: then no record outside
     of the corner is inside, and fewer than m records of the inner label are beyond the cut of a column. If
     the error is above alpha, records of the inner label are beyond the cut of some column with probability
     above alpha / k, for k columns. From `plan(n_samples).n_needed` records on, such a cut has fewer than m
-    records beyond it, or a constant label with an error above alpha as few errors as the corner, with
-    probability at most .45 beta. With probability at least 1 - beta / 10 a constant label is selected only if
-    it makes at most as many errors as the corner. On any labels, the outcome makes at most
-    `excess_of_constant` times n errors more than the most frequent label, with this probability.
+    records beyond it with probability at most .4 beta; and a constant label with an error above alpha is
+    selected with probability at most .2 beta (see `learners.rules.constant`). On any labels, the outcome
+    makes at most `excess_of_constant` times n errors more than the most frequent label, with probability at
+    least 1 - beta / 10.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for the class and for the lower bound; the
     learner is ours.
@@ -260,7 +260,7 @@ class CornerFit(FitRecipe):
             directions=[_SIDES[side] for side in above],
             inside=positive or 0,
         )
-        ways = [self._by_interior_points(columns), *self._by_errors(n, corners)]
+        ways = [self._by_interior_points(n, columns), *self._by_errors(n, corners)]
         chosen = min((way for way in ways if way.method in self.methods), key=lambda way: way.n_needed)
         goal = {"alpha": self.alpha, "beta": float(self.beta)}
         return StatedPlan(
@@ -276,7 +276,6 @@ class CornerFit(FitRecipe):
                 "n_columns": len(columns),
                 "n_examples": min(chosen.n_examples, n),
                 "excess_error": min(chosen.errors, n) / n,
-                "excess_of_constant": min(chosen.of_constant, n) / n,
                 "n_needed": chosen.n_needed,
                 **chosen.states,
                 **goal,
@@ -293,10 +292,9 @@ class CornerFit(FitRecipe):
             notes={
                 "n_examples": "nearest to each cut" if chosen.keeps else "all",
                 "excess_error": f"on these records{', if a corner labels them' if chosen.keeps else ''}",
-                "excess_of_constant": "on these records",
                 "n_needed": "for a true error of alpha, if a corner labels the records",
                 "n_needed_agnostic": "for a true error of alpha above that of the best corner",
-                "epsilon_of_comparison": "to compare the corner with constant labels",
+                **NOTES,
                 "n_least": LEAST_NOTE,
             },
             warns=warns_of_order(domain) + self._warnings(n, columns, chosen.errors),
@@ -313,10 +311,10 @@ class CornerFit(FitRecipe):
         needed, agnostic = (
             representation_sample_size(corners.size, agnostic=each, **goal) for each in (False, True)
         )
-        states = {"n_needed_agnostic": agnostic}
-        return [_Way("exponential", Fraction(0), n, errors, errors, needed, states, {})]
+        states = {"excess_of_constant": min(errors, n) / n, "n_needed_agnostic": agnostic}
+        return [_Way("exponential", Fraction(0), n, errors, needed, states, {})]
 
-    def _by_interior_points(self, columns: Sequence[CutColumn]) -> "_Way":
+    def _by_interior_points(self, n: int, columns: Sequence[CutColumn]) -> "_Way":
         """Return the cut of each column by interior points, and the comparison with constant labels."""
         comparison, epsilon, beta = compared(self.cost.epsilon, self.beta)
         k, cost = len(columns), replace(self.cost, epsilon=epsilon)
@@ -327,13 +325,11 @@ class CornerFit(FitRecipe):
         errors = k * beyond  # beyond each cut at most so many, if an interior point is found
 
         def suffices(n: int) -> bool:
-            far = k * float(binom.cdf(beyond, n, self.alpha / k))
-            return far + 2 * float(binom.cdf(errors, n, self.alpha)) <= float(beta) / 2
+            return k * float(binom.cdf(beyond, n, self.alpha / k)) <= float(beta) / 2
 
-        states = {"epsilon_of_comparison": float(comparison.epsilon)}
         keeps = {"share": share, "comparison": comparison}
-        needed = least(suffices, beyond + 1)
-        return _Way("interior_point", delta, beyond + 1, errors, comparison.excess, needed, states, keeps)
+        needed = max(least(suffices, beyond + 1), comparison.n_needed(self.alpha, errors))
+        return _Way("interior_point", delta, beyond + 1, errors, needed, comparison.states(n), keeps)
 
     def _warnings(self, n: int, columns: Sequence[CutColumn], errors: int) -> tuple[str, ...]:
         """Return a warning if the bound on errors is half of the records."""
@@ -361,7 +357,9 @@ class CornerFit(FitRecipe):
             place = interior_point_code(nearest, column.size + 1, privacy=privacy, dice=dice)
             cuts.append(column.size - 1 - place if above else place - 1)
         corner = self._corner(plan, cuts)
-        constant = plan.comparison.constant(corner.predict(summary.X.columns), summary.y, dice)
+        y = summary.y
+        wrong = int(np.count_nonzero(corner.predict(summary.X.columns) != y))
+        constant = plan.comparison.constant(wrong, int(y.sum()), len(y), dice)
         if constant is None:
             return corner
         # The corner of no record, or of all: each cut is at one end of its column.
@@ -385,7 +383,6 @@ class _Way:
     delta: Fraction
     n_examples: int
     errors: int
-    of_constant: int
     n_needed: int
     states: dict[str, Any]
     keeps: dict[str, Any]
