@@ -6,6 +6,7 @@ import re
 import warnings
 from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import polars as pl
 import pytest
 from scipy.sparse import csr_array
 
+from dplearn import PublicData
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import concentrated_budget
@@ -124,6 +126,64 @@ def test_polars_and_arrays_are_given_back_as_such(table):
     rows = mixed.fit(FRAME[list(SCHEMA.names)].to_numpy()).sample(20, 0)
     assert rows.dtype == object
     assert {type(cell) for cell in rows[:, 0]} == {int}
+
+
+def people(n, seed, turned=False, young=False):
+    rng = np.random.default_rng(seed)
+    age = (rng.gamma(2, 7, n) if young else rng.integers(0, 64, n)).astype(int).clip(0, 63)
+    ill = rng.random(n) < np.where(turned, 63 - age, age) / 63
+    pay = rng.integers(0, 8, n) + 8 * ill
+    return pd.DataFrame({"age": age, "ill": ill.astype(int), "pay": pay, "town": rng.integers(0, 5, n)})
+
+
+OF_PEOPLE = {"age": IntegerRange(0, 63), "ill": IntegerRange(0, 1)}
+OF_PEOPLE |= {"pay": IntegerRange(0, 15), "town": IntegerRange(0, 4)}
+
+
+def far_from(frame, public, epsilon, target):
+    """The mean total variation of the tables of two columns, age in eights."""
+    found = []
+    for seed in range(4):
+        table = SyntheticTable(epsilon, domain=Schema(OF_PEOPLE), target=target, random_state=seed)
+        sampled = table.fit(frame, public).sample(20_000, 0)
+        for one, other in combinations(OF_PEOPLE, 2):
+            shares = [
+                (each[one] // (1 + 7 * (one == "age"))).groupby(each[other]).value_counts() / len(each)
+                for each in (sampled, frame)
+            ]
+            found.append(shares[0].sub(shares[1], fill_value=0).abs().sum() / 2)
+    return np.mean(found)
+
+
+@pytest.mark.filterwarnings("ignore:n_samples")
+@pytest.mark.parametrize("target", [None, "ill"])
+def test_public_rows_help_where_noise_dominates_and_cost_little_where_they_are_others(target):
+    for n, epsilon, gained in ((1000, 0.1, 0.3), (4000, 1, 1.1)):
+        frame = people(n, 0)
+        without = far_from(frame, None, epsilon, target)
+        assert far_from(frame, people(4000, 1), epsilon, target) < gained * without
+        for others in ({"turned": True}, {"young": True}):
+            assert far_from(frame, people(4000, 1, **others), epsilon, target) < 1.1 * without
+
+
+def test_public_rows_are_stated_checked_before_the_charge_and_kept_as_counts(table):
+    for given in ({"target": "works"}, {"degree": 1, "target": "works"}, {"domain": "learn"}):
+        shell = SyntheticTable(**{"domain": SCHEMA, "random_state": 0} | given)
+        found = shell.fit(FRAME, PublicData(FRAME[:100]))
+        assert "the rows in X_public are public" in found.guarantee_.assumes
+        assert SyntheticTable.from_json(found.to_json()).sample(50, 0).equals(found.sample(50, 0))
+    assert "the rows in X_public are public" not in table.guarantee_.assumes
+    counted = FRAME.assign(age=FRAME["age"].astype("int16"))
+    for domain, public, text in (
+        (SCHEMA, FRAME.drop(columns="age"), "X_public: frame must have the columns .* 'age' is missing"),
+        (SCHEMA, FRAME.assign(age=200), "X_public: in column 'age', a value lies outside"),
+        ("learn", counted.assign(age=np.nan), "X_public: .*'age'"),
+        ("learn", counted.assign(age="old"), "X_public: .*'age'"),
+    ):
+        ledger = PrivacyLedger(5, 1e-5)
+        with pytest.raises((TypeError, ValueError), match=text):
+            SyntheticTable(domain=domain, ledger=ledger).fit(counted, public)
+        assert ledger.history() == []
 
 
 def test_json_gives_the_same_samples(table):
