@@ -141,8 +141,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
     a table of the network of any size. For all other queries no error is promised. Missing values of a column
     are dropped if their noisy count is below 4 `base_deviation`, times the square root of the number of
-    labels if there is a target. With public rows, each noisy table is moved towards theirs, and a dependence
-    in them is looked for first; both count for little where the noise is small.
+    labels if there is a target; so are categories that are not listed. With public rows, each noisy table is
+    moved towards theirs, and a dependence in them is looked for first; both count for little where the noise
+    is small.
 
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
@@ -308,9 +309,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         -------
         data frame or array of shape (m, d)
             Of pandas; of polars if the fit's table was; a numpy array if that was an array. Numbers are
-            uniform within a bin, integers whole; categories are as declared; missing values, and categories
-            that are not listed, are gaps. If the domain was learned, columns have the types of the table's,
-            as far as these have gaps where the domain has them.
+            uniform within a bin, integers whole; categories are as declared, and missing values are gaps.
+            Categories that are not listed are "other" in a learned column of texts, else gaps. If the domain
+            was learned, columns have the types of the table's, as far as these have gaps where the domain has
+            them.
 
         Raises
         ------

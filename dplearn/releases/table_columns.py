@@ -41,6 +41,7 @@ KINDS = ("pandas", "polars", "array")
 _WHOLE = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)  # Int64 of pandas and of polars too
 _GAPLESS = re.compile(r"bool|u?int(8|16|32|64)")
 _REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
+_TEXT_OR_NONE = {str, type(None)}
 _TEXTS = ("str", "string", "category")  # of pandas
 _BELOW = (1 << 63) - 1024  # the greatest float64 of an int64
 _OF_POLARS = ("String", "Boolean", "Categorical")
@@ -64,12 +65,27 @@ class TableColumn:
         """The number of cells before the numbers: 1 if cell 0 is that of missing numbers, else 0."""
         return int(self.domain.ordered and self.domain.accepts_missing)
 
+    @cached_property
+    def _listed(self) -> list[Any]:
+        """The value of each cell of categories; of those that are not listed a gap, or "other" if missing
+        ones have a cell of their own and all others are texts.
+        """
+        assert isinstance(self.domain, Categories)
+        texts = None in self.domain.values and {type(value) for value in self.domain.values} <= _TEXT_OR_NONE
+        return [*self.domain.values, *["other" if texts else None] * self.domain.other]
+
     @property
     def gaps(self) -> NDArray[np.bool_]:
-        """Whether the values of each cell are gaps: missing numbers, or categories that are not listed."""
+        """Whether the values of each cell are gaps: missing numbers, or categories that are None."""
         if isinstance(self.domain, Categories):
-            return np.array([value is None for value in self.domain.values] + [True] * self.domain.other)
+            return np.array([value is None for value in self._listed])
         return np.arange(self.size) < self.gap
+
+    @property
+    def rest(self) -> NDArray[np.bool_]:
+        """Whether each cell is of gaps, or of categories that are not listed."""
+        listed = len(self.domain.values) if isinstance(self.domain, Categories) else self.size
+        return self.gaps | (np.arange(self.size) >= listed)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """Return the cell of each value."""
@@ -84,8 +100,7 @@ class TableColumn:
     def values(self, cells: NDArray[Any], stream: PublicStream) -> NDArray[Any]:
         """Return a value of each cell: a category, or a number drawn uniformly from the cell."""
         if isinstance(self.domain, Categories):
-            listed = object_array([*self.domain.values, *[None] * self.domain.other])
-            return np.asarray(listed[cells])
+            return np.asarray(object_array(self._listed)[cells])
         if not isinstance(self.domain, NumberDomain):  # bits, or the numbers of buckets
             return cells.astype(np.int64)
         ends = np.append(self.starts[1:], np.uint64(self.domain.size))
@@ -109,10 +124,9 @@ class TableColumn:
         return np.asarray(domain.nearest(drawn).astype(np.uint64))
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of each code, of the types of `values`; None for unknown categories."""
+        """Return the value of each code, of the types of `values`; None for codes of no category."""
         if isinstance(self.domain, Categories):
-            known = object_array([*self.domain.values, *[None] * (1 + self.domain.other)])
-            return np.asarray(known[codes])
+            return np.asarray(object_array([*self._listed, None])[codes])
         if isinstance(self.domain, NumberDomain):
             return np.asarray(self.domain.decode(codes))
         return codes.astype(np.int64)
@@ -142,9 +156,9 @@ def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
 
 
 def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> list[str]:
-    """Return the names of the columns that have one value or none in synthetic records, gaps apart."""
+    """Return the names of the columns that have one value or none in synthetic records, the rest apart."""
     given = zip(columns, shares, strict=True)
-    return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.gaps)]
+    return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.rest)]
 
 
 def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
@@ -281,7 +295,7 @@ def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name:
         series = pandas.Series(values, dtype=values.dtype)
         nullable = name[:1] in "IUF" and (_WHOLE.fullmatch(name) or _REAL.fullmatch(name))
         return series.astype(name) if nullable else series
-    listed = [value for value in column.domain.values if value is not None]
+    listed = list(dict.fromkeys(value for value in column._listed if value is not None))
     if name == "category":
         return pandas.Series(values, dtype=pandas.CategoricalDtype(listed))
     if name in _TEXTS or (name == "boolean" and _of_bools(column)):

@@ -51,7 +51,6 @@ _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
 _WITH_PUBLIC = 2.0  # the same towards public rows, which are nearer than no dependence
-_TINY = 1e-9
 _NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
 _AT_ONCE = 1 << 22  # cells of tables that are counted in one pass
 Candidate = tuple[int, tuple[int, ...]]
@@ -597,13 +596,16 @@ class TableModel:
         return self._projected(places, towards(counts, self.n_samples * start, variance))
 
     def _kept_cells(self, place: int, base: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-        """Return the cells of a column that records are drawn from: no gaps if their count may be noise."""
-        gaps = self.layout.columns[place].gaps
+        """Return the cells of a column that records are drawn from: no gaps, and no categories that are not
+        listed, if their count may be noise.
+        """
+        rest = self.layout.columns[place].rest
         places, noisy = next(each for each in zip(self.layout.base, base, strict=True) if place in each[0])
         table = noisy.reshape([self.layout.sizes[each] for each in places])
-        counts = np.compress(gaps, table, axis=places.index(place))
-        few = counts.sum() < _NOISE * self.budget.base.deviation(noisy.size) * counts.size**0.5
-        return ~gaps if few and not gaps.all() else np.ones_like(gaps)
+        counts = np.moveaxis(table, places.index(place), 0).reshape(len(rest), -1)
+        least = _NOISE * self.budget.base.deviation(noisy.size) * counts.shape[1] ** 0.5
+        kept = ~rest | (counts.sum(axis=1) >= least)
+        return kept if kept.any() else np.ones_like(kept)
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""

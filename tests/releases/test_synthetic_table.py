@@ -357,7 +357,7 @@ def test_a_raw_frame_needs_no_declarations(learned, sampled):
     assert (sampled.loc[sampled["retired"], "wage"] == 0).mean() > 0.5
     assert sampled["wage"].dropna().nunique() > 0.5 * (sampled["wage"] > 0).sum()  # no grid is seen
     assert (sampled["constant"].dropna() == 2.5).mean() > 0.99
-    assert sampled["name"].isna().all()  # no name is frequent
+    assert set(sampled["name"]) == {"other"}  # no name is frequent
 
 
 def test_parts_give_the_learned_fit_in_memory(learned, sampled):
@@ -448,23 +448,36 @@ def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budg
     assert (ledger.spent().epsilon, len(ledger.history())) == (1, 1)
 
 
+@pytest.mark.parametrize("dtype", [object, "category", "string"])
+@pytest.mark.filterwarnings("ignore:X has columns of type object")
+def test_a_table_without_gaps_has_none_in_its_sample(dtype):
+    """Texts that are not listed came back as gaps, and gaps of which there were none as their noise."""
+    texts = np.array(["no", "yes", "rare"])[(DRAWS.random(N_RAW) < 0.9).astype(int) * (1 + (AGES == 18))]
+    frame = pd.DataFrame({"a": pd.Series(texts, dtype=dtype), "b": RAW["wage"].fillna(0.0)})
+    for seed in range(5):
+        rows = learned_from(frame, epsilon=1, random_state=seed).sample(4000, 0)
+        assert rows.notna().all(axis=None)
+        assert rows["a"].isin(["no", "yes", "other"]).all()
+        assert abs((rows["a"] == "yes").mean() - (texts == "yes").mean()) < 0.1
+
+
 def test_a_schema_that_releases_nothing_costs_nothing():
     with (
         pytest.warns(UserWarning, match="numbers have no learned range"),
-        pytest.warns(UserWarning, match="categories are not listed, and are gaps;"),
+        pytest.warns(UserWarning, match="categories are not listed, and are 'other';"),
         pytest.warns(UserWarning, match="the noise of a count"),
     ):
         found = learned_from(RAW[:50], epsilon=1)
-    assert found.sample(20, 0)["town"].isna().all()
+    assert set(found.sample(20, 0)["town"].dropna()) == {"other"}
     assert found.sample(20, 0).dtypes.equals(RAW.dtypes)
     plan = SyntheticTable(domain=Learn(KINDS)).plan(50)
     assert plan.schema.is_free
     assert plan.rest.epsilon == 1
     with pytest.warns(UserWarning, match="n_samples is"):
         assert learned_from(RAW[:1]).sample(3, 0).dtypes.equals(RAW.dtypes)  # of one record
-    with pytest.warns(UserWarning, match="delta is 0: categories are not listed, and are gaps in synthetic"):
+    with pytest.warns(UserWarning, match="delta is 0: categories are not listed, and are 'other' in synth"):
         found = learned_from(RAW[["age", "town"]], delta=0)
-    assert found.sample(20, 0)["town"].isna().all()
+    assert set(found.sample(20, 0)["town"].dropna()) == {"other"}
 
 
 @pytest.mark.filterwarnings("ignore:n_samples is")
