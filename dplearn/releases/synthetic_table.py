@@ -28,7 +28,7 @@ from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import COLUMNS, PUBLIC_ROWS, ROWS_OF_TABLE
+from dplearn.fit.relation import COLUMNS, COLUMNS_AND_CATEGORIES, PUBLIC_ROWS, ROWS_OF_TABLE
 from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import Guarantee
@@ -93,10 +93,11 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         ... 0: Laplace noise, and pure differential privacy, with less accurate tables.
     domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
         Public. "learn": a fit releases a schema first, from a tenth of its budget, and accepts every cell, as
-        `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. Or the possible
-        values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or `Floats` with a
-        declared `largest`; or the result of `learned_schema`, whose cost is its own. A data frame's columns
-        that a schema does not name are left out.
+        `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. The categories
+        of ordered types of pandas and of Enums of polars are taken as public, and cost nothing. Or the
+        possible values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or `Floats`
+        with a declared `largest`; or the result of `learned_schema`, whose cost is its own. A data frame's
+        columns that a schema does not name are left out.
     target : str, optional
         Public. The name of a column that the synthetic records will be used to predict: all other columns
         depend on it, and tables with it are measured. None: the network has no such column. Where the columns
@@ -699,21 +700,25 @@ class LearnedTableRelease(Release[ReleasedTable]):
         kinds = kinds_of(table, self.learn.columns, dtype, of_list=of_list)
         types = TableTypes.of(table, dtype, kind, named=kinds.names is not None)
         self.choices.check_target(_names(kinds))
-        return TableFacts(len(table), types, kinds), table
+        # Nothing is learned of booleans, as nothing is of declared categories.
+        free = ("booleans" if place in types.declared else kind for place, kind in enumerate(kinds.kinds))
+        return TableFacts(len(table), types, replace(kinds, kinds=tuple(free))), table
 
     def plan(self, facts: TableFacts) -> SchemaFitPlan:
         n = check_count("n_samples", facts.n_samples, low=1)
-        facts, kinds = replace(facts, n_samples=n), facts.kinds
-        assert kinds is not None
+        facts = replace(facts, n_samples=n)
         inner = partial(self.inner, types=facts.types)
-        fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
-        return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: self.cost.assumes)
+        fit = SchemaFit(partial(self.release, facts), inner, CONCENTRATED, facts)
+        columns = COLUMNS_AND_CATEGORIES if facts.types.declared else COLUMNS
+        assumes = [columns if each == COLUMNS else each for each in self.cost.assumes]
+        return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: assumes)
 
     def release(
-        self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
+        self, facts: TableFacts, cost: ApproxDP, part: ConcentratedPart | None = None
     ) -> SchemaRelease:
         """Return the recipe of the schema at a cost."""
-        return SchemaRelease(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
+        detail = self.detail(facts)
+        return SchemaRelease(facts.kinds, cost, concentrated=part, numbers=self.numbers, detail=detail)
 
     def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table."""
@@ -746,14 +751,17 @@ class LearnedTableRelease(Release[ReleasedTable]):
         layout = self.choices.layout(domain)
         return TableRelease(domain, layout, budget, reach=self.reach, public=self.public)
 
-    def detail(self, kinds: ColumnKinds) -> SchemaDetail:
+    def detail(self, facts: TableFacts) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
-        most = self.choices.max_cells
+        most, kinds = self.choices.max_cells, facts.kinds
+        assert kinds is not None
         if self.choices.target is not None:
-            kind = kinds.kinds[_names(kinds).index(self.choices.target)]
+            place = _names(kinds).index(self.choices.target)
+            kind = kinds.kinds[place]
             unranged = table_column("", self.numbers, self.choices.n_bins).size
             of_numbers = max(self.choices.n_bins + 1, unranged)
-            most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
+            booleans = 2 + len(facts.types.declared.get(place, (False, True)))
+            most //= {"booleans": booleans, "categories": isqrt(most)}.get(kind, of_numbers)
         return SchemaDetail(_POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
 
 
@@ -794,10 +802,12 @@ def _selected(frame: Any, domain: Product) -> Any:
 
 def _drawable(schema: Product, types: TableTypes) -> Product:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
-    without, and with one cell for all categories that are not listed.
+    without, of declared categories for types with these, and with one cell for all categories not listed.
     """
     found = [
-        _without_gaps(each, types.types[place]) if types.gapless(place) else _listed(each)
+        _without_gaps(each, types.types[place])
+        if types.gapless(place)
+        else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
     ]
     if not isinstance(schema, Schema):

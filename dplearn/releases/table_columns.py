@@ -15,8 +15,8 @@ The cell of a value is a function of the value and its declared domain; so are t
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -44,6 +44,7 @@ _REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
 _TEXT_OR_NONE = {str, type(None)}
 _TEXTS = ("str", "string", "category")  # of pandas
 _BELOW = (1 << 63) - 1024  # the greatest float64 of an int64
+_DECLARED = "declared categories"  # the name of an ordered type of pandas, and of an Enum
 _OF_POLARS = ("String", "Boolean", "Categorical")
 
 
@@ -209,6 +210,8 @@ class TableTypes:
     kind: str = "pandas"  # one of `KINDS`
     types: tuple[str, ...] = ()  # of the columns, by name; (): records have the types of the schema
     labels: tuple[Any, ...] = ()  # names of columns that are no distinct texts; (): those of the schema
+    # Of a type with declared categories, by the place of its column: these, in their order.
+    declared: Mapping[int, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Any, dtype: Any, kind: str, *, named: bool) -> "TableTypes":
@@ -218,7 +221,15 @@ class TableTypes:
             return cls(kind, (str(dtype),) * d)
         names = tuple(table.columns.tolist() if hasattr(table, "iloc") else table.columns)
         labels = () if named or not all(type(name) in (str, int) for name in names) else names
-        return cls(kind, tuple(str(column_type(table, place)) for place in range(d)), labels)
+        types = [column_type(table, place) for place in range(d)]
+        declared = {place: listed for place, each in enumerate(types) if (listed := _declared(each))}
+        shown = tuple(_DECLARED if place in declared else str(each) for place, each in enumerate(types))
+        return cls(kind, shown, labels, declared)
+
+    def domain_of(self, place: int, learned: Domain) -> Domain:
+        """Return the learned domain of a column, or that of the categories that its type declares."""
+        # The types of other parts of a table may have other categories.
+        return Categories([*self.declared[place], None], other=True) if place in self.declared else learned
 
     def gapless(self, place: int) -> bool:
         """Whether a column cannot have missing values, by its type."""
@@ -295,6 +306,9 @@ def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name:
         series = pandas.Series(values, dtype=values.dtype)
         nullable = name[:1] in "IUF" and (_WHOLE.fullmatch(name) or _REAL.fullmatch(name))
         return series.astype(name) if nullable else series
+    if name == _DECLARED:
+        listed, known = _among_declared(column, values)
+        return pandas.Series(known, dtype=pandas.CategoricalDtype(listed, ordered=True))
     listed = list(dict.fromkeys(value for value in column._listed if value is not None))
     if name == "category":
         return pandas.Series(values, dtype=pandas.CategoricalDtype(listed))
@@ -314,6 +328,9 @@ def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name:
     if values.dtype != object:
         series = polars.Series(column.name, values, nan_to_null=values.dtype.kind == "f")
         return series.cast(getattr(polars, name)) if _WHOLE.fullmatch(name) else series
+    if name == _DECLARED:
+        listed, known = _among_declared(column, values)
+        return polars.Series(column.name, known, dtype=polars.Enum(listed))
     name = name.partition("(")[0]  # of older versions: "Categorical(ordering='physical')"
     if name in _OF_POLARS and (name != "Boolean" or _of_bools(column)):
         text = polars.Boolean if name == "Boolean" else polars.String
@@ -322,6 +339,22 @@ def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name:
     types = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
     dtype = types.get(kinds.pop(), polars.Object) if len(kinds) == 1 else polars.Object
     return polars.Series(column.name, values.tolist(), dtype=dtype)
+
+
+def _declared(dtype: Any) -> list[Any]:
+    """Return the categories of a type that declares them: an ordered one of pandas, an Enum of polars.
+
+    Those of other categorical types may have been found in the table.
+    """
+    declares = getattr(dtype, "ordered", False) is True or str(dtype).startswith("Enum(")
+    return list(dtype.categories) if declares else []
+
+
+def _among_declared(column: TableColumn, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the declared categories, and the values with gaps for others."""
+    assert isinstance(column.domain, Categories)
+    listed = [value for value in column.domain.values if value is not None]
+    return listed, [value if value in listed else None for value in values.tolist()]
 
 
 def _of_bools(column: TableColumn) -> bool:

@@ -403,6 +403,34 @@ def test_columns_keep_their_types(dtype, values):
             assert (sampled.isin(known) | sampled.isna()).mean() > 0.4
 
 
+@pytest.mark.parametrize("kind", ["texts", "numbers", "polars", "parts"])
+def test_categories_that_a_type_declares_are_public_and_keep_their_order(kind):
+    """Ordered categories were learned, and came back in the order of their counts."""
+    listed = [30, 10, 20] if kind == "numbers" else ["none", "mild", "severe"]
+    values = [*DRAWS.choice(listed[:2], 900), *[None] * 100]
+    dtype = pd.CategoricalDtype(listed, ordered=True)
+    frame = pd.DataFrame({"pain": pd.Series(values, dtype=dtype), "age": AGES[:1000].astype("uint8")})
+    if kind == "polars":
+        frame = pl.DataFrame(
+            {"pain": pl.Series(values, dtype=pl.Enum(listed)), "age": frame["age"].to_numpy()}
+        )
+    only, parts = frame[["pain"]], [frame[:300], frame[300:]] if kind == "parts" else frame
+    found = learned_from(parts, target="pain", epsilon=5)
+    assert any("the categories of categorical columns" in text for text in found.guarantee_.assumes)
+    assert found.domain_.columns["pain"] == Categories([*listed, None], other=True)
+    for each in (found, SyntheticTable.from_json(found.to_json())):
+        rows = each.sample(500, 0)
+        assert [rows[name].dtype for name in ("pain", "age")] == [
+            frame[name].dtype for name in ("pain", "age")
+        ]
+        given = [value for value in rows["pain"].to_list() if value in listed]
+        assert 400 < len(given) < 500
+        assert abs(given.count(listed[0]) / len(given) - 0.5) < 0.1
+    both = pd.concat([only, only], axis=1) if kind != "polars" else only.with_columns(again="pain")
+    free = learned_from(both)  # the tables have all of the budget
+    assert free.plan_.budget == SyntheticTable(3, domain=free.domain_).plan(1000).budget
+
+
 def test_the_plan_knows_the_price_without_data():
     for learn in (Learn(KINDS), Learn(KINDS, share="1/4")):
         plan = SyntheticTable(domain=learn).plan(20_000)
