@@ -48,6 +48,7 @@ from dplearn.releases.stable_counts import (
     stable_counts_plan,
 )
 from dplearn.releases.synthetic_table import SyntheticTable
+from dplearn.releases.table_fidelity import TableFidelity
 from dplearn.releases.table_network import SyntheticTablePlan
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "StableCounts",
     "SyntheticTable",
     "SyntheticTablePlan",
+    "TableFidelity",
     "cdf",
     "cdf_plan",
     "grouped",

@@ -81,6 +81,29 @@ def test_a_sample_is_that_of_its_seed_and_of_any_size(table):
 
 
 @pytest.mark.parametrize("target", ["works", "age"])
+def test_the_report_says_what_is_noise_and_what_is_lost(target):
+    frame = FRAME.assign(town=np.where(np.arange(N) == 5, "north", "south"))  # a value of one record
+    good, poor = (fitted(frame, epsilon=epsilon, target=target).fidelity() for epsilon in (20, 0.02))
+    shown = good.to_frame()
+    assert shown["table"].tolist()[:4] == list(SCHEMA.names)
+    assert all(f"{target} x " in name for name in shown["table"][4:])
+    assert not shown["too_noisy"].any()
+    assert (shown["noise_tv"] < 0.1).all()
+    assert (shown["synthetic_tv"] < shown["noise_tv"] + 0.05).all()
+    assert max(poor.noise_tv) == 1
+    assert poor.too_noisy[0] == any(
+        "age" in text for text in fitted(target=target, epsilon=0.02).plan_.warnings
+    )
+    assert str(poor).startswith("TableFidelity: epsilon 0.02")
+    lost = []
+    for seed in range(6):
+        table = SyntheticTable(1, domain=SCHEMA, target=target, random_state=seed).fit(frame)
+        lost.append("north" in table.fidelity().lost.get("town", ()))
+        assert lost[-1] == ("north" not in set(table.sample(50_000, 0)["town"]))
+    assert target == "age" or len(set(lost)) == 2  # noise decides of one record, in one of two cells
+
+
+@pytest.mark.parametrize("target", ["works", "age"])
 def test_all_columns_depend_on_the_target(target):
     network = fitted(target=target).network_
     assert network[target] == ()
