@@ -273,7 +273,8 @@ def regress(lines, _):
 
 def of_releases(lines, scope):
     (share,), (deciles,), (value, needed), (jobs,), (schema,), (plan,), *others = lines
-    (sample,), (network,), (report,), (errors,), (raw,), (domain,), (day,), (given,), (all_wages,), *_ = others
+    (sample,), (network,), (report,), (errors,), (raw,), (domain,), *others = others
+    (day,), (given,), (all_wages,), *_ = others
     is_near(share, 0.66, atol=0.02)
     is_near(deciles, [25, 53, 82], atol=2)
     assert 18 <= value <= 89
