@@ -12,6 +12,8 @@ from dplearn.releases.counting_queries import (
     small_database,
     small_database_plan,
 )
+from dplearn.releases.describe import describe, describe_plan
+from dplearn.releases.described import Described, Statistic
 from dplearn.releases.grouped import Grouped, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
@@ -54,6 +56,7 @@ from dplearn.releases.table_network import SyntheticTablePlan
 __all__ = [
     "CDFRelease",
     "ConfidenceBand",
+    "Described",
     "Grouped",
     "InteriorPoint",
     "LearnedDistribution",
@@ -64,11 +67,14 @@ __all__ = [
     "ReleasePlan",
     "ReleasedShares",
     "StableCounts",
+    "Statistic",
     "SyntheticTable",
     "SyntheticTablePlan",
     "TableFidelity",
     "cdf",
     "cdf_plan",
+    "describe",
+    "describe_plan",
     "grouped",
     "grouped_plan",
     "interior_point",

@@ -43,7 +43,7 @@ from dplearn.releases.learned_schema import (
 )
 from dplearn.releases.public_tables import PublicRows
 from dplearn.releases.release import Release, Released
-from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
 from dplearn.releases.table_columns import (
     MOST_BINS,
     TableColumn,
@@ -361,6 +361,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             "format": _FORMAT,
             "version": _VERSION,
             "guarantee": json.loads(plan.guarantee.to_json()),
+            "concentrated": plan.is_concentrated,
             "n_samples": plan.n_samples,
             **released.types.to_dict(),
             "schema": Schema({column.name: column.domain for column in layout.columns}).to_dict(),
@@ -429,6 +430,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             _noise_of(costs["base"]), Fraction(costs["selection"]), _noise_of(costs["network"])
         )
         plan = synthetic_table_plan(guarantee, record["n_samples"], layout, budget=budget)
+        plan = plan if record.get("concentrated") else part_of(guarantee, plan)
         steps = [
             NetworkStep(
                 step["column"],
@@ -481,7 +483,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         public = X_public[0] if isinstance(X_public, tuple) and len(X_public) == 1 else X_public
         if (learn := as_learn(self.domain)) is not None:
             return LearnedTableRelease(learn, choices, privacy, random_state=seed, public=public)
-        domain = _checked_domain(self.domain)
+        domain = checked_domain(self.domain)
         return TableRelease(domain, choices.layout(domain), privacy, random_state=seed, public=public)
 
     def _publish(self, released: "ReleasedTable") -> None:
@@ -515,7 +517,7 @@ def _check_written(columns: Sequence[TableColumn]) -> None:
             )
 
 
-def _checked_domain(domain: Any) -> Product:
+def checked_domain(domain: Any) -> Product:
     """Return the declared or released domain if values can be drawn from its cells."""
     domain = domain.schema if isinstance(domain, LearnedSchema) else domain
     if not isinstance(domain, Product):
@@ -652,9 +654,9 @@ class TableRelease(Release[ReleasedTable]):
 
     def _cells(self, X: Any) -> tuple[str, NDArray[np.int16]]:
         """Return the kind of a table, and the cells of its rows."""
-        table, kind = _table_of(X)
+        table, kind = table_of(X)
         if is_frame(table):
-            table = _selected(table, self.domain)
+            table = selected_columns(table, self.domain)
         elif table.shape[1] != len(self.domain):
             raise ValueError(
                 f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
@@ -691,11 +693,13 @@ class LearnedTableRelease(Release[ReleasedTable]):
 
     takes = "frame"
     stacklevel = 5
+    title = "SyntheticTable"  # in the ledger
+    accounting = CONCENTRATED  # of the tables
 
     def __init__(
         self,
         learn: Learn,
-        choices: TableChoices,
+        choices: Any,  # TableChoices, or those of another release
         privacy: ApproxDP,
         *,
         random_state: Any = None,
@@ -707,10 +711,10 @@ class LearnedTableRelease(Release[ReleasedTable]):
         self.public = public
         guarantee = replace(privacy, assumes=(*_ASSUMES, *_assumed(public)))
         context = str(guarantee.epsilon), str(guarantee.delta), repr(learn), repr(choices)
-        super().__init__("SyntheticTable", guarantee, context, random_state)
+        super().__init__(self.title, guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
-        table, kind = _table_of(X)
+        table, kind = table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
         dtype = getattr(X, "dtype", None)
@@ -726,7 +730,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         n = check_count("n_samples", facts.n_samples, low=1)
         facts = replace(facts, n_samples=n)
         inner = partial(self.inner, types=facts.types)
-        fit = SchemaFit(partial(self.release, facts), inner, CONCENTRATED, facts)
+        fit = SchemaFit(partial(self.release, facts), inner, self.accounting, facts)
         columns = COLUMNS_AND_CATEGORIES if facts.types.declared else COLUMNS
         assumes = [columns if each == COLUMNS else each for each in self.cost.assumes]
         return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: assumes)
@@ -761,11 +765,11 @@ class LearnedTableRelease(Release[ReleasedTable]):
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        return replace(found, plan=replace(inner_plan, guarantee=plan.guarantee))
+        return replace(found, plan=part_of(plan.guarantee, inner_plan))
 
     def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
-        domain = _drawable(schema, types)
+        domain = drawable(schema, types)
         layout = self.choices.layout(domain)
         return TableRelease(domain, layout, budget, reach=self.reach, public=self.public)
 
@@ -791,7 +795,7 @@ def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
 
 
-def _table_of(values: Any) -> tuple[Any, str]:
+def table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
     if issparse(values):
         raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
@@ -801,7 +805,7 @@ def _table_of(values: Any) -> tuple[Any, str]:
     return cells_of(table), "array"
 
 
-def _selected(frame: Any, domain: Product) -> Any:
+def selected_columns(frame: Any, domain: Product) -> Any:
     """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
     names = [str(name) for name in frame.columns]
     if (
@@ -818,7 +822,7 @@ def _selected(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
-def _drawable(schema: Product, types: TableTypes) -> Product:
+def drawable(schema: Product, types: TableTypes) -> Product:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
     without, of declared categories for types with these, and with one cell for all categories not listed.
     """

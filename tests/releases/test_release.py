@@ -1,6 +1,7 @@
 """All releases have one form: a function, its plan, one order of calls, and a result that keeps the plan."""
 
 import inspect
+import re
 import warnings
 from collections.abc import Sized
 from dataclasses import FrozenInstanceError, replace
@@ -40,6 +41,7 @@ RELEASES = {
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }
+OF_A_TABLE = {"learned_schema", "small_database", "multiplicative_weights"}
 
 
 def table_of(name, values):
@@ -232,6 +234,9 @@ def test_the_warnings_of_a_release_are_those_of_its_plan_and_come_before_the_cha
     few, parameters = table_of(name, VALUES[:3]), {**parameters, "epsilon": 0.1}
     texts = getattr(releases, f"{name}_plan")(3, **parameters).warnings
     assert texts
+    for text in texts:  # in one form; those of statistics by group say that a subset's size is private
+        assert re.match(r"n_samples is 3: \w.*; (declare|use|spend) ", text)
+        assert ("; if a private column chose the records" in text) != (name in OF_A_TABLE)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         getattr(releases, name)(few, **parameters)
