@@ -273,7 +273,8 @@ def regress(lines, _):
 
 def of_releases(lines, scope):
     (share,), (deciles,), (value, needed), (jobs,), (schema,), (plan,), *others = lines
-    (sample,), (network,), (errors,), (raw,), (domain,), (day,), (given,), (all_wages,), *_ = others
+    (sample,), (network,), (report,), (errors,), (raw,), (domain,), *others = others
+    (day,), (given,), (all_wages,), *_ = others
     is_near(share, 0.66, atol=0.02)
     is_near(deciles, [25, 53, 82], atol=2)
     assert 18 <= value <= 89
@@ -283,7 +284,7 @@ def of_releases(lines, scope):
     assert plan.tail is not None
     assert set(schema.columns["job"].values) == {"clerk", "farmer", "nurse", None}
     assert sample.columns.tolist() == list(errors) == ["age", "wage", "sex", "job"]
-    assert set(network) == set(errors)
+    assert set(network) == set(errors) <= set(report.tables)
     assert raw.dtypes.equals(scope["features"].dtypes)
     assert max(errors.values()) < 0.05
     assert day.year == 2012
@@ -358,7 +359,7 @@ SHOWN = {
     "mechanisms": ((), mechanisms),
     "quantiles": ((0, 3, 4, 5, 6, 8, 9, 10, 11), quantiles),
     "regress": ((), regress),
-    "releases": ((14, 15, 16, 17, 18), of_releases),
+    "releases": ((15, 16, 17, 18, 19), of_releases),
     "rules": ((2, 4, 5, 6, 7, 11, 12, 13, 14), rules),
     "save_and_load": ((0, 1, 2), save_and_load),
     "synthetic": ((), synthetic),
