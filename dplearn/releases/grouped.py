@@ -1,6 +1,6 @@
 """Private counts, sums and means by category, for declared or learned categories."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
-from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import object_array
-from dplearn.domains.keys import KeyCounts, read_keys, spelled
+from dplearn.domains.keys import KeyCounts
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.distributions import laplace_quantile
@@ -29,34 +28,22 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
+from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     ColumnRelease,
     Released,
     ReleasePlan,
     checked_bounds,
-    in_memory,
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.table.groups import MOST_ROWS
-from dplearn.table.passes import InTurn
-from dplearn.table.sources import (
-    DaskParts,
-    check_index,
-    column_in_parts,
-    column_of,
-    in_parts,
-    is_dask,
-    partitions,
-    parts_read,
-)
 from dplearn.table.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _ROWS = 10  # of a group, as many as take part in a learner's sums
 _FLOATS = Floats()
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
-_KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 _VALUES = "values are finite numbers; they are clipped to the bounds"
 
 
@@ -307,17 +294,6 @@ class _Keyed(Columns):
         """The values."""
         return self.columns[1]
 
-    def codes(self, categories: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return the place of each record's category, and the number of categories for a record of none."""
-        keys = self.keys
-        if {*map(type, keys), *map(type, categories)} == {str}:
-            place: dict[Any, int] = {key: code for code, key in enumerate(categories)}
-            found = [place.get(key, len(categories)) for key in keys]
-        else:  # keys of different types are not compared: "a" and b"a" have equal hashes
-            place = {spelled(key): code for code, key in enumerate(categories)}
-            found = [place.get(spelled(key), len(categories)) for key in keys]
-        return np.array(found, dtype=np.intp)
-
 
 @dataclass(frozen=True)
 class _Totals:
@@ -326,7 +302,7 @@ class _Totals:
     categories: tuple[Hashable, ...]
 
     def __call__(self, rows: _Keyed) -> list[NDArray[np.int64]]:
-        size, codes = len(self.categories), rows.codes(self.categories)
+        size, codes = len(self.categories), places_of(rows.keys, self.categories)
         counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
         sums = np.zeros(size + 1, dtype=np.int64)
         np.add.at(sums, codes, rows.values)
@@ -357,20 +333,16 @@ class _Grouped(ColumnRelease[Grouped]):
         rows = 1 if group_rows is None else group_rows
         self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
         self.bounds = _checked_bounds(bounds, with_values)
-        self.categories = None if categories is None else _checked_categories(categories)
+        self.categories = None if categories is None else checked_categories(categories)
         given = check_number("delta", delta, low=0, below=1)
         if self.categories is None and not given:
             raise ValueError(
                 "delta must be above 0, such as 1e-6, where categories are learned, got 0: or declare them,"
                 " categories=[...], if they are known without looking at the data"
             )
-        declared = (
-            ()
-            if self.categories is None
-            else (f"the {len(self.categories)} categories are chosen without the data",)
-        )
+        chosen = () if self.categories is None else (declared(self.categories),)
         unknown = neighbors == ADDED
-        assumes = (N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ()))
+        assumes = (N_IS_PUBLIC, KEYS, *chosen, *((_VALUES,) if with_values else ()))
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             given if self.categories is None else 0,
@@ -385,23 +357,7 @@ class _Grouped(ColumnRelease[Grouped]):
         self.shares = _shares(cost.epsilon, values=with_values)
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
-        keys, numbers = X, y
-        if numbers is None:
-            return column_in_parts(keys, "keys")
-        check_index("values", numbers, keys, of="keys")
-        if is_dask(keys, "keys") or is_dask(numbers, "values"):
-            if not (is_dask(keys, "keys") and is_dask(numbers, "values")):
-                raise TypeError("keys and values must both be collections of Dask, or both be in memory")
-            pairs = list(zip(partitions(keys), partitions(numbers), strict=True))
-            return in_parts(DaskParts(pairs))
-        if callable(keys) != callable(numbers):
-            raise TypeError("keys and values must both be functions that return parts, or both be in memory")
-        if not callable(keys):
-            return None
-        return in_parts(InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))))
-
-    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return in_memory(X), None if y is None else in_memory(y)
+        return pairs_in_parts(X, y, ("keys", "values"))
 
     def read(self, X: Any, y: Any) -> tuple[Facts, _Keyed]:
         keys = read_column_of_keys(X)
@@ -520,10 +476,6 @@ def _key_counts(rows: _Keyed) -> list[KeyCounts]:
     return [KeyCounts.of(rows.keys)]
 
 
-def _zipped(keys: Any, values: Any) -> Iterator[tuple[Any, Any]]:
-    yield from zip(map(column_of, keys), map(column_of, values), strict=True)
-
-
 def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:
     """Return the parts of epsilon for counts and for sums."""
     return (epsilon / 2, epsilon / 2) if values else (epsilon, None)
@@ -566,23 +518,3 @@ def _checked_bounds(bounds: Any, with_values: bool) -> tuple[float, float] | Non
     if not with_values:
         raise ValueError("bounds must be None without values, since only counts are released")
     return checked_bounds(bounds)
-
-
-def _checked_categories(categories: Any) -> tuple[Hashable, ...]:
-    if isinstance(categories, (str, bytes)) or not np.iterable(categories):
-        raise TypeError(f"categories must be a sequence of keys, got {brief(categories)}")
-    try:
-        read = tuple(read_column_of_keys(list(categories)))
-    except (DomainError, ValueError):
-        read = ()
-    if not read:
-        raise ValueError(
-            "categories must be at least one key, each missing, text, bytes, a whole number or a tuple of"
-            " these"
-        )
-    if len({*map(spelled, read_keys(read))}) < len(read):
-        raise ValueError(
-            "categories must be distinct, got some key twice; the persons that records belong to go to"
-            " groups="
-        )
-    return read

@@ -19,13 +19,22 @@ MOST = int(binom.isf(2e-6, RUNS, BETA))
 def ranks_beyond(values, q, found):
     """How many values lie between a quantile and what was found."""
     least, most = (values < found).sum(), (values <= found).sum()
-    return max(0, least - q * N, q * N - most)
+    return max(0, least - q * len(values), q * len(values) - most)
 
 
 def of_quantiles(found, fractions, values=AGES):
     return max(
         ranks_beyond(values, q, value) / error
         for q, value, error in zip(fractions, found.values, found.plan.errors, strict=True)
+    )
+
+
+def of_categories(found):
+    """Of each category; the last one has no records."""
+    return max(
+        ranks_beyond(TABLES["heights" if len(found.q) > 1 else "ages"][key == KEYS], q, value) / error
+        for key, values in found.values.items()
+        for q, value, error in zip(found.q, values, found.plan.errors, strict=True)
     )
 
 
@@ -65,6 +74,8 @@ STATED = {
     "median": (lambda found: of_quantiles(found, [0.5]), 0.01),
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
     "quantiles": (lambda found: of_quantiles(found, [0.1, 0.5]), 0.05),
+    "median by category": (of_categories, 0.03),
+    "quantiles by category": (of_categories, 0.03),
     "cdf": (of_cdf, 0.15),
     "small_database": (of_decades, 0.01),
     "multiplicative_weights": (of_decades, 0.016),
