@@ -18,12 +18,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise, product
-from math import ceil, inf, log, log1p, log2, sqrt
+from math import ceil, floor, inf, log, log1p, log2, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
+from scipy.stats import binom
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
@@ -113,6 +114,74 @@ class Quantiles(Released, ResultTable):
     def __float__(self) -> float:
         """Return the value of a single quantile as a float."""
         return float(self.value)
+
+    def interval(self, beta: float = 0.05, *, of: str = "population") -> list[tuple[Any, Any]]:
+        """Return an interval for each quantile, in the units of the values; costs no privacy.
+
+        The ends are released quantiles on either side. An interval is open to an end of the domain where no
+        quantile far enough was released: of a single quantile nothing else is known. For an interval of the
+        median release quantiles around it, such as q=[0.4, 0.45, 0.5, 0.55, 0.6].
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability, for each quantile, that its interval does not contain it, in (0, 1).
+        of : {"population", "table"}, default="population"
+            "population": the quantile of the distribution from which the records are independent draws.
+            "table": the quantile of the records themselves; only the privacy noise is covered.
+
+        Returns
+        -------
+        list of k tuples
+            The lower and the upper end of each.
+
+        Raises
+        ------
+        ValueError
+            If the number of records is private: of categories, of added records, or of several rows a group.
+
+        Notes
+        -----
+        **Accuracy.** It holds for all data, with ties and gaps: errors of the released quantiles are those of
+        `dplearn.theory.quantile_errors`, with half of beta, or with all of it for of="table". Let at most m
+        records be less than the released quantile of p, m = p n + error. It is the lower end for quantile q
+        if m < q n, and for the population if a binomial number with n draws and probability q is at most m
+        with probability at most beta / 4: at least so many records are at most the population's quantile.
+        The upper end is the mirror image.
+
+        Examples
+        --------
+        `random_state` makes this example repeatable; leave it out on private data.
+
+        >>> from dplearn.domains import IntegerRange
+        >>> from dplearn.releases import quantiles
+        >>> wages, domain = range(1200, 6200), IntegerRange(0, 10_000)
+        >>> found = quantiles(list(wages), [0.4, 0.5, 0.6], domain=domain, random_state=0)
+        >>> found.interval()[1]
+        (3198, 4206)
+        """
+        plan, sampled = self.plan, of == "population"
+        failure = float(check_number("beta", beta, above=0, below=1))
+        if of not in ("population", "table"):
+            raise ValueError(f"of must be 'population' or 'table', got {of!r}")
+        if plan.private is not None:
+            raise ValueError("interval needs a public number of records, and the number here is private")
+        n, share = plan.n_samples, failure / 2 if sampled else failure
+        errors = _errors(plan.fractions, plan.domain.size, n, epsilon_of(plan.guarantee), share)
+        ranks = [q * n for q in plan.fractions]
+        most = [floor(rank + error) for rank, error in zip(ranks, errors, strict=True)]  # are less
+        least = [ceil(rank - error) for rank, error in zip(ranks, errors, strict=True)]  # are at most it
+        found = []
+        for q, rank in zip(self.q, ranks, strict=True):
+            low, high = _ends(plan.domain)
+            for value, below in zip(self.values.tolist(), most, strict=True):
+                if binom.cdf(below, n, q) <= failure / 4 if sampled else below < rank:
+                    low = value
+            for value, upto in zip(self.values[::-1].tolist(), least[::-1], strict=True):
+                if binom.sf(upto - 1, n, q) <= failure / 4 if sampled else upto > rank:
+                    high = value
+            found.append((low, high))
+        return found
 
 
 @documented_by(ColumnRelease)
@@ -553,6 +622,15 @@ def _n_needed(
     return max(1, ceil(max(_errors_of_a_part(q, size, most, epsilon, beta)) / Fraction(str(alpha))))
 
 
+def _ends(domain: NumberDomain) -> tuple[Any, Any]:
+    """Return the ends of a domain; infinite ones of all floats, and where a value may be missing."""
+    if domain.accepts_missing or isinstance(domain, Floats):
+        return -inf, inf
+    ends = np.array([0, domain.size - 1], dtype=object if domain.size > 1 << 64 else np.uint64)
+    low, high = domain.decode(ends).tolist()
+    return low, high
+
+
 def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
     """Return strictly increasing numbers from 0 to 1 as Fractions; errors name the parameter `name`."""
     fractions: list[Fraction] = []
@@ -727,7 +805,12 @@ def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
 
 
 def _halving_errors(
-    wanted: tuple[Fraction, ...], size: int, n: int, epsilon: Fraction, beta: Fraction, sized: bool = True
+    wanted: tuple[Fraction, ...],
+    size: int,
+    n: int,
+    epsilon: Fraction,
+    beta: Fraction,
+    sized: bool = True,
 ) -> list[int]:
     """Return bounds on the rank errors of `codes_at_fractions`, of at most n codes; see `quantile_errors`."""
     share = beta / max(1, len(wanted))
