@@ -124,6 +124,15 @@ RELEASES = {
     "grouped": Record(releases.grouped, "keys", {"categories": ["k0", "k1", "k2"]}),
     "grouped of any keys": Record(releases.grouped, "keys", {"delta": 1e-4}),
     "grouped means": Record(releases.grouped, "keys", {"categories": ["k0"], **MEANS}),
+    "grouped means of columns": Record(
+        releases.grouped,
+        "keys",
+        {
+            "categories": ["k0", "k1"],
+            "values": MIXED.assign(half=AGES / 2)[["age", "half"]],
+            "bounds": {"age": (0, 99), "half": (0, 50)},
+        },
+    ),
     "grouped means of persons": Record(
         releases.grouped, "keys", {"delta": 1e-4, "max_rows_per_group": 3, **MEANS}
     ),

@@ -59,7 +59,15 @@ def of_interval(ends, exact):
 
 
 def of_mean(found):
-    return of_interval(found.mean_intervals()["k0"], AGES[KEYS == "k0"].mean())
+    return of_interval(found.mean_intervals(of="table")["k0"], AGES[KEYS == "k0"].mean())
+
+
+def of_columns(found):
+    intervals = found.mean_intervals(of="table")
+    exact = AGES[KEYS == "k0"].mean()
+    ends = intervals["age"]["k0"], intervals["half"]["k0"], found.count_intervals()["k0"]
+    true = exact, exact / 2, (KEYS == "k0").sum()
+    return sum(map(of_interval, ends, true)) / 3
 
 
 def of_answer(found):
@@ -83,6 +91,7 @@ STATED = {
     "grouped": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped of any keys": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped means": (of_mean, 0.2),
+    "grouped means of columns": (of_columns, 0.2),
     "grouped means of persons": (of_mean, 0.2),
     "central": (of_answer, 0.45),
     "central, Gaussian": (of_answer, 0.3),

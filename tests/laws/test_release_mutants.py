@@ -460,6 +460,18 @@ GROUPED = [
     ),
     *on("grouped", SWAPPED, sums_of_the_whole_epsilon),
     *on(
+        "grouped_columns",
+        in_places("grouped_columns", (0,), (3,)),
+        around(
+            grouped,
+            "laplace_counts",
+            lambda right, counts, *, sensitivity, **how: right(
+                counts, sensitivity=sensitivity if len(counts) == 2 else sensitivity // 2, **how
+            ),
+            "noise_of_one_column",
+        ),
+    ),
+    *on(
         grouped_case("far", 3, (*FAR_VALUES, ("b", 1.0)), coarse(["a", "b"], 2)),
         tuple((each, ("b", 1.0), ("b", 1.0)) for each in FAR_VALUES),
         instead(grouped, "_whole", lambda values, *_: np.rint(values).astype(np.int64), "not_clipped"),
