@@ -12,6 +12,8 @@ from dplearn.releases.counting_queries import (
     small_database,
     small_database_plan,
 )
+from dplearn.releases.describe import describe, describe_plan
+from dplearn.releases.described import Described, Statistic
 from dplearn.releases.grouped import Grouped, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
@@ -53,6 +55,7 @@ from dplearn.releases.table_network import SyntheticTablePlan
 __all__ = [
     "CDFRelease",
     "ConfidenceBand",
+    "Described",
     "Grouped",
     "InteriorPoint",
     "LearnedDistribution",
@@ -63,10 +66,13 @@ __all__ = [
     "ReleasePlan",
     "ReleasedShares",
     "StableCounts",
+    "Statistic",
     "SyntheticTable",
     "SyntheticTablePlan",
     "cdf",
     "cdf_plan",
+    "describe",
+    "describe_plan",
     "grouped",
     "grouped_plan",
     "interior_point",

@@ -33,10 +33,12 @@ from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
+    UNKNOWN_COUNT,
     ColumnRelease,
     Released,
     ReleasePlan,
     checked_bounds,
+    few_records,
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
@@ -497,20 +499,28 @@ class _Grouped(ColumnRelease[Grouped]):
         most = n * self.moved // 2  # records that take part
         if threshold is None and most <= count_error:
             return (
-                f"n_samples is {n}: the noise of a count may be {count_error}; use more records or spend more"
-                " epsilon",
+                few_records(
+                    n,
+                    f"the noise of a count may be {count_error}",
+                    "use more records",
+                    "spend more epsilon",
+                    subset=UNKNOWN_COUNT,
+                ),
             )
         if threshold is not None and most < threshold:
             return (
-                f"n_samples is {n}: no category can be released, because released counts are at least"
-                f" {threshold}; declare categories=, or spend more epsilon or delta",
+                few_records(
+                    n,
+                    f"no category can be released, because released counts are at least {threshold}",
+                    "declare categories=",
+                    "spend more epsilon or delta",
+                    subset=UNKNOWN_COUNT,
+                ),
             )
         if sum_error is None or most > count_error + sum_error:
             return ()
-        return (
-            f"n_samples is {n}: the mean of a category may be any value within the bounds, even of one with"
-            " all records; use more records, or spend more epsilon",
-        )
+        problem = "the mean of a category may be any value within the bounds, even of one with all records"
+        return (few_records(n, problem, "use more records", "spend more epsilon", subset=UNKNOWN_COUNT),)
 
     def _learning(self, epsilon: Fraction) -> ApproxDP:
         """Return the privacy of `stable_histogram` with which the learned categories cost epsilon."""

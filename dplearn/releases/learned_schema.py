@@ -34,7 +34,7 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
-from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
+from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan, few_records
 from dplearn.table.ranks import parted_ranks
 from dplearn.table.table import Columns, Table
 
@@ -124,9 +124,13 @@ class LearnedSchemaPlan(ReleasePlan):
         if unlisted and self.detail.drawn and not self.guarantee.delta:
             kinds += (_UNLISTED,)
         return kinds + tuple(
-            f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
-            f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
-            " spend more epsilon, or declare domain=Schema(...)"
+            few_records(
+                self.n_samples,
+                f"with epsilon {float(self.guarantee.epsilon):.3g} for the schema, {text}; {self.n_needed}"
+                f" records are enough for a schema of all {len(self.columns)} columns",
+                "spend more epsilon",
+                "declare domain=Schema(...)",
+            )
             for text in texts
         )
 
@@ -257,7 +261,7 @@ def learned_schema(
     -----
     UserWarning
         If there are too few records for ranges, or for lists; the number of records is public. If kinds
-        are not declared, and X is a list or has columns of type object. After the release, if a column has
+        are not declared, and X is a list. After the release, if a column has
         neither a range nor a listed category.
 
     Notes

@@ -17,7 +17,14 @@ from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
-from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, checked_bounds
+from dplearn.releases.release import (
+    ALL_GROUPS,
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    checked_bounds,
+    few_records,
+)
 from dplearn.table.table import Table
 
 
@@ -128,9 +135,14 @@ class _Mean(ColumnRelease[Mean]):
         n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
         noise = laplace_quantile(decay_ratio(self.cost.epsilon / self.reach), failure / 2) - 1
         error, needed = self.step * noise / n, max(1, math.ceil(noise / (self.reach * float(ALPHA))))
-        few = (
-            f"n_samples is {n}: the noise of the mean may be {error:.3g} or more, which is over a twentieth"
-            f" of the distance of the bounds; {needed} records are enough"
+        few = few_records(
+            n,
+            f"with epsilon {float(self.cost.epsilon):.3g}, the noise of the mean may be {error:.3g} or more,"
+            " which is over a twentieth of the distance of the bounds",
+            "declare narrower bounds",
+            "spend more epsilon",
+            enough=needed,
+            subset=ALL_GROUPS,
         )
         return ReleasePlan(
             self.cost,

@@ -46,6 +46,8 @@ from dplearn.privacy.plan import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
+    ALL_GROUPS,
+    UNKNOWN_COUNT,
     ColumnRelease,
     Released,
     ReleasePlan,
@@ -1032,5 +1034,6 @@ def quantile_warnings(
         f" {written(size)} values may miss by {max(missed)} ranks, so that every value of the"
         " domain is possible",
         size=size,
-        remedy=", or take fewer columns" if columns > 1 else "",
+        remedy="take fewer columns" if columns > 1 else "",
+        subset="" if columns > 1 else UNKNOWN_COUNT if private else ALL_GROUPS,
     )

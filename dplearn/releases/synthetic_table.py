@@ -32,7 +32,7 @@ from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
 from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import Guarantee
-from dplearn.privacy.shares import CONCENTRATED
+from dplearn.privacy.shares import CONCENTRATED, Accounting
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -42,7 +42,7 @@ from dplearn.releases.learned_schema import (
     SchemaRelease,
 )
 from dplearn.releases.release import Release, Released
-from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
 from dplearn.releases.table_columns import (
     MOST_BINS,
     TableColumn,
@@ -333,6 +333,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             "format": _FORMAT,
             "version": _VERSION,
             "guarantee": json.loads(plan.guarantee.to_json()),
+            "concentrated": plan.is_concentrated,
             "n_samples": plan.n_samples,
             **released.types.to_dict(),
             "schema": Schema({column.name: column.domain for column in layout.columns}).to_dict(),
@@ -399,6 +400,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             _noise_of(costs["base"]), Fraction(costs["selection"]), _noise_of(costs["network"])
         )
         plan = synthetic_table_plan(guarantee, record["n_samples"], layout, budget=budget)
+        plan = plan if record.get("concentrated") else part_of(guarantee, plan)
         steps = [
             NetworkStep(
                 step["column"],
@@ -446,7 +448,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         choices = TableChoices.of(self, self.target)
         if (learn := as_learn(self.domain)) is not None:
             return LearnedTableRelease(learn, choices, privacy, random_state=self.random_state)
-        domain = _checked_domain(self.domain)
+        domain = checked_domain(self.domain)
         return TableRelease(domain, choices.layout(domain), privacy, random_state=self.random_state)
 
     def _publish(self, released: "ReleasedTable") -> None:
@@ -480,7 +482,7 @@ def _check_written(columns: Sequence[TableColumn]) -> None:
             )
 
 
-def _checked_domain(domain: Any) -> Product:
+def checked_domain(domain: Any) -> Product:
     """Return the declared or released domain if values can be drawn from its cells."""
     domain = domain.schema if isinstance(domain, LearnedSchema) else domain
     if not isinstance(domain, Product):
@@ -611,9 +613,9 @@ class TableRelease(Release[ReleasedTable]):
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, NDArray[np.int16]]:  # noqa: ARG002 - there is none
-        table, kind = _table_of(X)
+        table, kind = table_of(X)
         if is_frame(table):
-            table = _selected(table, self.domain)
+            table = selected_columns(table, self.domain)
         elif table.shape[1] != len(self.domain):
             raise ValueError(
                 f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
@@ -632,10 +634,10 @@ class TableRelease(Release[ReleasedTable]):
         return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
 
 
-class LearnedTableRelease(Release[ReleasedTable]):
-    """The recipe of a synthetic table whose schema is released first, from a share of its budget.
+class LearnedRelease(Release[Any]):
+    """The recipe of a release about a table whose schema is released first, from a share of its budget.
 
-    **Privacy.** `SchemaRelease`, then `released_tables` with a domain that is a function of the released
+    **Privacy.** `SchemaRelease`, then the `inner` release with a domain that is a function of the released
     schema, each within its part; `dplearn.releases.schema_fits` composes them. A cell is a function of its
     record and the released schema.
 
@@ -644,11 +646,13 @@ class LearnedTableRelease(Release[ReleasedTable]):
 
     takes = "frame"
     stacklevel = 5
+    title: str  # in the ledger
+    accounting: Accounting  # of the inner release
 
     def __init__(
         self,
         learn: Learn,
-        choices: TableChoices,
+        choices: Any,  # TableChoices, or those of another release
         privacy: ApproxDP,
         *,
         random_state: Any = None,
@@ -658,10 +662,10 @@ class LearnedTableRelease(Release[ReleasedTable]):
         self.learn, self.choices, self.reach, self.numbers = learn, choices, reach, numbers
         guarantee = replace(privacy, assumes=_ASSUMES)
         context = str(guarantee.epsilon), str(guarantee.delta), repr(learn), repr(choices)
-        super().__init__("SyntheticTable", guarantee, context, random_state)
+        super().__init__(self.title, guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
-        table, kind = _table_of(X)
+        table, kind = table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
         dtype = getattr(X, "dtype", None)
@@ -676,7 +680,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         facts, kinds = replace(facts, n_samples=n), facts.kinds
         assert kinds is not None
         inner = partial(self.inner, types=facts.types)
-        fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
+        fit = SchemaFit(partial(self.release, kinds), inner, self.accounting, facts)
         return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: _ASSUMES)
 
     def release(
@@ -701,18 +705,33 @@ class LearnedTableRelease(Release[ReleasedTable]):
         self.choices.check_target(_names(declared))
         return self.plan(TableFacts(n_samples, kinds=declared))
 
-    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
+    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> Any:
         learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
         inner = self.inner(learned.schema, plan.rest, table.facts.types)
         inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        return replace(found, plan=replace(inner_plan, guarantee=plan.guarantee))
+        return replace(found, plan=part_of(plan.guarantee, inner_plan))
+
+    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> Any:
+        """Return the recipe of the inner release, given a learned schema and the rest of the budget."""
+        raise NotImplementedError
+
+    def detail(self, kinds: ColumnKinds) -> SchemaDetail:
+        """Return how fine the domains are."""
+        raise NotImplementedError
+
+
+class LearnedTableRelease(LearnedRelease):
+    """The recipe of a synthetic table with a learned schema."""
+
+    title = "SyntheticTable"
+    accounting = CONCENTRATED
 
     def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
-        domain = _drawable(schema, types)
+        domain = drawable(schema, types)
         return TableRelease(domain, self.choices.layout(domain), budget, reach=self.reach)
 
     def detail(self, kinds: ColumnKinds) -> SchemaDetail:
@@ -730,7 +749,7 @@ def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
 
 
-def _table_of(values: Any) -> tuple[Any, str]:
+def table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
     if issparse(values):
         raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
@@ -740,7 +759,7 @@ def _table_of(values: Any) -> tuple[Any, str]:
     return cells_of(table), "array"
 
 
-def _selected(frame: Any, domain: Product) -> Any:
+def selected_columns(frame: Any, domain: Product) -> Any:
     """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
     names = [str(name) for name in frame.columns]
     if (
@@ -757,7 +776,7 @@ def _selected(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
-def _drawable(schema: Product, types: TableTypes) -> Product:
+def drawable(schema: Product, types: TableTypes) -> Product:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
     without, and with one cell for all categories that are not listed.
     """

@@ -30,7 +30,7 @@ from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
-from dplearn.releases.release import ReleasePlan
+from dplearn.releases.release import ReleasePlan, few_records
 from dplearn.releases.table_columns import TableColumn
 from dplearn.table.table import as_table
 
@@ -285,8 +285,13 @@ class SyntheticTablePlan(ReleasePlan):
             return ()
         more = f" and of {len(noisy) - 1} more tables" if len(noisy) > 1 else ""
         return (
-            f"n_samples is {self.n_samples}: the noise of a count of {noisy[0]}{more} is greater than the"
-            " mean count; declare fewer categories, take fewer bins, or spend more epsilon",
+            few_records(
+                self.n_samples,
+                f"the noise of a count of {noisy[0]}{more} is greater than the mean count",
+                "declare fewer categories",
+                "take fewer bins",
+                "spend more epsilon",
+            ),
         )
 
 

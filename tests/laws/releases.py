@@ -136,6 +136,8 @@ RELEASES = {
     "grouped means of persons": Record(
         releases.grouped, "keys", {"delta": 1e-4, "max_rows_per_group": 3, **MEANS}
     ),
+    "describe": Record(releases.describe, "declared", {"domain": DECLARED}),
+    "describe, learned": Record(releases.describe, "mixed", {}),
     "learned_schema": Record(releases.learned_schema, "mixed", {}),
     "learned_schema, pure": Record(releases.learned_schema, "mixed", {"delta": 0}),
     "SyntheticTable": Record(releases.SyntheticTable, "declared", {"domain": DECLARED, "delta": 0}),

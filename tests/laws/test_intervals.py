@@ -70,6 +70,11 @@ def of_columns(found):
     return sum(map(of_interval, ends, true)) / 3
 
 
+def of_described(found):
+    [line] = [each for each in found.statistics(of="table", beta=BETA) if each.statistic == "mean"]
+    return of_interval((line.low, line.high), AGES.mean())
+
+
 def of_answer(found):
     answer = found.ask(ASKED[0])[0]
     return abs(answer.mean - AGES.mean()) / answer.noise.at(BETA)
@@ -93,6 +98,7 @@ STATED = {
     "grouped means": (of_mean, 0.2),
     "grouped means of columns": (of_columns, 0.2),
     "grouped means of persons": (of_mean, 0.2),
+    "describe": (of_described, 0.45),
     "central": (of_answer, 0.45),
     "central, Gaussian": (of_answer, 0.3),
     "local": (of_answer, 0.35),

@@ -277,7 +277,7 @@ class CornerFit(FitRecipe):
             problem=f"with epsilon {float(self.cost.epsilon):.3g} and {len(columns)} columns, the errors may"
             " be half of the records",
             size=max(each.size for each in columns),
-            remedy=", or take fewer columns",
+            remedy="take fewer columns",
         )
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:

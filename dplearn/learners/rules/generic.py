@@ -722,7 +722,7 @@ def _warnings(
         problem=f"with epsilon {float(selection.epsilon):.3g} and {written(size)} concepts, the training"
         " error may exceed the best concept's by half of the records",
         size=max((each.size for each in getattr(concepts.domain, "domains", ())), default=None),
-        remedy=", or take fewer columns",
+        remedy="take fewer columns",
     )
 
 

@@ -284,7 +284,7 @@ class ThresholdFit(FitRecipe):
             f"{several},"
             " the training error may exceed the best cut's by half of the records",
             size=most,
-            remedy=", or name the column with feature=" if several else "",
+            remedy="name the column with feature=" if several else "",
         )
 
     def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
