@@ -26,7 +26,7 @@ from dplearn.releases.learned_schema import (
     learned_schema,
     learned_schema_plan,
 )
-from dplearn.releases.mean import Mean, mean, mean_plan
+from dplearn.releases.mean import Mean, Std, mean, mean_plan, proportion, proportion_plan, std, std_plan
 from dplearn.releases.quantiles import (
     Quantiles,
     median,
@@ -67,6 +67,7 @@ __all__ = [
     "ReleasedShares",
     "StableCounts",
     "Statistic",
+    "Std",
     "SyntheticTable",
     "SyntheticTablePlan",
     "cdf",
@@ -89,12 +90,16 @@ __all__ = [
     "median_plan",
     "multiplicative_weights",
     "multiplicative_weights_plan",
+    "proportion",
+    "proportion_plan",
     "quantiles",
     "quantiles_plan",
     "small_database",
     "small_database_plan",
     "stable_counts",
     "stable_counts_plan",
+    "std",
+    "std_plan",
     "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]

@@ -27,9 +27,10 @@ from dplearn.domains.cells import as_cells, cell_type, is_frame, is_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio, root_above, selection_ratio
+from dplearn.kernels.exact import decay_ratio, root_above
 from dplearn.kernels.search import first
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
+from dplearn.mechanisms.selection import selection_excess
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.shares import concentrated_budget
@@ -471,8 +472,7 @@ class _MultiplicativeWeights(_CountingQueries):
     def errors(self, t: int, beta: float) -> tuple[float, float, float]:
         """Return the terms of the bound: without noise, and of selections and counts of one record."""
         selection, _ = self.costs(t)
-        ratio = float(selection_ratio(selection.epsilon))
-        few = math.log(len(self.queries) * 2 * t / beta) / max(-math.log(ratio), 1 - ratio) + 1
+        few = selection_excess(len(self.queries), selection.epsilon, beta / (2 * t)) + 1
         last = t // 2 + 1
         spread = math.sqrt(-math.log(self.start.min()) / (2 * last))
         return spread, few, math.sqrt(t / last) * self.limit(t, beta)

@@ -58,6 +58,7 @@ from dplearn.releases import (
     quantiles,
     reductions,
     stable_counts,
+    std,
 )
 
 DAY = datetime.date(2030, 1, 2)
@@ -134,6 +135,7 @@ RELEASES = {
         np.signbit(X[:, 0]).astype(int), [[1, 0]], IntegerRange(0, 1), **how
     ),
     "Described": lambda X, _, **how: describe(X, domain=Product([DOMAIN] * 2), **how),
+    "Std": lambda X, _, **how: std(X[:, 0], (0, 1), **how),
     "Mean": lambda X, _, **how: mean(X[:, 0], (0, 1), **how),
 }
 FITTED = {type(model).__name__: (model, change) for model, change in ESTIMATORS}

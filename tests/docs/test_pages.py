@@ -303,7 +303,7 @@ def of_releases(lines, scope):
 
 def rules(lines, scope):
     stump, needed, _, corner, *_ = lines
-    (both,), (noisy, score), _, (cut,) = lines[8:12]
+    (both,), (noisy, score), (method, _), _, (cut,) = lines[8:13]
     assert "smoker" in str(stump[0])
     assert needed[0] < 10_000
     assert str(corner[0]).startswith("'high' if age > ")
@@ -311,6 +311,7 @@ def rules(lines, scope):
     assert "smoker == 'yes'" in str(both)
     assert str(noisy) == "1 if smoker > 0 and over 40 > 0, else 0"
     assert 0.94 < score < 0.96
+    assert method == "exponential"
     assert "age <= 6" in str(cut)
     pure = clone(scope["point"]).set_params(delta=0).fit(scope["ward"], scope["outbreak"])
     assert re.fullmatch(r"'sick' if ward hashes to \d+ of 8192, else 'healthy'", str(pure.concept_))

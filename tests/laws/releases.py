@@ -22,6 +22,7 @@ MIXED = pd.DataFrame({"age": AGES, "kind": KEYS, "height": np.where(AGES < 9, np
 #: What releases are made of, by name; scores are of a public model, see `scored`.
 TABLES = {
     "ages": pd.Series(AGES, name="v"),
+    "ones": pd.Series(AGES > 50, name="v"),
     "heights": pd.Series(AGES + 0.25, name="v"),
     "keys": KEYS,
     "mixed": MIXED,
@@ -101,6 +102,8 @@ BY = {"by": KEYS, "categories": ["k0", "k2", "none"]}
 MEANS = {"values": AGES, "bounds": (0, 99)}
 RELEASES = {
     "mean": Record(releases.mean, "ages", {"bounds": (0, 120)}),
+    "proportion": Record(releases.proportion, "ones", {}),
+    "std": Record(releases.std, "ages", {"bounds": (0, 120)}),
     "small_database": Record(
         releases.small_database, "ages", {"queries": DECADES, "domain": YEARS, "n_rows": 1}
     ),

@@ -84,6 +84,8 @@ def of_answer(found):
 #: exceeded too often: about a half where the error is that of the noise alone.
 STATED = {
     "mean": (lambda found: abs(found.value - AGES.mean()) / found.plan.error, 0.45),
+    "proportion": (lambda found: of_interval(found.interval(of="table"), (AGES > 50).mean()), 0.45),
+    "std": (lambda found: of_interval(found.interval(of="table"), AGES.std()), 0.45),
     "median": (lambda found: of_quantiles(found, [0.5]), 0.01),
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
     "quantiles": (lambda found: of_quantiles(found, [0.1, 0.5]), 0.05),
