@@ -50,6 +50,7 @@ from dplearn.releases.stable_counts import (
     stable_counts_plan,
 )
 from dplearn.releases.synthetic_table import SyntheticTable
+from dplearn.releases.table_fidelity import TableFidelity
 from dplearn.releases.table_network import SyntheticTablePlan
 
 __all__ = [
@@ -70,6 +71,7 @@ __all__ = [
     "Std",
     "SyntheticTable",
     "SyntheticTablePlan",
+    "TableFidelity",
     "cdf",
     "cdf_plan",
     "describe",

@@ -24,7 +24,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import is_frame
-from dplearn.domains.column_kinds import ColumnKinds, as_learn
+from dplearn.domains.column_kinds import as_learn
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS_OF_TABLE, without_count
@@ -41,6 +41,7 @@ from dplearn.releases.learned_schema import SchemaDetail
 from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records
 from dplearn.releases.synthetic_table import (
     LearnedRelease,
+    TableFacts,
     checked_domain,
     drawable,
     selected_columns,
@@ -610,6 +611,6 @@ class _LearnedDescribe(LearnedRelease):
     def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> _Describe:
         return _Describe(drawable(schema, types), self.choices, budget)
 
-    def detail(self, kinds: ColumnKinds) -> SchemaDetail:  # noqa: ARG002
+    def detail(self, facts: TableFacts) -> SchemaDetail:  # noqa: ARG002
         """Return how fine the domains are."""
         return _DETAIL

@@ -48,8 +48,8 @@ _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either e
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
 _UNLISTED = (
-    "delta is 0: categories are not listed, and are gaps in synthetic records; take delta above 0, or declare"
-    " domain=Schema(...)"
+    "delta is 0: categories are not listed, and are 'other' in synthetic records; take delta above 0, or"
+    " declare domain=Schema(...)"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _SHOWN = 5  # columns in a warning
@@ -120,7 +120,8 @@ class LearnedSchemaPlan(ReleasePlan):
             texts.append("numbers have no learned range, and are told apart by their powers of two")
         unlisted = self.threshold is None and bool(self.columns.of_categories)
         if unlisted and self.guarantee.delta:
-            texts.append(f"categories are not listed, and are {'gaps' if self.detail.drawn else 'hashed'}")
+            rest = "'other'" if self.detail.drawn else "hashed"
+            texts.append(f"categories are not listed, and are {rest}")
         if unlisted and self.detail.drawn and not self.guarantee.delta:
             kinds += (_UNLISTED,)
         return kinds + tuple(

@@ -24,10 +24,10 @@ from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.isolation import learner_alone, reraised
-from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
+from dplearn.fit.relation import PUBLIC_ROWS, TABLE
 from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import least
