@@ -22,7 +22,7 @@ from dplearn._validation import check_constructed, check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
+from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, Learn, Product, Schema
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
@@ -43,8 +43,10 @@ from dplearn.releases.learned_schema import (
 )
 from dplearn.releases.release import Release, Released
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.table_cells import ranged_column, widest_numbers
 from dplearn.releases.table_columns import (
     MOST_BINS,
+    POINTS,
     TableColumn,
     TableTypes,
     as_table,
@@ -63,6 +65,7 @@ from dplearn.releases.table_network import (
     TableNoise,
     checked_layout,
     released_tables,
+    replan,
     synthetic_table_plan,
 )
 from dplearn.table.sources import table_in_memory
@@ -73,7 +76,6 @@ _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that 
 _NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
 _ASSUMES = (COLUMNS, ROWS_OF_TABLE)
 _NO_TYPES = TableTypes()
-_POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
 
 
 @documented_by()
@@ -105,8 +107,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         columns depend on the target alone. It is lowered so that all rounds count at most 10,660 tables: with
         41 columns or more besides the target to one besides it, with 23 or more to two.
     n_bins : int, default=16
-        The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
-        powers of two, whatever it is. The bin of missing numbers is one more.
+        The most bins of equal width of a column of integers or of a grid, from 2 to 16,384; `Floats` have
+        bins between powers of two, whatever it is. The bin of missing numbers is one more. A range from 0 or
+        above whose end is 256 times its start or more has bins that grow by a factor of sqrt(2), and a
+        learned range has growing ones beyond its ends; those whose counts may be noise are left out.
         Synthetic numbers are uniform within their bin.
 
     Attributes
@@ -138,7 +142,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
-    a table of the network of any size. For all other queries no error is promised. Missing values of a column
+    a table of the network of any size; far bins that are left out are not counted. For all other queries no
+    error is promised. Values beyond a learned range are lost if the noisy count of their bin is below 2
+    `base_deviation`, as are those of a single far bin below 5. Missing values of a column
     are dropped if their noisy count is below 4 `base_deviation`, times the square root of the number of
     labels if there is a target.
 
@@ -337,6 +343,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             **released.types.to_dict(),
             "schema": Schema({column.name: column.domain for column in layout.columns}).to_dict(),
             "starts": [column.starts.tolist() for column in layout.columns],
+            "unused": [np.flatnonzero(column.unused).tolist() for column in layout.columns],
+            "ranged": [column.ranged for column in layout.columns],
             "target": None if layout.target is None else layout.columns[layout.target].name,
             "degree": layout.degree,
             "n_bins": self.n_bins,
@@ -389,9 +397,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             raise ValueError("the guarantee is unknown")
         schema, target = Schema.from_dict(record["schema"]), record["target"]
         place = None if target is None else schema.names.index(target)
+        cells = zip(*(record[name] for name in ("starts", "unused", "ranged")), strict=True)
         columns = [
-            TableColumn(name, domain, np.array(starts, dtype=np.uint64))
-            for (name, domain), starts in zip(schema.columns.items(), record["starts"], strict=True)
+            TableColumn.released(name, domain, *each)
+            for (name, domain), each in zip(schema.columns.items(), cells, strict=True)
         ]
         layout = checked_layout(columns, place, record["degree"], record["max_cells"])
         costs = record["budget"]
@@ -427,7 +436,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         n_bins : int
             Public. As for the constructor.
         """
-        layout: TableLayout = plan.layout
+        layout = tables.layout
         found = cls(
             float(plan.guarantee.epsilon),
             float(plan.guarantee.delta),
@@ -437,7 +446,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             n_bins=n_bins,
             max_cells=layout.max_cells,
         )
-        found._publish(ReleasedTable(tables, plan, types))
+        found._publish(ReleasedTable(tables, replan(plan, tables), types))
         return found
 
     def _recipe(self) -> "TableRelease | LearnedTableRelease":
@@ -457,7 +466,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for place, (parents, _) in model.conditionals.items()
         }
         self.columns_ = layout.columns
-        self.domain_ = Schema({column.name: column.domain for column in layout.columns})
+        self.domain_ = Schema({column.name: column.used_domain for column in layout.columns})
         self.marginals_ = dict(zip(names, model.margins, strict=True))
         self.guarantee_, self.plan_ = released.plan.guarantee, released.plan
         self._released = released
@@ -553,11 +562,11 @@ class TableChoices:
             check_count("max_cells", shell.max_cells, low=4),
         )
 
-    def layout(self, domain: Product) -> TableLayout:
-        """Return the layout of a table with a domain."""
+    def layout(self, domain: Product, columns: Sequence[TableColumn] = ()) -> TableLayout:
+        """Return the layout of a table with a domain, and cells of its columns if they are given."""
         self.check_target(domain.names)
         return checked_layout(
-            table_columns(domain, self.n_bins),
+            columns or table_columns(domain, self.n_bins),
             None if self.target is None else domain.names.index(self.target),
             self.degree,
             self.max_cells,
@@ -629,7 +638,8 @@ class TableRelease(Release[ReleasedTable]):
         return synthetic_table_plan(self.cost, n, self.layout, reach=self.reach)
 
     def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
-        return ReleasedTable(released_tables(table, plan, dice), plan, table.facts.types)
+        tables = released_tables(table, plan, dice)
+        return ReleasedTable(tables, replan(plan, tables), table.facts.types)
 
 
 class LearnedTableRelease(Release[ReleasedTable]):
@@ -675,7 +685,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         n = check_count("n_samples", facts.n_samples, low=1)
         facts, kinds = replace(facts, n_samples=n), facts.kinds
         assert kinds is not None
-        inner = partial(self.inner, types=facts.types)
+        inner = partial(self.inner, facts=facts)
         fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
         return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: _ASSUMES)
 
@@ -703,27 +713,49 @@ class LearnedTableRelease(Release[ReleasedTable]):
 
     def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
         learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
-        inner = self.inner(learned.schema, plan.rest, table.facts.types)
+        inner = self.inner(learned.schema, plan.rest, table.facts)
         inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        return replace(found, plan=replace(inner_plan, guarantee=plan.guarantee))
+        return replace(found, plan=replace(found.plan, guarantee=plan.guarantee))
 
-    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableRelease:
+    def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
-        domain = _drawable(schema, types)
-        return TableRelease(domain, self.choices.layout(domain), budget, reach=self.reach)
+        domain, columns = _drawable(schema, facts.types), []
+        for place, (name, each) in enumerate(zip(domain.names, domain.domains, strict=True)):
+            columns.append(self._column(name, each, facts, place))
+        domain = _of_names(schema, [column.domain for column in columns])
+        return TableRelease(domain, self.choices.layout(domain, columns), budget, reach=self.reach)
+
+    def _column(self, name: str, domain: Domain, facts: TableFacts, place: int) -> TableColumn:
+        """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
+        if not isinstance(domain, NumberDomain):
+            return table_column(name, domain, self.choices.n_bins)
+        assert facts.kinds is not None
+        whole, dtype = (
+            facts.kinds.kinds[place] == "integers",
+            (facts.types.types or ("",) * (place + 1))[place],
+        )
+        widest = widest_numbers(self.numbers, dtype, whole=whole, missing=domain.accepts_missing)
+        return ranged_column(name, domain, self.choices.n_bins, widest)
+
+    @property
+    def _most_cells(self) -> int:
+        """The most cells of a column of numbers, up to a few."""
+        ranges: tuple[NumberDomain, ...] = (self.numbers, Grid(1, 1 + 2.0**-18, 99), Grid(1, 1 + 2.0**-20, 2))
+        widest = widest_numbers(self.numbers, "", whole=False, missing=False)
+        return 9 + max(ranged_column("", each, self.choices.n_bins, widest).size for each in ranges)
 
     def detail(self, kinds: ColumnKinds) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
         most = self.choices.max_cells
         if self.choices.target is not None:
             kind = kinds.kinds[_names(kinds).index(self.choices.target)]
-            unranged = table_column("", self.numbers, self.choices.n_bins).size
-            of_numbers = max(self.choices.n_bins + 1, unranged)
-            most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
-        return SchemaDetail(_POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
+            most //= {"booleans": 4, "categories": max(isqrt(most), self._most_cells)}.get(
+                kind, self._most_cells
+            )
+        return SchemaDetail(POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
 
 
 def _names(kinds: ColumnKinds) -> tuple[str, ...]:
@@ -757,6 +789,14 @@ def _selected(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
+def _of_names(schema: Product, domains: Sequence[Domain]) -> Product:
+    return (
+        Schema(dict(zip(schema.names, domains, strict=True)))
+        if isinstance(schema, Schema)
+        else Product(domains)
+    )
+
+
 def _drawable(schema: Product, types: TableTypes) -> Product:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
     without, and with one cell for all categories that are not listed.
@@ -765,9 +805,7 @@ def _drawable(schema: Product, types: TableTypes) -> Product:
         _without_gaps(each, types.types[place]) if types.gapless(place) else _listed(each)
         for place, each in enumerate(schema.domains)
     ]
-    if not isinstance(schema, Schema):
-        return Product(found)
-    return Schema(dict(zip(schema.names, found, strict=True)))
+    return _of_names(schema, found)
 
 
 def _listed(domain: Domain) -> Domain:

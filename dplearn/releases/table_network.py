@@ -31,6 +31,7 @@ from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
 from dplearn.releases.release import ReleasePlan
+from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import TableColumn
 from dplearn.table.table import as_table
 
@@ -167,6 +168,10 @@ class TableLayout:
         """Return the number of cells of the table of some columns."""
         return math.prod(self.sizes[place] for place in places)
 
+    def used_size(self, places: Sequence[int]) -> int:
+        """Return that without the cells that are left out if their counts may be noise."""
+        return math.prod(self.columns[place].n_used for place in places)
+
     def name_of(self, places: Sequence[int]) -> str:
         """Return the name of a table: the names of its columns."""
         return " x ".join(self.columns[place].name for place in places)
@@ -279,7 +284,7 @@ class SyntheticTablePlan(ReleasePlan):
         noisy = [
             layout.name_of(places)
             for places in layout.base
-            if budget.base.deviation(size := layout.size_of(places)) * size > self.n_samples
+            if budget.base.deviation(size := layout.used_size(places)) * size > self.n_samples
         ]
         if not noisy:
             return ()
@@ -306,7 +311,7 @@ def synthetic_table_plan(
             " too wide to be drawn"
         )
     errors = {
-        layout.name_of(places): budget.base.expected_error(layout.size_of(places)) for places in layout.base
+        layout.name_of(places): budget.base.expected_error(layout.used_size(places)) for places in layout.base
     }
     return SyntheticTablePlan(
         guarantee,
@@ -322,6 +327,14 @@ def synthetic_table_plan(
         layout=layout,
         budget=budget,
     )
+
+
+def replan(plan: SyntheticTablePlan, tables: "TableModel") -> SyntheticTablePlan:
+    """Return the plan with the cells of a release."""
+    if tables.layout is plan.layout:
+        return plan
+    found = synthetic_table_plan(plan.guarantee, plan.n_samples, tables.layout, budget=plan.budget)
+    return replace(plan, layout=found.layout, expected_tv=found.expected_tv, n_needed=found.n_needed)
 
 
 def checked_layout(
@@ -565,7 +578,8 @@ class TableModel:
         table = noisy.reshape([self.layout.sizes[each] for each in places])
         counts = np.compress(gaps, table, axis=places.index(place))
         few = counts.sum() < _NOISE * self.budget.base.deviation(noisy.size) * counts.size**0.5
-        return ~gaps if few and not gaps.all() else np.ones_like(gaps)
+        used = ~self.layout.columns[place].unused
+        return used & ~gaps if few and not gaps.all() else used
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
@@ -628,6 +642,10 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Table
     n, sizes = plan.n_samples, layout.sizes
     counts = _tables(records, layout.base, sizes)
     base = [plan.budget.base.noisy(each, n, dice) for each in counts]
+    if any(column.kinds is not None for column in layout.columns):
+        layout, base, cells = merged_layout(layout, base, plan.budget.base)
+        sizes, plan = layout.sizes, replace(plan, layout=layout)
+        records = as_table(records).map(partial(_merged_cells, cells))
     model = TableModel(layout, plan.budget, n, base)
     qualities: dict[Candidate, int] = {}
     placed = [place for place in layout.first if place != layout.target]
@@ -648,6 +666,50 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Table
     for column in unplaced:  # no selections: all depend on the target alone
         model.grow(NetworkStep(column, (), None))
     return model
+
+
+def merged_layout(
+    layout: TableLayout, base: Sequence[NDArray[np.int64]], noise: TableNoise
+) -> tuple[TableLayout, list[NDArray[np.int64]], list[NDArray[np.int16]]]:
+    """Return the layout without cells that may be noise, its base tables, and the new cell of each cell."""
+    sizes = [[layout.sizes[place] for place in places] for places in layout.base]
+    shaped = [table.reshape(each) for table, each in zip(base, sizes, strict=True)]
+    found = [_merged_column(layout, place, shaped, noise) for place in range(len(layout.columns))]
+    for axis in range(len(layout.base[0])):
+        for number, places in enumerate(layout.base):
+            column, cells = found[places[axis]]
+            shaped[number] = _summed(shaped[number], cells, column.size, axis)
+    columns = tuple(column for column, _ in found)
+    return replace(layout, columns=columns), [each.ravel() for each in shaped], [cells for _, cells in found]
+
+
+def _merged_column(
+    layout: TableLayout, place: int, base: Sequence[NDArray[np.int64]], noise: TableNoise
+) -> tuple[TableColumn, NDArray[np.int16]]:
+    """Return a column with fewer cells, and the new cell of each; by the mean of its noisy counts."""
+    column = layout.columns[place]
+    if column.kinds is None:
+        return column, np.arange(column.size, dtype=np.int16)
+    found = [each for each in zip(layout.base, base, strict=True) if place in each[0]]
+    sums = [each.sum(axis=tuple({0, 1} - {places.index(place)})[: each.ndim - 1]) for places, each in found]
+    others = sum(each.size // column.size for _, each in found)
+    deviation = noise.deviation(found[0][1].size) * math.sqrt(others) / len(found)
+    return merged(column, np.mean(sums, axis=0), deviation, gaussian=noise.rho is not None)
+
+
+def _summed(table: NDArray[np.int64], cells: NDArray[np.int16], size: int, axis: int) -> NDArray[np.int64]:
+    """Return a table whose cells along an axis are sums over those that are one."""
+    found = np.zeros((size, *np.delete(table.shape, axis)), dtype=np.int64)
+    np.add.at(found, cells, np.moveaxis(table, axis, 0))
+    return np.moveaxis(found, 0, axis)
+
+
+def _merged_cells(new: Sequence[NDArray[np.int16]], cells: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Return records with the new cells."""
+    found = np.empty_like(cells)
+    for place, each in enumerate(new):
+        found[:, place] = each[cells[:, place]]
+    return found
 
 
 def candidates_of(
