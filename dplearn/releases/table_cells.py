@@ -152,9 +152,9 @@ def merged(
     begins = np.flatnonzero(kept | np.append(True, kept[:-1]))  # cells that are left out in a row are one
     kinds = np.where(kept[begins], 0, UNUSED).astype(np.int8)
     found = replace(column, starts=column.starts[first[begins]], kinds=kinds)
-    cells = _with_neighbors(
-        np.searchsorted(begins, np.arange(len(first)), side="right") - 1, kept, column.gap
-    )
+    cells = np.searchsorted(begins, np.arange(len(first)), side="right") - 1
+    scores = _scores(column, first, counts, deviation)
+    cells = _with_neighbors(cells, kept, scores, column.gap)
     return found, cells[np.searchsorted(first, np.arange(column.size), side="right") - 1].astype(np.int16)
 
 
@@ -162,13 +162,12 @@ def _kept(
     column: TableColumn, first: NDArray[np.intp], counts: Numbers, deviation: float, alone: float
 ) -> NDArray[np.bool_]:
     """Return the cells that numbers are drawn from, given the first of those that are one."""
-    numbers = first[column.gap :]
-    sums, sizes = np.add.reduceat(counts, first)[column.gap :], np.diff(np.append(numbers, column.size))
-    scores, kept = sums / (deviation * np.sqrt(sizes)), column.marks[numbers] & FAR == 0
+    numbers, scores = first[column.gap :], _scores(column, first, counts, deviation)[column.gap :]
+    sizes, kept = np.diff(np.append(numbers, column.size)), column.marks[numbers] & FAR == 0
     lengths = (1,) if kept.any() else _LENGTHS  # without a range, records may be anywhere
     best = (-np.inf, 0, 0)
     for length in lengths:
-        together = _moving(sums, length) / (deviation * np.sqrt(_moving(sizes, length)))
+        together = _moving(scores * np.sqrt(sizes), length) / np.sqrt(_moving(sizes, length))
         together[_moving(kept, length) > 0] = -np.inf
         place = int(together.argmax()) if len(together) else 0
         best = max(best, (together[place], length, place)) if len(together) else best
@@ -180,6 +179,12 @@ def _kept(
         for place in range(1, len(here)):
             here[place] |= here[place - 1] & beside[place]
     return np.append(np.ones(column.gap, dtype=bool), kept)
+
+
+def _scores(column: TableColumn, first: NDArray[np.intp], counts: Numbers, deviation: float) -> Numbers:
+    """Return the counts of cells in standard deviations of their noise."""
+    sizes = np.diff(np.append(first, column.size))
+    return np.asarray(np.add.reduceat(counts, first) / (deviation * np.sqrt(sizes)))
 
 
 def _moving(values: NDArray[Any], length: int) -> Numbers:
@@ -221,13 +226,15 @@ def _without_holes(
     return np.delete(first, dropped), np.delete(kept, dropped)
 
 
-def _with_neighbors(cells: NDArray[np.intp], kept: NDArray[np.bool_], gap: int) -> NDArray[np.intp]:
+def _with_neighbors(
+    cells: NDArray[np.intp], kept: NDArray[np.bool_], scores: Numbers, gap: int
+) -> NDArray[np.intp]:
     """Return new cells with those that are left out beside a kept one: their records are those of a tail."""
     found = cells.copy()
     for place in np.flatnonzero(kept[gap:]) + gap:
         for side in (1, -1):
             near = np.arange(place + side, place + side * (_NEIGHBORS + 1), side)
             near = near[(near >= gap) & (near < len(kept))]
-            if not kept[near].any():
+            if not kept[near].any() and scores[near].sum() > np.sqrt(len(near)):
                 found[near] = cells[place]
     return found

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial, reduce
-from itertools import combinations
+from itertools import combinations, zip_longest
 from math import comb, isqrt
 from typing import Any
 
@@ -142,6 +142,11 @@ class TableLayout:
         return tuple(column.size for column in self.columns)
 
     @cached_property
+    def n_used(self) -> tuple[int, ...]:
+        """The numbers of cells that are drawn from, whatever the counts."""
+        return tuple(column.n_used for column in self.columns)
+
+    @cached_property
     def base(self) -> tuple[tuple[int, ...], ...]:
         """The columns of each base table: one column, or the target and one column."""
         places = range(len(self.columns))
@@ -170,7 +175,7 @@ class TableLayout:
 
     def used_size(self, places: Sequence[int]) -> int:
         """Return that without the cells that are left out if their counts may be noise."""
-        return math.prod(self.columns[place].n_used for place in places)
+        return math.prod(self.n_used[place] for place in places)
 
     def name_of(self, places: Sequence[int]) -> str:
         """Return the name of a table: the names of its columns."""
@@ -672,29 +677,39 @@ def merged_layout(
     layout: TableLayout, base: Sequence[NDArray[np.int64]], noise: TableNoise
 ) -> tuple[TableLayout, list[NDArray[np.int64]], list[NDArray[np.int16]]]:
     """Return the layout without cells that may be noise, its base tables, and the new cell of each cell."""
-    sizes = [[layout.sizes[place] for place in places] for places in layout.base]
-    shaped = [table.reshape(each) for table, each in zip(base, sizes, strict=True)]
-    found = [_merged_column(layout, place, shaped, noise) for place in range(len(layout.columns))]
-    for axis in range(len(layout.base[0])):
-        for number, places in enumerate(layout.base):
-            column, cells = found[places[axis]]
-            shaped[number] = _summed(shaped[number], cells, column.size, axis)
-    columns = tuple(column for column, _ in found)
-    return replace(layout, columns=columns), [each.ravel() for each in shaped], [cells for _, cells in found]
+    columns = list(layout.columns)
+    shaped = [
+        table.reshape([layout.sizes[place] for place in places])
+        for places, table in zip(layout.base, base, strict=True)
+    ]
+    new = [np.arange(size, dtype=np.int16) for size in layout.sizes]
+    # The target is first: the counts of other columns are sums over the cells of it that are left.
+    for place in sorted(range(len(columns)), key=lambda each: each != layout.target):
+        if columns[place].kinds is None:
+            continue
+        found = [number for number, places in enumerate(layout.base) if place in places]
+        axes = [layout.base[number].index(place) for number in found]
+        others = [
+            columns[each] for number in found for each in layout.base[number] if each != place
+        ]  # one a table, or none
+        sums = [
+            _alone(shaped[number], axis, other) for number, axis, other in zip_longest(found, axes, others)
+        ]
+        variance = max(1, sum(int((~other.unused).sum()) for other in others)) / len(found) ** 2
+        deviation = noise.deviation(base[found[0]].size) * math.sqrt(variance)
+        columns[place], new[place] = merged(
+            columns[place], np.mean(sums, axis=0), deviation, gaussian=noise.rho is not None
+        )
+        for number, axis in zip(found, axes, strict=True):
+            shaped[number] = _summed(shaped[number], new[place], columns[place].size, axis)
+    return replace(layout, columns=tuple(columns)), [each.ravel() for each in shaped], new
 
 
-def _merged_column(
-    layout: TableLayout, place: int, base: Sequence[NDArray[np.int64]], noise: TableNoise
-) -> tuple[TableColumn, NDArray[np.int16]]:
-    """Return a column with fewer cells, and the new cell of each; by the mean of its noisy counts."""
-    column = layout.columns[place]
-    if column.kinds is None:
-        return column, np.arange(column.size, dtype=np.int16)
-    found = [each for each in zip(layout.base, base, strict=True) if place in each[0]]
-    sums = [each.sum(axis=tuple({0, 1} - {places.index(place)})[: each.ndim - 1]) for places, each in found]
-    others = sum(each.size // column.size for _, each in found)
-    deviation = noise.deviation(found[0][1].size) * math.sqrt(others) / len(found)
-    return merged(column, np.mean(sums, axis=0), deviation, gaussian=noise.rho is not None)
+def _alone(table: NDArray[np.int64], axis: int, other: TableColumn | None) -> NDArray[np.int64]:
+    """Return the counts of the cells along an axis, over the cells of the other column that are used."""
+    if other is None:
+        return table
+    return np.asarray(np.compress(~other.unused, table, axis=1 - axis).sum(axis=1 - axis))
 
 
 def _summed(table: NDArray[np.int64], cells: NDArray[np.int16], size: int, axis: int) -> NDArray[np.int64]:
@@ -717,21 +732,18 @@ def candidates_of(
 ) -> Iterator[Candidate]:
     """Yield the candidates of a round, a public function of the network."""
     layout: TableLayout = plan.layout
-    sizes = layout.sizes
-    labels = 1 if layout.target is None else sizes[layout.target]
+    target = () if layout.target is None else (layout.target,)
     above = [
-        (parents, labels * math.prod(sizes[place] for place in parents))
+        (parents, layout.size_of((*target, *parents)), layout.used_size((*target, *parents)))
         for size in range(1, layout.others + 1)
         for parents in combinations(sorted(placed), size)
     ]
-    is_worth = cache(
-        lambda cells: cells <= layout.max_cells and plan.network_error(cells) < layout.most_error
-    )
+    is_worth = cache(lambda used: plan.network_error(used) < layout.most_error)
     for column in unplaced:
         yield column, ()
-        own = sizes[column]
-        for parents, cells in above:
-            if is_worth(own * cells):
+        own, used_own = layout.sizes[column], layout.n_used[column]
+        for parents, cells, used in above:
+            if own * cells <= layout.max_cells and is_worth(used_own * used):
                 yield column, parents
 
 
@@ -754,7 +766,7 @@ def _add_qualities(
     for some in _in_batches(asked, plan.layout, model):
         places = [model.places_of(*each) for each in some]
         for each, here, counts in zip(some, places, _tables(records, places, plan.layout.sizes), strict=True):
-            penalty = round(plan.budget.network.expected_error(len(counts)))
+            penalty = round(plan.budget.network.expected_error(plan.layout.used_size(here)))
             qualities[each] = quality_of(counts, model.expected(here), penalty)
 
 
