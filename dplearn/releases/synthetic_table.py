@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 from inspect import signature
 from math import isqrt
+from sys import maxsize
 from typing import Any, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from dplearn._validation import check_constructed, check_count, check_number
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, Learn, Product, Schema
+from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
@@ -402,7 +403,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             TableColumn.released(name, domain, *each)
             for (name, domain), each in zip(schema.columns.items(), cells, strict=True)
         ]
-        layout = checked_layout(columns, place, record["degree"], record["max_cells"])
+        most: int = record["max_cells"]  # of the planned cells; the released ones may be some more
+        layout = replace(checked_layout(columns, place, record["degree"], maxsize), max_cells=most)
         costs = record["budget"]
         budget = TableBudget(
             _noise_of(costs["base"]), Fraction(costs["selection"]), _noise_of(costs["network"])
@@ -740,21 +742,14 @@ class LearnedTableRelease(Release[ReleasedTable]):
         widest = widest_numbers(self.numbers, dtype, whole=whole, missing=domain.accepts_missing)
         return ranged_column(name, domain, self.choices.n_bins, widest)
 
-    @property
-    def _most_cells(self) -> int:
-        """The most cells of a column of numbers, up to a few."""
-        ranges: tuple[NumberDomain, ...] = (self.numbers, Grid(1, 1 + 2.0**-18, 99), Grid(1, 1 + 2.0**-20, 2))
-        widest = widest_numbers(self.numbers, "", whole=False, missing=False)
-        return 9 + max(ranged_column("", each, self.choices.n_bins, widest).size for each in ranges)
-
     def detail(self, kinds: ColumnKinds) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
         most = self.choices.max_cells
         if self.choices.target is not None:
             kind = kinds.kinds[_names(kinds).index(self.choices.target)]
-            most //= {"booleans": 4, "categories": max(isqrt(most), self._most_cells)}.get(
-                kind, self._most_cells
-            )
+            unranged = table_column("", self.numbers, self.choices.n_bins).size
+            of_numbers = max(self.choices.n_bins + 1, unranged)
+            most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
         return SchemaDetail(POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
 
 

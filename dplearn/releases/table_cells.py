@@ -140,9 +140,11 @@ def _singles(widest: NumberDomain) -> Numbers:
 
 
 def merged(
-    column: TableColumn, counts: Numbers, deviation: float, *, gaussian: bool
+    column: TableColumn, counts: Numbers, deviation: float, *, gaussian: bool, tails: bool = True
 ) -> tuple[TableColumn, NDArray[np.int16]]:
-    """Return the column with fewer cells, given noisy counts of these, and the new cell of each cell."""
+    """Return the column with fewer cells, given noisy counts of these, and the new cell of each cell; with
+    `tails`, a kept cell has the records of its neighbors that are left out.
+    """
     alone = _ALONE if gaussian else _ALONE_LAPLACE
     whole = np.flatnonzero(column.marks & SPLIT == 0)  # the first of the cells that may be one
     kept = np.repeat(_kept(column, whole, counts, deviation, alone), np.diff(np.append(whole, column.size)))
@@ -153,8 +155,8 @@ def merged(
     kinds = np.where(kept[begins], 0, UNUSED).astype(np.int8)
     found = replace(column, starts=column.starts[first[begins]], kinds=kinds)
     cells = np.searchsorted(begins, np.arange(len(first)), side="right") - 1
-    scores = _scores(column, first, counts, deviation)
-    cells = _with_neighbors(cells, kept, scores, column.gap)
+    if tails:
+        cells = _with_neighbors(cells, kept, column.gap)
     return found, cells[np.searchsorted(first, np.arange(column.size), side="right") - 1].astype(np.int16)
 
 
@@ -226,15 +228,13 @@ def _without_holes(
     return np.delete(first, dropped), np.delete(kept, dropped)
 
 
-def _with_neighbors(
-    cells: NDArray[np.intp], kept: NDArray[np.bool_], scores: Numbers, gap: int
-) -> NDArray[np.intp]:
+def _with_neighbors(cells: NDArray[np.intp], kept: NDArray[np.bool_], gap: int) -> NDArray[np.intp]:
     """Return new cells with those that are left out beside a kept one: their records are those of a tail."""
     found = cells.copy()
     for place in np.flatnonzero(kept[gap:]) + gap:
         for side in (1, -1):
             near = np.arange(place + side, place + side * (_NEIGHBORS + 1), side)
             near = near[(near >= gap) & (near < len(kept))]
-            if not kept[near].any() and scores[near].sum() > np.sqrt(len(near)):
+            if not kept[near].any():
                 found[near] = cells[place]
     return found

@@ -35,6 +35,7 @@ from dplearn.table.table import Columns
 MOST_BINS = 1 << 14
 _WIDE = 256.0  # a range from 0 or above is wide if its end is this many times its start, or more
 _TINY = 2.0**-64
+_FEW = 16  # cells with records of a column without a range, as far as plans know
 _EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells of unbounded floats
 #: Kinds of cells: left out if their counts may be noise; perhaps one with the cell before; not drawn from.
 FAR, SPLIT, UNUSED = 1, 2, 4
@@ -97,9 +98,11 @@ class TableColumn:
 
     @property
     def n_used(self) -> int:
-        """The number of cells that numbers are drawn from, whatever the counts; all if there are none."""
-        found = int((self.marks & (FAR | UNUSED) == 0).sum())
-        return found if found > self.gap else self.size
+        """The number of cells that are drawn from, whatever the counts; of a wide declared range, of all."""
+        found = int((self.marks == 0).sum())
+        if found > self.gap:
+            return found
+        return self.gap + _FEW if self.ranged else self.size
 
     @property
     def used_domain(self) -> Domain:

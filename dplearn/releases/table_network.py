@@ -355,10 +355,10 @@ def checked_layout(
                 f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got {size}"
             )
     for places in layout.base:
-        if layout.size_of(places) > max_cells:
+        if layout.used_size(places) > max_cells:
             raise ValueError(
                 f"the table of {layout.name_of(places)} must have at most max_cells={max_cells} cells, got"
-                f" {layout.size_of(places)}: declare fewer categories, or take fewer bins"
+                f" {layout.used_size(places)}: declare fewer categories, or take fewer bins"
             )
     while layout.others > 1 and _n_tables(layout) > _MOST_TABLES:
         layout = replace(layout, degree=layout.degree - 1)
@@ -697,8 +697,12 @@ def merged_layout(
         ]
         variance = max(1, sum(int((~other.unused).sum()) for other in others)) / len(found) ** 2
         deviation = noise.deviation(base[found[0]].size) * math.sqrt(variance)
+        gaussian, tails = (
+            noise.rho is not None,
+            place != layout.target,
+        )  # a label of few records has less noise
         columns[place], new[place] = merged(
-            columns[place], np.mean(sums, axis=0), deviation, gaussian=noise.rho is not None
+            columns[place], np.mean(sums, axis=0), deviation, gaussian=gaussian, tails=tails
         )
         for number, axis in zip(found, axes, strict=True):
             shaped[number] = _summed(shaped[number], new[place], columns[place].size, axis)
