@@ -534,6 +534,7 @@ class ReleasedTable(Released):
     tables: TableModel
     plan: SyntheticTablePlan
     types: TableTypes
+    schema: Product | None = None  # the learned one, of which the cells are a function
 
 
 def checked_cost(shell: Any, *, reproducible: bool) -> ApproxDP:
@@ -720,7 +721,7 @@ class LearnedTableRelease(Release[ReleasedTable]):
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        return replace(found, plan=replace(found.plan, guarantee=plan.guarantee))
+        return replace(found, plan=replace(found.plan, guarantee=plan.guarantee), schema=learned.schema)
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""

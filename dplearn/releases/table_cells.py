@@ -6,8 +6,8 @@ may be noise are left out, or are one with the cell before.
 
 >>> from dplearn.domains import IntegerRange
 >>> column = ranged_column("age", IntegerRange(18, 25), 4, IntegerRange(-128, 127))
->>> column.described()[7:14]
-('17', '18 to 19', '20 to 21', '22 to 23', '24 to 25', '26 to 27', '28 to 29')
+>>> column.described()[13:22]
+('16', '17', '18 to 19', '20 to 21', '22 to 23', '24 to 25', '26', '27', '28')
 """
 
 from dataclasses import replace
@@ -83,7 +83,7 @@ def widest_numbers(numbers: Floats, dtype: str, *, whole: bool, missing: bool) -
         return Floats(smallest=numbers.smallest, largest=numbers.largest, missing=missing, outside=outside)
     info = np.iinfo(dtype.lower() if WHOLE.fullmatch(dtype) else "int64")
     most = int(min(numbers.largest, _EXACT if missing else _WIDEST))  # floats represent integers with gaps
-    low, high = max(-most, int(info.min)), min(most, int(info.max))
+    low, high = (0, 1) if dtype == "bool" else (max(-most, int(info.min)), min(most, int(info.max)))
     return IntegerRange(low, high, "accept" if missing else "clip", missing=missing)
 
 
@@ -117,7 +117,7 @@ def _around(center: float, whole: bool, widest: NumberDomain) -> list[Numbers]:
     powers = 2.0**first * _growing(_greatest(widest) * 2.0**-first, _LAST - first)
     powers = powers[(powers <= abs(center) / 4) | (powers >= 4 * abs(center))]  # near it there are finer ones
     step = max(abs(center) / _AROUND, float(whole))
-    away = step * _growing(max(1.0, abs(center) / max(step, _LEAST)), _LAST)
+    away = step * _growing(max(1.0, 2 * abs(center) / max(step, _LEAST)), _LAST)
     return [-powers, np.zeros(1), powers, center - away, center + away]
 
 
