@@ -1,8 +1,9 @@
-"""Corners: one label where each of one or two columns is up to, or above, a cut, and the other elsewhere.
+"""Corners: one label where each column is up to, or above, a cut, and the other elsewhere.
 
-The distinct values of two columns divide the cuts of each column into intervals of cuts that divide the
-records alike, and so the pairs of cuts into cells. One table of prefix sums has the records of all cells, for
-each direction of the corners. A cell has as many pairs of cuts as the product of two lengths, up to 2**128.
+The distinct values of the columns divide the cuts of each column into intervals of cuts that divide the
+records alike, and so the combinations of cuts into cells. One table of prefix sums has the records of all
+cells, for each direction of the corners. A cell has as many members as the product of its lengths: that of
+the first column, below 2**64, times those of all others, whose product is at most 2**64.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,13 +26,14 @@ from dplearn.kernels.grouping import distinct_values, group_counts
 _MOST_CELLS = 1 << 24
 _BLOCK = 1 << 20  # cells that are searched for a member together
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
+_NAMES = 4  # the most column names in a message
 _SIDES = ("<=", ">")
 _NEGATIONS = {"<=": ">", "<": ">=", "==": "!="}
 
 
 @dataclass(frozen=True)
 class Corner:
-    """A rule with one label where one or two columns are each on one side of a cut, and another elsewhere.
+    """A rule with one label where each of some columns is on one side of its cut, and another elsewhere.
 
     Attributes
     ----------
@@ -76,7 +78,7 @@ class Corner:
 
 
 class Corners(ConceptClass):
-    """All corners of one or two ordered columns: one label inside, the other outside.
+    """All corners of ordered columns: one label inside, the other outside.
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ class Corners(ConceptClass):
     n_labels : int, default=2
         Must be 2.
     features : sequence of int, optional
-        The positions of the columns, one or two. None: the first two, or the only one.
+        The positions of the columns. None: all.
     directions : sequence of {"<=", ">"}, optional
         For each of these columns, whether a corner has the values up to its cut or those above it. None: the
         members have all directions.
@@ -96,6 +98,7 @@ class Corners(ConceptClass):
     ------
     TypeError, ValueError
         If a parameter is not as described, or a domain of one of the columns has no order, or 2**64 values.
+        A learner refuses more records than leave 2**24 cells, see below; `check_records` does.
 
     Notes
     -----
@@ -104,9 +107,10 @@ class Corners(ConceptClass):
     the thresholds; the other direction with the other label is the same rule, and is not repeated unless
     `inside` is given. A missing value, if the domain has them, has code 0, and is below all numbers.
 
-    Members are ordered by direction, then by the label inside, then by the cut of the first column, then by
-    that of the second. All records are in at most (n + 1)**2 cells between adjacent values, whose errors
-    follow from one table of prefix sums.
+    Members are ordered by direction, then by the label inside, then by the cuts, that of the first column
+    first. The values of n records in k columns leave at most (n + 1)**k cells between
+    adjacent values, and less on small domains; the errors follow from one table of prefix sums along each
+    column. That table has at most 2**24 cells, fewer if there are more than four directions.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for "<=" and label code 1 inside.
 
@@ -128,7 +132,6 @@ class Corners(ConceptClass):
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
     binary_only = True
-    most_columns = 2
     domain: Product
 
     def __init__(
@@ -159,7 +162,17 @@ class Corners(ConceptClass):
     @property
     def size(self) -> int:
         """The number of corners."""
-        return len(self.directions) * len(self.labels_inside) * prod(size + 1 for size in self.sizes)
+        return self._kinds * prod(size + 1 for size in self.sizes)
+
+    @property
+    def _kinds(self) -> int:
+        """The number of directions with a label inside."""
+        return self._n_directions * len(self.labels_inside)
+
+    @property
+    def _n_directions(self) -> int:
+        one = self.given_directions is not None or (len(self.features) == 1 and self.inside is None)
+        return 1 if one else 1 << len(self.features)
 
     @property
     def sizes(self) -> list[int]:
@@ -171,9 +184,7 @@ class Corners(ConceptClass):
         """For each direction, and each column, whether a corner has the codes above its cut."""
         if self.given_directions is not None:
             return [tuple(side == ">" for side in self.given_directions)]
-        if len(self.features) == 1 and self.inside is None:
-            return [(False,)]
-        return list(product((False, True), repeat=len(self.features)))
+        return list(product((False, True), repeat=len(self.features)))[: self._n_directions]
 
     @property
     def labels_inside(self) -> tuple[int, ...]:
@@ -185,7 +196,7 @@ class Corners(ConceptClass):
         """A lower bound on the Littlestone dimension.
 
         A point in the corner of the domain tells which label is inside. On each column of N codes, with the
-        other one at that end, follow the floor(log2(N)) levels of a binary search.
+        others at that end, follow the floor(log2(N)) levels of a binary search.
         """
         return (self.inside is None) + sum(size.bit_length() - 1 for size in self.sizes)
 
@@ -194,15 +205,24 @@ class Corners(ConceptClass):
         """The number of records whose features determine a member of `dichotomies`: one for each column."""
         return len(self.features)
 
+    def takes(self, n: int) -> bool:
+        """Return whether the errors of all corners can be counted on any n records."""
+        wide = prod(size + 1 for size in self.sizes[1:]) > 1 << 64
+        return not wide and self._n_cells(n) * max(4, self._n_directions) <= 4 * _MOST_CELLS
+
+    def _n_cells(self, n: int) -> int:
+        return prod(min(n, size) + 1 for size in self.sizes)
+
     def check_records(self, n: int) -> None:
-        """Raise ValueError if n records may have more than 2**24 cells."""
-        cells = prod(min(n, size) + 1 for size in self.sizes)
-        if cells > _MOST_CELLS:
-            names = " and ".join(repr(self.domain.names[feature]) for feature in self.features)
+        """Raise ValueError if n records may have too many cells, or a cell too many members."""
+        if not self.takes(n):
+            names = " and ".join(repr(self.domain.names[feature]) for feature in self.features[:_NAMES])
+            more = " and others" * (len(self.features) > _NAMES)
             raise ValueError(
-                f"domain must leave at most 2**{_MOST_CELLS.bit_length() - 1} pairs of cuts between {n:,}"
-                f" records for concept_class 'corners', got up to {cells:,}: declare coarser domains of"
-                f" {names}, such as Grid(0, 100, 1001)"
+                f"domain must leave at most 2**{_MOST_CELLS.bit_length() - 1} combinations of cuts between"
+                f" {n:,} records for concept_class 'corners' in up to 4 directions, fewer in more, and 2**64"
+                f" of all columns but the first, got up to {self._n_cells(n):,} in {self._n_directions}"
+                f" directions: declare coarser domains of {names}{more}, such as Grid(0, 100, 1001)"
             )
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
@@ -233,7 +253,7 @@ class Corners(ConceptClass):
     def profile_of_sums(self, sums: Sequence[NDArray[np.int64]], n: int) -> "CornerErrors":  # noqa: ARG002
         """Return the error profile of all records from the sums over their parts."""
         (counts,) = sums
-        nets = (counts[1] - counts[0]).reshape(self.sizes[0], -1)
+        nets = (counts[1] - counts[0]).reshape(self.sizes)
         axes = [_at(np.arange(size + 1, dtype=np.uint64)) for size in self.sizes]
         zeros, ones = counts.sum(axis=1).tolist()
         return CornerErrors(self, nets, axes, (zeros, ones))
@@ -250,7 +270,7 @@ class Corners(ConceptClass):
     def most_dichotomies(self, n: int) -> int:
         """Return an upper bound of the number of behaviours on any n records."""
         corners = prod(min(n + 1, size) for size in self.sizes) + 1  # and the empty one
-        return len(self.directions) * len(self.labels_inside) * corners
+        return self._kinds * corners
 
     def member(self, above: Sequence[bool], inner: int, codes: Sequence[int]) -> Corner:
         """Return the corner of a direction, a label inside and the cut of each column."""
@@ -321,30 +341,30 @@ class CornerErrors:
     def __init__(
         self,
         corners: Corners,
-        nets: NDArray[np.int64],  # (m, k): for each pair of values, the records with label 1 minus label 0
-        axes: Sequence[Cuts],  # m + 1 or k + 1 intervals of a column's cuts; 0 is the cut below the domain
+        nets: NDArray[np.int64],  # for each combination of values, the records with label 1 minus label 0
+        axes: Sequence[
+            Cuts
+        ],  # of m values, m + 1 intervals of a column's cuts; 0 is the cut below the domain
         totals: tuple[int, int],  # the number of records of each label
         listed: Sequence[NDArray[np.bool_]] | None = None,  # for each direction, the cells that have members
     ):
-        self._corners, self._totals, self._listed = corners, totals, listed
+        self._corners, self._totals, self._listed, self._axes = corners, totals, listed, axes
         self._prefix = prefix_nets(nets)
-        self._axes = list(axes)
-        if len(self._axes) == 1:  # the one interval of a second column without a cut has all records
-            self._prefix = self._prefix[:, -1:]
-            self._axes.append(_at(np.zeros(1, np.uint64)))
         self._lengths = [
-            np.ones(cuts.starts.size, np.uint64) if cuts.lengths is None else cuts.lengths
-            for cuts in self._axes
+            np.ones(cuts.starts.size, np.uint64) if cuts.lengths is None else cuts.lengths for cuts in axes
         ]
+
+    def _inside(self, place: int) -> NDArray[np.int64]:
+        """Return the net labels inside the corners of each cell of a direction."""
+        return nets_inside(self._prefix, self._corners.directions[place])
 
     @cached_property
     def _counts(self) -> list[dict[int, int]]:
-        """For each direction, the number of pairs of cuts for each net of labels inside."""
-        directions = self._corners.directions
+        """For each direction, the number of combinations of cuts for each net of labels inside."""
+        places = range(len(self._corners.directions))
         if self._listed is None:
-            return net_counts(self._prefix, directions, *self._lengths)
-        cells = zip(directions, self._listed, strict=True)
-        groups = [group_counts(nets_inside(self._prefix, above)[listed]) for above, listed in cells]
+            return [net_counts(self._inside(place), self._lengths) for place in places]
+        groups = [group_counts(self._inside(place)[self._listed[place]]) for place in places]
         return [dict(zip(*group, strict=True)) for group in groups]
 
     def groups(self) -> tuple[list[int], list[int]]:
@@ -363,36 +383,37 @@ class CornerErrors:
                 net = self._totals[1] - errors if inner else errors - self._totals[0]
                 here = counts.get(net, 0)
                 if index < here:
-                    cuts = self._nth(place, net, index)[: len(self._corners.features)]
+                    cuts = self._nth(place, net, index)
                     return self._corners.member(
                         self._corners.directions[place], inner, [cut - 1 for cut in cuts]
                     )
                 index -= here
         raise IndexError("fewer corners make so many errors than the index asks for")
 
-    def _nth(self, place: int, net: int, index: int) -> tuple[int, int]:
-        """Return the `index`-th pair of cuts of a direction with these net labels inside."""
-        first, second = self._axes
-        above, heights, widths = self._corners.directions[place], *self._lengths
-        tall = max(1, _BLOCK // self._prefix.shape[1])
-        for start in range(0, len(heights), tall):
-            rows = slice(start, start + tall)
-            chosen = nets_inside(self._prefix, above, rows) == net
-            if self._listed is not None:
-                chosen &= self._listed[place][rows]
-            numbers = zip(heights[rows].tolist(), row_totals(chosen, widths), strict=True)
-            for row, (height, width) in enumerate(numbers):
-                if index < height * width:
-                    cut, rest = divmod(index, width)
-                    return int(first.starts[start + row]) + cut, second.nth(chosen[row], rest)
-                index -= height * width
-        raise AssertionError("the numbers of pairs of cuts do not add up")
+    def _nth(self, place: int, net: int, index: int) -> list[int]:
+        """Return the cuts of the `index`-th corner of a direction with these net labels inside."""
+        chosen = self._inside(place) == net
+        if self._listed is not None:
+            chosen &= self._listed[place]
+        cuts = []
+        for column, (axis, heights) in enumerate(zip(self._axes, self._lengths, strict=True), 1):
+            widths = _products(self._lengths[column:])
+            rows = enumerate(row_totals(chosen.reshape(len(heights), -1), widths))
+            for row, width in rows:
+                here = int(heights[row]) * width
+                if index < here:
+                    cut, index = divmod(index, width)
+                    cuts.append(int(axis.starts[row]) + cut)
+                    chosen = chosen[row]
+                    break
+                index -= here
+        return cuts
 
 
 def _records(ranks: Sequence[NDArray[np.intp]], values: Sequence[NDArray[Any]]) -> NDArray[np.intp]:
-    """Return the number of records with each pair of values, or with each value and one column."""
-    cells = ranks[0] if len(ranks) == 1 else ranks[0] * len(values[1]) + ranks[1]
-    return np.bincount(cells, minlength=prod(map(len, values))).reshape(len(values[0]), -1)
+    """Return the number of records with each combination of values."""
+    shape = tuple(map(len, values))
+    return np.bincount(np.ravel_multi_index(tuple(ranks), shape), minlength=prod(shape)).reshape(shape)
 
 
 def _nets(ranks: Sequence[NDArray[np.intp]], values: Sequence[NDArray[Any]], y: Labels) -> NDArray[np.int64]:
@@ -409,7 +430,7 @@ def _totals(y: Labels) -> tuple[int, int]:
 
 
 def _at(starts: NDArray[np.uint64]) -> Cuts:
-    """Return single cuts; the records inside are counted for two columns together."""
+    """Return single cuts; the records inside are counted for all columns together."""
     return Cuts(starts, None, np.zeros((0, starts.size), np.int64))
 
 
@@ -435,13 +456,14 @@ def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.b
     """
     turned = tuple(axis for axis, side in enumerate(above) if side)
     from_corner = np.flip(occupied, turned)
-    by_first = np.logical_or.accumulate(from_corner, axis=1)
-    by_second = np.logical_or.accumulate(from_corner, axis=0)
-    shape = [size + 1 for size in occupied.shape[: len(above)]]
-    listed = np.zeros(shape, dtype=bool).reshape(shape[0], -1)
-    listed[tuple(slice(None, -1) if side else slice(1, None) for side in above)] = np.flip(
-        by_first & by_second, turned
-    )
+    bounded = np.ones_like(occupied)
+    for own in range(occupied.ndim):
+        found = from_corner
+        for axis in {*range(occupied.ndim)} - {own}:
+            found = np.logical_or.accumulate(found, axis=axis)
+        bounded &= found
+    listed = np.zeros([size + 1 for size in occupied.shape], dtype=bool)
+    listed[tuple(slice(None, -1) if side else slice(1, None) for side in above)] = np.flip(bounded, turned)
     listed[tuple(-1 if side else 0 for side in above)] = True
     return listed
 
@@ -455,11 +477,11 @@ def _negated(test: str) -> str:
 
 
 def _checked_features(domain: Product, features: Any) -> tuple[int, ...]:
-    """Return the positions of one or two distinct columns with ordered domains."""
+    """Return the positions of distinct columns with ordered domains."""
     if features is None:
-        features = tuple(range(min(2, len(domain))))
-    if not isinstance(features, (list, tuple)) or not 1 <= len(features) <= 2:
-        raise ValueError(f"features must be the positions of one or two columns, got {brief(features)}")
+        features = tuple(range(len(domain)))
+    if not isinstance(features, (list, tuple)) or not features:
+        raise ValueError(f"features must be the positions of at least one column, got {brief(features)}")
     places = tuple(check_count("features", each, high=len(domain) - 1) for each in features)
     if len(set(places)) < len(places):
         raise ValueError(f"features must be distinct columns, got {places}")
@@ -487,88 +509,61 @@ def _checked_directions(directions: Any, n_columns: int) -> tuple[str, ...] | No
 _DENSE = 1 << 22  # widest range of nets with a place for each
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
-_EVERY = slice(None)
 
 
 def prefix_nets(nets: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the net labels of the records with fewer than i values of the one column, j of the other.
+    """Return the net labels of the records whose value in each column is among the first ones.
 
-    `nets` (m, k): for each pair of values, the number of records with label 1 minus that with label 0.
+    `nets`: for each combination of values, the number of records with label 1 minus that with label 0. The
+    result has a place more in each column, where index i counts the records with the first i values.
     """
-    prefix = np.zeros((nets.shape[0] + 1, nets.shape[1] + 1), dtype=np.int64)
-    prefix[1:, 1:] = nets
-    np.cumsum(prefix, axis=0, out=prefix)
-    return np.cumsum(prefix, axis=1, out=prefix)
+    prefix = np.zeros([size + 1 for size in nets.shape], dtype=np.int64)
+    prefix[(slice(1, None),) * nets.ndim] = nets
+    for axis in range(nets.ndim):
+        np.cumsum(prefix, axis=axis, out=prefix)
+    return prefix
 
 
-def nets_inside(
-    prefix: NDArray[np.int64], above: Sequence[bool], rows: slice = _EVERY, columns: slice = _EVERY
-) -> NDArray[np.int64]:
-    """Return the net labels inside the corners of a block of cells, from the sums of `prefix_nets`.
+def nets_inside(prefix: NDArray[np.int64], above: Sequence[bool]) -> NDArray[np.int64]:
+    """Return the net labels inside the corners of each cell, from the sums of `prefix_nets`.
 
     `above`: for each axis whether a corner has the values above its cut, rather than up to it.
     """
-    inside, whole = prefix[rows, columns], prefix[rows, -1:]
-    if above[0]:
-        inside, whole = prefix[-1:, columns] - inside, prefix[-1:, -1:] - whole
-    if len(above) > 1 and above[1]:
-        inside = whole - inside
+    inside = prefix
+    for axis, side in enumerate(above):
+        if side:
+            inside = inside.take([-1], axis=axis) - inside
     return inside
 
 
-def blocks_of(shape: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
-    """Yield slices of rows and of columns that divide a table into blocks, in the order of its rows."""
-    wide = min(shape[1], _BLOCK)
-    tall = max(1, _BLOCK // wide)
-    for row in range(0, shape[0], tall):
-        for column in range(0, shape[1], wide):
-            yield slice(row, row + tall), slice(column, column + wide)
+def net_counts(inside: NDArray[np.int64], lengths: Sequence[NDArray[np.uint64]]) -> dict[int, int]:
+    """Return the exact number of combinations of cuts for each net of labels that occurs inside.
 
-
-def net_counts(
-    prefix: NDArray[np.int64],
-    directions: Sequence[Sequence[bool]],
-    heights: NDArray[np.uint64],
-    widths: NDArray[np.uint64],
-) -> list[dict[int, int]]:
-    """Return for each direction the exact number of pairs of cuts for each net of labels that occurs inside.
-
-    `heights`, `widths`: the numbers of cuts of each column, in at most 2**24 cells together.
+    `lengths`: the numbers of cuts along each axis of `inside`.
     """
-    totals = [_Totals(prefix, above) for above in directions]
-    for rows, columns in blocks_of(prefix.shape):
+    heights, widths = lengths[0], _products(lengths[1:])
+    inside = inside.reshape(len(heights), -1)
+    low = int(inside.min())
+    span = int(inside.max()) - low + 1
+    nets = None if span <= _DENSE else np.unique(inside)
+    totals = np.zeros((4, span if nets is None else nets.size), dtype=np.int64)
+    wide = min(inside.shape[1], _BLOCK)
+    tall = max(1, _BLOCK // wide)
+    for row, column in product(range(0, len(heights), tall), range(0, len(widths), wide)):
+        rows, columns = slice(row, row + tall), slice(column, column + wide)
+        block = inside[rows, columns].ravel()
+        places = block - low if nets is None else np.searchsorted(nets, block)
         digits = _digits_of_products(heights[rows, None], widths[None, columns])
-        for total in totals:
-            total.add(rows, columns, digits)
-    return [total.read() for total in totals]
-
-
-class _Totals:
-    """The numbers of pairs of cuts for each net of labels inside the corners of one direction."""
-
-    def __init__(self, prefix: NDArray[np.int64], above: Sequence[bool]):
-        self._prefix, self._above = prefix, above
-        blocks = [nets_inside(prefix, above, *block) for block in blocks_of(prefix.shape)]
-        self._low = min(int(block.min()) for block in blocks)
-        span = max(int(block.max()) for block in blocks) - self._low + 1
-        self._nets = None if span <= _DENSE else np.unique(nets_inside(prefix, above))
-        self._digits = np.zeros((4, span if self._nets is None else self._nets.size), dtype=np.int64)
-
-    def add(self, rows: slice, columns: slice, digits: Sequence[NDArray[np.float64]]) -> None:
-        """Add the pairs of a block of cells."""
-        inside = nets_inside(self._prefix, self._above, rows, columns).ravel()
-        places = inside - self._low if self._nets is None else np.searchsorted(self._nets, inside)
-        for total, digit in zip(self._digits, digits, strict=False):  # the higher digits are 0
+        for total, digit in zip(totals, digits, strict=False):  # the higher digits are 0
             found = np.bincount(places, weights=digit)  # of at most 2**20 numbers below 2**32
             total[: found.size] += found.astype(np.int64)
-
-    def read(self) -> dict[int, int]:
-        """Return the number of pairs for each net that occurs."""
-        occurring = np.flatnonzero(self._digits.any(axis=0))
-        nets = occurring + self._low if self._nets is None else self._nets[occurring]
-        digits = zip(*self._digits[:, occurring].tolist(), strict=True)
-        numbers = [sum(digit << 32 * place for place, digit in enumerate(each)) for each in digits]
-        return dict(zip(nets.tolist(), numbers, strict=True))
+    occurring = np.flatnonzero(totals.any(axis=0))
+    found_nets = occurring + low if nets is None else nets[occurring]
+    numbers = [
+        sum(digit << 32 * place for place, digit in enumerate(each))
+        for each in zip(*totals[:, occurring].tolist(), strict=True)
+    ]
+    return dict(zip(found_nets.tolist(), numbers, strict=True))
 
 
 def _digits_of_products(heights: NDArray[np.uint64], widths: NDArray[np.uint64]) -> list[NDArray[np.float64]]:
@@ -592,8 +587,19 @@ def _four_digits(
     return [low & _LOW, second & _LOW, third & _LOW, (third >> _HALF) + (high >> _HALF)]
 
 
-def row_totals(chosen: NDArray[np.bool_], widths: NDArray[np.uint64]) -> list[int]:
-    """Return for each row the exact sum of the widths of its chosen cells."""
-    low = np.where(chosen, widths & _LOW, np.uint64(0)).sum(axis=1)
-    high = np.where(chosen, widths >> _HALF, np.uint64(0)).sum(axis=1)
-    return [(upper << 32) + lower for lower, upper in zip(low.tolist(), high.tolist(), strict=True)]
+def row_totals(chosen: NDArray[np.bool_], widths: NDArray[np.uint64]) -> Iterator[int]:
+    """Yield for each row the exact sum of the widths of its chosen cells."""
+    tall = max(1, _BLOCK // len(widths))
+    for start in range(0, len(chosen), tall):
+        block = chosen[start : start + tall]
+        low = np.where(block, widths & _LOW, np.uint64(0)).sum(axis=1)
+        high = np.where(block, widths >> _HALF, np.uint64(0)).sum(axis=1)
+        yield from ((upper << 32) + lower for lower, upper in zip(low.tolist(), high.tolist(), strict=True))
+
+
+def _products(lengths: Sequence[NDArray[np.uint64]]) -> NDArray[np.uint64]:
+    """Return the number of combinations of cuts in each cell of some columns, whose sum is at most 2**64."""
+    widths = np.ones(1, np.uint64)
+    for each in lengths:
+        widths = np.multiply.outer(widths, each).ravel()
+    return widths

@@ -23,15 +23,18 @@ import sklearn
 from dplearn._version import __version__
 from dplearn.display.described import (
     Check,
+    Evidence,
     Table,
     account_of,
     attacks,
     beliefs,
     checks_of,
+    class_of_result,
     evidence_of,
     figures,
     guaranteed,
     in_groups,
+    in_short,
     in_words,
     parts_of,
     settings_of,
@@ -51,6 +54,14 @@ _ENUMERATION = (
     " found must never exceed the claimed epsilon. Each small universe has settings of its own, so its"
     " epsilon is not this model's. Anybody can repeat a case on an installed copy: python -m dplearn audit"
     " NAME."
+)
+_OF_ALL = (
+    "This is the guarantee of all releases in the ledger together, also if each was chosen after the results"
+    " of the earlier ones."
+)
+_BY_NAME = (
+    "The releases are known by their names in the ledger. Of one that was made without dplearn and charged by"
+    " hand, under whatever name, nothing is verified."
 )
 #: Texts by their headings in docs/limits.md.
 LIMITS: Mapping[str, str] = {
@@ -164,7 +175,8 @@ def privacy_card(
     estimator : object
         Fitted: a learner, a transformer or a search of dplearn; a release of `dplearn.releases`; or a
         scikit-learn Pipeline, FeatureUnion or ColumnTransformer. If a step of a pipeline has no guarantee,
-        the card says that nothing is guaranteed, and why.
+        the card says that nothing is guaranteed, and why. A PrivacyLedger gives one card of all releases that
+        are charged to it, with the guarantee of each and of all together.
     title : str, optional
         Replaces the name of the class.
     ledger : PrivacyLedger, optional
@@ -191,8 +203,8 @@ def privacy_card(
         If `estimator` has neither a guarantee nor steps, such as scikit-learn's searches, or a parameter is
         not as described.
     ValueError
-        If the steps have several ledgers and none is given, or `shapes` is True for a release that has no
-        shapes.
+        If the steps have several ledgers and none is given, `shapes` is True for a release that has no
+        shapes, or a ledger has no releases.
 
     Notes
     -----
@@ -218,19 +230,23 @@ def privacy_card(
         raise TypeError(f"title must be None or a string, got {type(title).__name__}")
     if ledger is not None and not isinstance(ledger, PrivacyLedger):
         raise TypeError(f"ledger must be None or a PrivacyLedger, got {type(ledger).__name__}")
-    guarantee, refusal = guaranteed(estimator, stateless)
+    of_all = isinstance(estimator, PrivacyLedger)
+    guarantee, refusal = (_spent(estimator, ledger), "") if of_all else guaranteed(estimator, stateless)
     parts = parts_of(estimator)
-    account = account_of(parts) if ledger is None else ledger
+    account = estimator if of_all else account_of(parts) if ledger is None else ledger
+    names = _names(estimator) if of_all else [type(part).__name__ for _, part in parts]
     effects = shapes_of([part for _, part in parts]) if shapes else []
     if shapes and not effects:
         raise ValueError(f"shapes must be False for {type(estimator).__name__}, which is no additive model")
     kind = type(estimator)
     values = {
         "title": f"Privacy card: {kind.__name__}" if title is None else title,
-        "model": [f"{kind.__name__}, from {kind.__module__.partition('.')[0]}."],
+        "model": [f"{kind.__name__}, from {kind.__module__.partition('.')[0]}."]
+        if not of_all
+        else [f"All releases charged to one ledger: {', '.join(names)}."],
         "settings": _settings(estimator),
         **_charges(account),
-        "limits": limits_of(guarantee, [type(part).__name__ for _, part in parts]),
+        "limits": limits_of(guarantee, names),
         "notes": paragraphs,
         "about": [_about(date, shapes)],
     }
@@ -241,14 +257,14 @@ def privacy_card(
         "scope": _scope(estimator),
         "alerts": warnings_of(guarantee),
         "figures": figures(guarantee),
-        "total": _total(account),
+        "total": [_OF_ALL] if of_all else _total(account),
         "protection": in_words(guarantee),
         "attacks": attacks(guarantee),
         "beliefs": [beliefs(guarantee)],
         "groups": [] if guarantee.protects == "groups" else [in_groups(guarantee)],
         "assumptions": guarantee.assumes or ["no assumption is recorded"],
         "effects": effects,
-        **_verification(parts),
+        **(_verification_of_names(names) if of_all else _verification(_evidence(parts))),
     }
     return PrivacyCard(values, guarantee)
 
@@ -308,16 +324,24 @@ def _charges(ledger: PrivacyLedger | None) -> dict[str, Any]:
         return {"cost": ["The ledger could not be read when this card was made."]}
     names = list(decimals(ledger.budget))
     rows = [
-        (str(each.number), *decimals(each.cost).values(), each.estimator, f"{each.time:%Y-%m-%d %H:%M} UTC")
+        (
+            str(each.number),
+            *decimals(each.cost).values(),
+            each.estimator,
+            in_short(each.guarantee),
+            f"{each.time:%Y-%m-%d %H:%M} UTC",
+        )
         for each in history[-_LATEST:]
     ]
-    rows.append(("spent", *decimals(spent).values(), "", ""))
-    rows.append(("left", *(decimal(getattr(left, name), left._rounding) for name in names), "", ""))
-    rows.append(("budget", *decimals(ledger.budget).values(), "", ""))
+    rows.append(("spent", *decimals(spent).values(), "", "", ""))
+    rows.append(("left", *(decimal(getattr(left, name), left._rounding) for name in names), "", "", ""))
+    rows.append(("budget", *decimals(ledger.budget).values(), "", "", ""))
     listed = f"; the latest {_LATEST} are listed" if len(history) > _LATEST else ""
     return {
         "cost": [f"Number of releases charged to the ledger: {len(history)}{listed}."],
-        "charges": [Table("Costs of these releases", ("number", *names, "release", "time"), rows)],
+        "charges": [
+            Table("Costs of these releases", ("number", *names, "release", "guarantee", "time"), rows)
+        ],
     }
 
 
@@ -329,16 +353,42 @@ def _with_bases(parts: list[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
             yield from _with_bases(parts_of(base, f"{place}.estimator" if place else "estimator"))
 
 
-def _verification(parts: list[tuple[str, Any]]) -> dict[str, Any]:
+def _evidence(parts: list[tuple[str, Any]]) -> Iterator[tuple[str, Evidence | None]]:
+    """Yield the name and the evidence of each part that has some, or should."""
+    for place, part in _with_bases(parts):
+        kind = type(part)
+        evidence = evidence_of(kind.__name__) if kind.__module__.startswith("dplearn.") else None
+        if evidence is not None or hasattr(part, "guarantee_"):
+            yield kind.__name__ + (f" ({place})" if place else ""), evidence
+
+
+def _spent(ledger: PrivacyLedger, other: PrivacyLedger | None) -> Guarantee:
+    """Return the guarantee of all releases in a ledger."""
+    if other is not None:
+        raise ValueError("ledger must be None for the card of a ledger")
+    if not ledger.history():
+        raise ValueError("estimator must be a ledger with releases, got one without: nothing is released yet")
+    return ledger.spent()
+
+
+def _names(ledger: PrivacyLedger) -> list[str]:
+    """Return the names of the releases in a ledger, each once."""
+    return list(dict.fromkeys(each.estimator for each in ledger.history()))
+
+
+def _verification_of_names(names: Sequence[str]) -> dict[str, Any]:
+    """Return the enumerations that verify the releases of a ledger, which are known by name."""
+    found = _verification((name, evidence_of(class_of_result(name))) for name in names)
+    return {**found, "verification": [*found["verification"], _BY_NAME]}
+
+
+def _verification(found: Iterable[tuple[str, Evidence | None]]) -> dict[str, Any]:
     """Return the enumerations that verify the parts, and notes on them."""
     notes: list[str] = []
     tables: list[Table] = []
-    for place, part in _with_bases(parts):
-        kind = type(part)
-        name = kind.__name__ + (f" ({place})" if place else "")
-        evidence = evidence_of(kind.__name__) if kind.__module__.startswith("dplearn.") else None
-        if evidence is None and hasattr(part, "guarantee_"):
-            notes.append(f"No enumeration is recorded for {kind.__name__}.")
+    for name, evidence in found:
+        if evidence is None:
+            notes.append(f"No enumeration is recorded for {name}.")
         if evidence is not None and evidence.note:
             notes.append(f"{name}: {evidence.note}")
         if evidence is not None and evidence.cases:

@@ -20,6 +20,7 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
+from dplearn import model_selection, releases
 from dplearn._writing import cut, listed
 from dplearn.kernels.exact import exp_bounds
 from dplearn.preprocessing import CellEncoder
@@ -126,6 +127,12 @@ def figures(guarantee: Guarantee) -> list[tuple[str, str]]:
         ("protected", _PARTS[guarantee.protects]),
     ]
     return numbers + terms
+
+
+def in_short(guarantee: Guarantee) -> str:
+    """Return a guarantee in one line."""
+    *numbers, neighbors, kept = figures(guarantee)
+    return ", ".join([*(f"{name} {value}" for name, value in numbers), neighbors[1], kept[1]])
 
 
 def protected(guarantee: Guarantee) -> str:
@@ -367,6 +374,12 @@ def recorded_evidence() -> Mapping[str, Evidence]:
 def evidence_of(name: str) -> Evidence | None:
     """Return the evidence for the class of this name; None if none is recorded."""
     return recorded_evidence().get(name)
+
+
+def class_of_result(name: str) -> str:
+    """Return the name of the class of what a release function returns; other names as they are."""
+    function = next((vars(room)[name] for room in (releases, model_selection) if name in vars(room)), None)
+    return inspect.signature(function).return_annotation.__name__ if inspect.isfunction(function) else name
 
 
 def checks_of(evidence: Evidence) -> list[Check]:

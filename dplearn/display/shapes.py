@@ -16,6 +16,7 @@ from dplearn.display.axes import panels_or_new
 from dplearn.display.described import Table
 from dplearn.learners import AdditiveClassifier, AdditiveRegressor, ColumnShape
 from dplearn.releases import SyntheticTable
+from dplearn.releases.table_fidelity import margin_deviations
 
 _DEVIATIONS = 2.0  # half the width of a band
 _GROUP = 0.8  # the width of all bars of one cell
@@ -576,7 +577,8 @@ class SyntheticTableDisplay:
             raise TypeError(f"table must be a fitted SyntheticTable, got {shown(table)}")
         self.table = table
         self.names = list(table.network_)
-        self.bands = {name: _DEVIATIONS * deviation for name, deviation in _deviations(table).items()}
+        found = zip(table.columns_, margin_deviations(table.plan_), strict=True)
+        self.bands = {column.name: _DEVIATIONS * deviation for column, deviation in found}
 
     @classmethod
     def from_table(cls, table: SyntheticTable, *, axes: Any = None, most: int = 7) -> Self:
@@ -636,21 +638,6 @@ class SyntheticTableDisplay:
         texts = [cut(described[place], LONGEST_NAME // 2) for place in places]
         ax.set_xticks(places, texts, rotation=90, fontsize="x-small")
         return bars
-
-
-def _deviations(table: SyntheticTable) -> dict[str, float]:
-    """Return the standard deviation of the noise in the share of a cell of each column."""
-    plan = table.plan_
-    layout, noise = plan.layout, plan.budget.base
-    found = {}
-    for place, column in enumerate(layout.columns):
-        sums = 1.0
-        tables = [places for places in layout.base if place in places]
-        if layout.target is not None:  # a margin is a sum over the other column; that of the target is a mean
-            others = [layout.size_of(places) // column.size for places in tables]
-            sums = math.sqrt(sum(others)) / len(tables)
-        found[column.name] = sums * noise.deviation(layout.size_of(tables[0])) / plan.n_samples
-    return found
 
 
 def _draw_network(ax: Any, table: SyntheticTable) -> list[tuple[str, str]]:

@@ -73,6 +73,10 @@ class Categories(Domain):
     def _code_of(self) -> dict[Hashable, int]:
         return {_key(value): code for code, value in enumerate(self.values)}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the state to save, without the dict, whose key None formats such as skops cannot load."""
+        return {name: value for name, value in vars(self).items() if name != "_code_of"}
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Categories):
             return NotImplemented

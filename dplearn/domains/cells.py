@@ -10,8 +10,10 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from contextlib import suppress
 from decimal import ROUND_FLOOR, Decimal
+from functools import partial
 from numbers import Rational, Real
 from typing import Any
 
@@ -240,9 +242,13 @@ def _column(column: Any) -> NDArray[Any]:
         categories = named.categories.tolist()
         return object_array([None if code < 0 else categories[code] for code in named.codes.tolist()])
     if hasattr(column, "isna"):
-        plain = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
-        if getattr(plain, "kind", "") in "iufb" and not column.isna().any():
-            return np.asarray(column.to_numpy(dtype=plain))  # the same numbers, without objects
+        plain: Any = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
+        kind = getattr(plain, "kind", "")
+        if kind == "f":
+            return np.asarray(column.to_numpy(dtype=plain, na_value=np.nan))  # missing values are NaN
+        if kind and kind in "iub":
+            gaps, numbers = np.asarray(column.isna()), column.to_numpy(dtype=plain, na_value=plain.type(0))
+            return np.asarray(np.where(gaps, None, numbers.astype(object)) if gaps.any() else numbers)
         if column.dtype.type is str or column.dtype.kind in "iub":
             return np.asarray(column.to_numpy(dtype=object, na_value=None), dtype=object)
         gaps = column.isna().tolist()
@@ -250,10 +256,14 @@ def _column(column: Any) -> NDArray[Any]:
         return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
     if column.dtype.is_temporal():
         column = column.to_physical()  # Python's types cannot represent all times of polars
+    kind = column.dtype  # numpy has no integers of 128 bits
+    if kind.is_float() or (kind.is_integer() and not column.null_count() and "128" not in str(kind)):
+        return np.asarray(column.to_numpy())  # missing values are NaN
     return object_array(column.to_list())
 
 
 _LARGEST = sys.float_info.max
+_PLAIN = {int, float, bool}
 
 
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
@@ -262,8 +272,7 @@ def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[An
     readable = True
     if array.dtype.kind == "O":
         try:
-            cells = [_as_float(cell, missing) for cell in array.ravel().tolist()]
-            array = np.array(cells, dtype=np.float64).reshape(array.shape)
+            array = _as_floats(array, partial(_as_float, missing=missing), missing)
         except Exception:  # an arbitrary cell may raise any error
             readable = False
     if array.dtype.kind == "b":
@@ -281,8 +290,7 @@ def any_as_numbers(values: Any) -> NDArray[Any]:
     if array.dtype.kind in "iub":
         return array.astype(np.uint8) if array.dtype.kind == "b" else array
     if array.dtype.kind == "O":
-        cells = [any_as_number(cell) for cell in array.ravel().tolist()]
-        array = np.array(cells, dtype=np.float64).reshape(array.shape)
+        array = _as_floats(array, any_as_number, missing=True)
     if array.dtype.kind != "f":
         return np.full(array.shape, np.nan)
     return np.clip(array.astype(np.float64, copy=False), -_LARGEST, _LARGEST)
@@ -295,6 +303,15 @@ def any_as_number(cell: Any) -> float:
     except Exception:  # an arbitrary cell may raise any error
         return math.nan
     return math.copysign(_LARGEST, number) if math.isinf(number) else number
+
+
+def _as_floats(array: NDArray[Any], read: Callable[[Any], float], missing: bool) -> NDArray[np.float64]:
+    """Return cells as floats; those that are all Python's numbers, or None, at once, with the same result."""
+    cells = array.ravel().tolist()
+    if set(map(type, cells)) <= (_PLAIN | {type(None)} if missing else _PLAIN):
+        with suppress(OverflowError):  # of an integer above all floats
+            return np.array(cells, dtype=np.float64).reshape(array.shape)
+    return np.array([read(cell) for cell in cells], dtype=np.float64).reshape(array.shape)
 
 
 def _as_float(cell: Any, missing: bool) -> float:

@@ -39,10 +39,6 @@ _OF_LIST = (
     "X is a list: its columns have no types, and all {} are read as categories; pass a data frame, or an"
     " array of numbers, or declare kinds: domain=Learn('numbers'), or columns='numbers' of learned_schema"
 )
-_OF_OBJECTS = (
-    "X has columns of type object ({}, the first is {!r}), and they are read as categories; declare those"
-    " that hold numbers, without looking at their cells: domain=Learn({{name: 'numbers'}})"
-)
 _UNTYPED = (
     "X is an array of objects: its {} columns have no types, which would tell their kinds. Pass a"
     " data frame (the output of a transformer is one after set_output(transform='pandas')), or an array of"
@@ -62,9 +58,9 @@ class Learn:
     columns : str, mapping of str to str, or sequence of str, optional
         Public. The kind of all columns, of each column, or of some columns of a data frame by name:
         "numbers", "integers", "booleans" or "categories". The kinds of all other columns follow from their
-        types. The columns of an array of objects have no types: their kinds must be declared. Those of a list
-        have none either, nor have columns of objects in a data frame whose library has a type of texts: they
-        are categories unless declared, and a fit warns.
+        types; columns of objects in a data frame, such as texts, are categories. The columns of an array of
+        objects have no types: their kinds must be declared. Those of a list have none either: they are
+        categories unless declared, and a fit warns.
     share : number, default=1/10
         The share of a fit's budget for the domains, in (0, 1).
 
@@ -161,26 +157,8 @@ def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = 
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {of_texts}"
             )
-    return ColumnKinds(
-        tuple(kinds), given if named else None, note=_note(X, types, declared, of_list=untyped)
-    )
-
-
-def _note(X: Any, types: Sequence[Any], declared: ColumnKinds | None, *, of_list: bool) -> str:
-    """Return a warning about columns of undeclared kinds and without types, or an empty text."""
-    if of_list:
-        return _OF_LIST.format(len(types))
-    if not is_frame(X) or (declared is not None and declared.names is None):
-        return ""
-    if hasattr(X, "iloc") and X.columns.map(str).dtype == object:
-        return ""  # before version 3 of pandas, columns of texts have the type object
-    known = () if declared is None or declared.names is None else declared.names
-    objects = [
-        str(name)
-        for name, dtype in zip(X.columns, types, strict=True)
-        if str(dtype).lower() == "object" and str(name) not in known
-    ]
-    return _OF_OBJECTS.format(len(objects), objects[0]) if objects else ""
+    note = _OF_LIST.format(d) if untyped else ""
+    return ColumnKinds(tuple(kinds), given if named else None, note=note)
 
 
 def declared_kinds(columns: Any) -> ColumnKinds | None:

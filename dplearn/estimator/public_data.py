@@ -13,8 +13,6 @@ from typing import Any, Self
 
 #: The assumption of a guarantee for labels.
 PUBLIC_FEATURES = "all features are public: only labels are protected"
-#: The assumption of a guarantee for examples with public rows.
-PUBLIC_ROWS = "the rows in X_public are public"
 
 _WHY = (
     "X_public must be PublicData(rows): a search silently cuts every array that has as many rows as X down to"

@@ -37,7 +37,7 @@ from dplearn.releases.learned_schema import (
     SchemaRelease,
     without_values,
 )
-from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
 from dplearn.table.features import read_features
 from dplearn.table.table import Columns, Given, LabelledRows, Table
 from dplearn.table.targets import (
@@ -278,7 +278,7 @@ class LearnedFit(FitRecipe):
         return _Outcome(self.without_target(schema), ready.plan, released)
 
     def publish(self, learner: Any, facts: Any, outcome: _Outcome, plan: SchemaFitPlan) -> None:
-        super().publish(learner, facts, outcome.released, replace(outcome.plan, guarantee=plan.guarantee))
+        super().publish(learner, facts, outcome.released, part_of(plan.guarantee, outcome.plan))
         if self.learns_domain:
             learner.schema_ = outcome.schema
 

@@ -43,6 +43,8 @@ COLUMNS_AND_CATEGORIES = COLUMNS + ", the categories of categorical columns amon
 ROWS = "each row of X is made from one record alone, by rules that are public or were released privately"
 #: The assumptions of guarantees about a table; for its labels see `labels_assumed`.
 TABLE = (COLUMNS, ROWS)
+#: The assumption of guarantees with public rows.
+PUBLIC_ROWS = "the rows in X_public are public"
 #: As `ROWS`, of the rows of a table without labels.
 ROWS_OF_TABLE = (
     "each row of the table is made from one record alone, by rules that are public or were released privately"

@@ -1,5 +1,6 @@
 """Private selection: exponential mechanism, permute-and-flip, and the best of a random number of runs."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -306,6 +307,23 @@ def select_permute_and_flip(
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)
     return group, dice.below(multiplicities[group])
+
+
+def selection_excess(candidates: int, epsilon: Fraction, beta: Fraction | float) -> float:
+    """Return a bound on the cost of a selected candidate beyond the least, with probability 1 - beta.
+
+    It is that of `exponential_mechanism` and of `permute_and_flip`, at sensitivity 1.
+    """
+    ratio = selection_ratio(epsilon)
+    # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
+    rate = max(-math.log(ratio), float(1 - ratio))
+    return (math.log(candidates) + minus_log(beta)) / rate
+
+
+def minus_log(beta: Fraction | float) -> float:
+    """Return -ln(beta), also of a Fraction outside the range of floats."""
+    exact = Fraction(beta)
+    return math.log(exact.denominator) - math.log(exact.numerator)
 
 
 Outcome = TypeVar("Outcome")

@@ -205,7 +205,7 @@ def _warnings(
         enough=1,
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if len(columns) > 1 else ''}, the search for"
         " the ends of the data may miss most records or end far beyond all of them",
-        remedy=", or take fewer columns" if len(columns) > 1 else "",
+        remedy="take fewer columns" if len(columns) > 1 else "",
     )
 
 

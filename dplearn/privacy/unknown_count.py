@@ -21,8 +21,8 @@ MOST_RECORDS = 1 << 32
 TAKING_ADDED = (
     "StatisticalQueryNaiveBayes, StatisticalQueryLogisticRegression, AdditiveClassifier, AdditiveRegressor,"
     " LinearRegressor, SubsampleAggregateClassifier, SoftLabelAggregateClassifier,"
-    " KnowledgeTransferClassifier, SoftLabelTransferClassifier, queries.central, releases.stable_counts and"
-    " releases.grouped take neighbors='add_remove'"
+    " KnowledgeTransferClassifier, SoftLabelTransferClassifier, queries.central, releases.describe,"
+    " releases.stable_counts and releases.grouped take neighbors='add_remove'"
 )
 
 

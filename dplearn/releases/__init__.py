@@ -12,6 +12,8 @@ from dplearn.releases.counting_queries import (
     small_database,
     small_database_plan,
 )
+from dplearn.releases.describe import describe, describe_plan
+from dplearn.releases.described import Described, Statistic
 from dplearn.releases.grouped import Grouped, grouped, grouped_plan
 from dplearn.releases.interior_point import (
     InteriorPoint,
@@ -24,7 +26,7 @@ from dplearn.releases.learned_schema import (
     learned_schema,
     learned_schema_plan,
 )
-from dplearn.releases.mean import Mean, mean, mean_plan
+from dplearn.releases.mean import Mean, Std, mean, mean_plan, proportion, proportion_plan, std, std_plan
 from dplearn.releases.quantiles import (
     Quantiles,
     median,
@@ -48,11 +50,13 @@ from dplearn.releases.stable_counts import (
     stable_counts_plan,
 )
 from dplearn.releases.synthetic_table import SyntheticTable
+from dplearn.releases.table_fidelity import TableFidelity
 from dplearn.releases.table_network import SyntheticTablePlan
 
 __all__ = [
     "CDFRelease",
     "ConfidenceBand",
+    "Described",
     "Grouped",
     "InteriorPoint",
     "LearnedDistribution",
@@ -63,10 +67,15 @@ __all__ = [
     "ReleasePlan",
     "ReleasedShares",
     "StableCounts",
+    "Statistic",
+    "Std",
     "SyntheticTable",
     "SyntheticTablePlan",
+    "TableFidelity",
     "cdf",
     "cdf_plan",
+    "describe",
+    "describe_plan",
     "grouped",
     "grouped_plan",
     "interior_point",
@@ -83,12 +92,16 @@ __all__ = [
     "median_plan",
     "multiplicative_weights",
     "multiplicative_weights_plan",
+    "proportion",
+    "proportion_plan",
     "quantiles",
     "quantiles_plan",
     "small_database",
     "small_database_plan",
     "stable_counts",
     "stable_counts_plan",
+    "std",
+    "std_plan",
     "threshold_from_corner_learner",
     "threshold_from_interior_point",
 ]

@@ -18,7 +18,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import NumberDomain
+from dplearn.domains import Floats, NumberDomain
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.intervals import Level, prefix_counts, sorted_codes
@@ -35,6 +35,7 @@ from dplearn.releases.cdf_errors import (
     tree_plan,
 )
 from dplearn.releases.release import (
+    ALL_GROUPS,
     WRITTEN_OUT,
     ColumnRelease,
     Released,
@@ -50,6 +51,7 @@ _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number
 _METHODS = ("tree", "blocks")
 _BETA = 0.05  # probability of failure of the error bound that a warning is about
+_TAIL = 0.01  # the least fraction of records beyond the last known quantile that a warning is about
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,6 +139,10 @@ class CDFRelease(Released):
     def ppf(self, q: Any) -> Any:
         """Return the quantile function: the least value x of the domain with cdf(x) >= q.
 
+        In a domain of floats, which reaches far beyond any data, the quantiles beyond the last knots that
+        are known to lie among the records are these knots: those whose fractions of records below and above
+        exceed their noise, each with probability .95. So are the records of `rvs`.
+
         Parameters
         ----------
         q : float or array-like of float
@@ -154,7 +160,10 @@ class CDFRelease(Released):
         mass = self.cumulative[piece + 1] - self.cumulative[piece]
         share = np.clip((flat - self.cumulative[piece]) / np.where(mass > 0, mass, 1), 0, 1)
         lengths = self.knots[piece + 1] - self.knots[piece]
-        values = self.domain.decode(self.knots[piece] + _steps(share, lengths)).reshape(shares.shape)
+        codes = self.knots[piece] + _steps(share, lengths)
+        if isinstance(self.domain, Floats):
+            codes = np.clip(codes, *self._among_records())
+        values = self.domain.decode(codes).reshape(shares.shape)
         return values if shares.ndim else values[()]
 
     def median(self) -> Any:
@@ -263,6 +272,15 @@ class CDFRelease(Released):
         ax.set_ylabel("share at or below x")
         ax.legend()
         return ax
+
+    def _among_records(self) -> tuple[Any, Any]:
+        """Return the ends of the codes that likely lie between the least and the greatest record."""
+        noise = self.plan.mechanism_plan.radius_of_one(self.levels) / self.n_samples
+        some_below = np.minimum(self.least, self.cumulative) > noise
+        some_above = np.maximum(self.most, self.cumulative) < 1 - noise
+        # A record is less than the first such knot; a record is at least the last one.
+        first, last = self.knots[some_below][0] - self.knots.dtype.type(1), self.knots[some_above][-1]
+        return min(first, last), max(first, last)  # if all records may lie between neighbouring knots
 
     def _ranks(self, x: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
         """Return the number of codes of the domain whose values are <= x, and a mask of NaN in x."""
@@ -434,7 +452,8 @@ def cdf(
     Warns
     -----
     UserWarning
-        If the error bound of "tree" is 1/2 or more: then it gives no guarantee for the median.
+        If the error bound of "tree" is 1/2 or more: then it gives no guarantee for the median. In a domain of
+        floats also if more than a hundredth of the records at each end are lost in the noise.
 
     Notes
     -----
@@ -543,7 +562,7 @@ class _CDF(ColumnRelease[CDFRelease]):
                 if isinstance(mechanism, TreePlan)
                 else partial(block_sample_size, size, self.most, alpha, beta),
             },
-            warns=_tree_warnings(mechanism, n) if isinstance(mechanism, TreePlan) else (),
+            warns=_warnings(mechanism, n, self.domain),
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> CDFRelease:
@@ -562,6 +581,20 @@ class _CDF(ColumnRelease[CDFRelease]):
         return distribution_of(levels, plan)
 
 
+def _warnings(plan: TreePlan | BlockPlan, n: int, domain: NumberDomain) -> tuple[str, ...]:
+    """Return a warning about the median, or else about the tails in a domain of floats."""
+    of_median = _tree_warnings(plan, n) if isinstance(plan, TreePlan) else ()
+    if of_median or not isinstance(domain, Floats):
+        return of_median
+    tail = min(0.5, plan.unknown_tail(n))
+    problem = (
+        f"with epsilon {float(plan.guarantee.epsilon):.3g}, quantiles below {tail:.2g} and above"
+        f" {1 - tail:.2g} may be lost in the noise, and ppf and rvs return the last values that likely lie"
+        " among the records instead"
+    )
+    return few_records_warnings(n, tail, enough=_TAIL, problem=problem, subset=ALL_GROUPS)
+
+
 def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
     """Return a warning if the error bound gives no guarantee for the median. It is within the records' range
     with probability .95 from `TreePlan.n_inside` records on, and the bound falls below one half only at
@@ -572,10 +605,17 @@ def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
         return ()
     problem = (
         f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the"
-        f" median; {plan.sample_size(half, _BETA)} records would be enough, see cdf_plan(...,"
-        " alpha=0.5).n_needed"
+        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the median"
     )
-    coarser = ", or use a coarser domain of floats, Floats(significand_bits=...)"
-    remedy = coarser if plan.size >= WRITTEN_OUT else ""
-    return few_records_warnings(n, error, enough=half, problem=problem, size=plan.size, remedy=remedy)
+    return few_records_warnings(
+        n,
+        error,
+        enough=half,
+        problem=problem,
+        size=plan.size,
+        remedy="use a coarser domain of floats, Floats(significand_bits=...)"
+        if plan.size >= WRITTEN_OUT
+        else "",
+        needed=plan.sample_size(half, _BETA),
+        subset=ALL_GROUPS,
+    )

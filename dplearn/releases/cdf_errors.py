@@ -86,16 +86,16 @@ class TreePlan(Plan):
         levels * fan_out / 4 times that of one Z at t. The result is Chernoff's bound with a union bound over
         both signs and the at most fan_out ** level knots of each level, with beta / depth for each level.
         """
-        depths = np.asarray(levels)
         beta = float(check_number("beta", beta, above=0, below=1))
-        half = self.fan_out // 2
-        spread = half * (self.fan_out - half) / self.fan_out
-        log_size, log_sides = math.log(self.size), math.log(2 * max(self.depth, 1) / beta)
+        return self._radius(levels, math.log(self.fan_out), math.log(2 * max(self.depth, 1) / beta))
+
+    def _radius(self, levels: Any, log_knots: float, log_sides: float) -> NDArray[np.float64]:
+        """Return Chernoff's bounds for exp(log_knots) times as many knots on each next level."""
+        depths, half = np.asarray(levels), self.fan_out // 2
+        spread, log_size = half * (self.fan_out - half) / self.fan_out, math.log(self.size)
         distinct, places = np.unique(depths, return_inverse=True)
         table = [
-            self._tail(level * spread, min(level * math.log(self.fan_out), log_size) + log_sides)
-            if level
-            else 0.0
+            self._tail(level * spread, min(level * log_knots, log_size) + log_sides) if level else 0.0
             for level in distinct.tolist()
         ]
         found: NDArray[np.float64] = np.array(table)[places.reshape(depths.shape)]
@@ -154,9 +154,15 @@ class TreePlan(Plan):
         With fewer records, a knot below all data may have an estimate of one half: then the median may be any
         value of the domain.
         """
-        half = self.fan_out // 2
-        spread = self.depth * half * (self.fan_out - half) / self.fan_out
-        return math.floor(2 * self._tail(spread, math.log(2 / 0.05))) + 1 if self.depth else 1
+        return math.floor(2 * float(self.radius_of_one(self.depth))) + 1
+
+    def radius_of_one(self, levels: Any) -> NDArray[np.float64]:
+        """Return a bound on the error of a knot of each level alone, in records, with probability .95."""
+        return self._radius(levels, 0, math.log(2 / _BETA))
+
+    def unknown_tail(self, n: int) -> float:
+        """Return the most that the estimate of a knot with no record below it likely is."""
+        return min(1.0, float(self.radius_of_one(self.depth)) / n)
 
     @property
     def variance(self) -> float:
@@ -393,6 +399,14 @@ class BlockPlan(Plan):
         longest = max(self.left, self.right)
         off = partial_sum_bound(self.ratio, longest, math.log(4 / rest)) if rest > 0 else math.inf
         return np.where(np.asarray(levels) > 0, off, 0.0)
+
+    def radius_of_one(self, levels: Any) -> NDArray[np.float64]:
+        """Return a bound on the errors of all ends of blocks, in records, with probability .95."""
+        return self.radius(levels, _BETA)
+
+    def unknown_tail(self, n: int) -> float:
+        """Return the most that the estimate of a knot with no record below it likely is."""
+        return min(1.0, (float(self.radius_of_one(1)) + self.spacing) / n)
 
     def error(self, n: int, beta: float) -> float:
         """Return a bound on the greatest error of the distribution function made from the points.

@@ -27,13 +27,14 @@ from dplearn.domains.cells import as_cells, cell_type, is_frame, is_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio, root_above, selection_ratio
+from dplearn.kernels.exact import decay_ratio, root_above
 from dplearn.kernels.search import first
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
+from dplearn.mechanisms.selection import selection_excess
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.shares import concentrated_budget
-from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, read_codes
+from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, few_records, read_codes
 from dplearn.table.table import Table
 
 MOST_CANDIDATES = 1 << 20  #: The most small databases that are compared.
@@ -361,10 +362,12 @@ class _SmallDatabase(_CountingQueries):
             for m in self.sizes
         ]
         error, m = min((off + selection / n, m) for off, selection, m in terms)
-        poor = (
-            f"n_samples is {n}: with epsilon {float(self.cost.epsilon):.3g} and {m} rows of {self.of.size}"
-            f" values, answers may be wrong by {min(1.0, error):.2f}; declare a smaller domain, or use"
-            " multiplicative_weights or stable_counts"
+        poor = few_records(
+            n,
+            f"with epsilon {float(self.cost.epsilon):.3g} and {m} rows of {self.of.size} values, answers may"
+            f" be wrong by {min(1.0, error):.2f}",
+            "declare a smaller domain",
+            "use multiplicative_weights or stable_counts",
         )
         needed = [math.floor(selection / (share - off)) + 1 for off, selection, _ in terms if off < share]
         return ReleasePlan(
@@ -431,10 +434,12 @@ class _MultiplicativeWeights(_CountingQueries):
         spread, selection, noise = self.errors(t, failure)
         needed = math.ceil(_least_records(spread, selection, noise, share)) if spread < share else None
         deviation = self.deviation(t) / n
-        noisy = (
-            f"n_samples is {n}: with epsilon {float(self.cost.epsilon):.3g} and {t} rounds, the noise of a"
-            f" count is {deviation:.2g} of the records, and shares may stay where they start; spend more"
-            " epsilon, or set n_rounds lower"
+        noisy = few_records(
+            n,
+            f"with epsilon {float(self.cost.epsilon):.3g} and {t} rounds, the noise of a count is"
+            f" {deviation:.2g} of the records, and shares may stay where they start",
+            "spend more epsilon",
+            "set n_rounds lower",
         )
         return ReleasePlan(
             self.cost,
@@ -467,8 +472,7 @@ class _MultiplicativeWeights(_CountingQueries):
     def errors(self, t: int, beta: float) -> tuple[float, float, float]:
         """Return the terms of the bound: without noise, and of selections and counts of one record."""
         selection, _ = self.costs(t)
-        ratio = float(selection_ratio(selection.epsilon))
-        few = math.log(len(self.queries) * 2 * t / beta) / max(-math.log(ratio), 1 - ratio) + 1
+        few = selection_excess(len(self.queries), selection.epsilon, beta / (2 * t)) + 1
         last = t // 2 + 1
         spread = math.sqrt(-math.log(self.start.min()) / (2 * last))
         return spread, few, math.sqrt(t / last) * self.limit(t, beta)

@@ -30,10 +30,12 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.releases.release import (
+    UNKNOWN_COUNT,
     ColumnRelease,
     Released,
     ReleasePlan,
     checked_bounds,
+    few_records,
     in_memory,
     read_column,
 )
@@ -450,14 +452,24 @@ class _Grouped(ColumnRelease[Grouped]):
         most = n * self.moved // 2  # records that take part
         if threshold is None and most <= count_error:
             return (
-                f"n_samples is {n}: the noise of a count may be {count_error}; use more records or spend more"
-                " epsilon",
+                few_records(
+                    n,
+                    f"the noise of a count may be {count_error}",
+                    "use more records",
+                    "spend more epsilon",
+                    subset=UNKNOWN_COUNT,
+                ),
             )
         if threshold is None or most >= threshold:
             return ()
         return (
-            f"n_samples is {n}: no category can be released, because released counts are at least"
-            f" {threshold}; declare categories=, or spend more epsilon or delta",
+            few_records(
+                n,
+                f"no category can be released, because released counts are at least {threshold}",
+                "declare categories=",
+                "spend more epsilon or delta",
+                subset=UNKNOWN_COUNT,
+            ),
         )
 
     def _learning(self, epsilon: Fraction) -> ApproxDP:

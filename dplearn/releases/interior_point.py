@@ -29,7 +29,14 @@ from dplearn.mechanisms.interior_point import (
 )
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.ledger import PrivacyLedger
-from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, as_number_domain
+from dplearn.releases.release import (
+    ALL_GROUPS,
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    as_number_domain,
+    few_records,
+)
 from dplearn.table.ranks import gathered_codes
 from dplearn.table.table import Table
 
@@ -481,9 +488,14 @@ class _InteriorPoint(ColumnRelease[InteriorPoint]):
 
     def plan(self, facts: Facts) -> ReleasePlan:
         recursive, n = self.method == "recursive", self.count(facts)
-        few = (
-            f"{n} records are fewer than the {self.n_needed} that the {self.method} method needs to find an"
-            f" interior point with probability {1 - self.beta:g}"
+        few = few_records(
+            n,
+            f"the {self.method} method may miss the interior of the data with a probability above"
+            f" {self.beta:g}",
+            "declare a smaller domain=",
+            "spend more epsilon",
+            enough=self.n_needed,
+            subset=ALL_GROUPS,
         )
         return ReleasePlan(
             self.cost,

@@ -34,7 +34,7 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
-from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan
+from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan, few_records
 from dplearn.table.ranks import parted_ranks
 from dplearn.table.table import Columns, Table
 
@@ -48,8 +48,8 @@ _LEAST_TAIL, _MOST_TAIL, _TAILS = 5, 250, 1000  # of the records beyond either e
 _MOST_COUNT = 4  # lists of categories need this many times the threshold
 _STEPS = 8  # a range consists of 8 to 18 steps, each a power of two
 _UNLISTED = (
-    "delta is 0: categories are not listed, and are gaps in synthetic records; take delta above 0, or declare"
-    " domain=Schema(...)"
+    "delta is 0: categories are not listed, and are 'other' in synthetic records; take delta above 0, or"
+    " declare domain=Schema(...)"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
 _CENTER = 0.5  # the tail without a range
@@ -64,6 +64,7 @@ class SchemaDetail:
     points: int = 1025  # of the grid in a learned range; integers with fewer values are kept apart
     listed: int | None = None  # the most categories of a column; None: so few that all codes are few
     drawn: bool = False  # numbers will be drawn: ends are not round, so that few lie beyond the table's
+    medians: bool = False  # with too few records for ranges, the median of each column is released
 
 
 _DETAIL = SchemaDetail()
@@ -125,13 +126,18 @@ class LearnedSchemaPlan(ReleasePlan):
             )
         unlisted = self.threshold is None and bool(self.columns.of_categories)
         if unlisted and self.guarantee.delta:
-            texts.append(f"categories are not listed, and are {'gaps' if self.detail.drawn else 'hashed'}")
+            rest = "'other'" if self.detail.drawn else "hashed"
+            texts.append(f"categories are not listed, and are {rest}")
         if unlisted and self.detail.drawn and not self.guarantee.delta:
             kinds += (_UNLISTED,)
         return kinds + tuple(
-            f"n_samples is {self.n_samples}: with epsilon {float(self.guarantee.epsilon):.3g} for the schema,"
-            f" {text}; {self.n_needed} records are enough for a schema of all {len(self.columns)} columns;"
-            " spend more epsilon, or declare domain=Schema(...)"
+            few_records(
+                self.n_samples,
+                f"with epsilon {float(self.guarantee.epsilon):.3g} for the schema, {text}; {self.n_needed}"
+                f" records are enough for a schema of all {len(self.columns)} columns",
+                "spend more epsilon",
+                "declare domain=Schema(...)",
+            )
             for text in texts
         )
 
@@ -262,7 +268,7 @@ def learned_schema(
     -----
     UserWarning
         If there are too few records for ranges, or for lists; the number of records is public. If kinds
-        are not declared, and X is a list or has columns of type object. After the release, if a column has
+        are not declared, and X is a list. After the release, if a column has
         neither a range nor a listed category.
 
     Notes
@@ -386,7 +392,7 @@ class SchemaRelease(Release[LearnedSchema]):
         kinds: ColumnKinds = getattr(facts, "kinds", declared)
         d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
         lists = (d_lists, 0) if self.cost.delta else (0,)
-        if self.detail.drawn:  # cells beyond a range make a single end of use
+        if self.detail.medians:
             ends = [(each, d) for d in lists for each in (2 * d_numbers, d_numbers, 0)]
         else:
             ends = list(product((2 * d_numbers, 0), lists))
@@ -396,12 +402,12 @@ class SchemaRelease(Release[LearnedSchema]):
             found
             for use in uses
             if (found := _Parts.of(self.cost, self.concentrated, *use)).n_needed(
-                self.numbers.size, failure, centers=use[0] == d_numbers
+                self.numbers.size, failure, centers=self.detail.medians and use[0] == d_numbers
             )
             <= n
         )
         error = parts.error(self.numbers.size, failure)
-        tail = None if error is None else _CENTER if parts.ends == d_numbers else float(_tail(error, n))
+        tail = None if error is None else _CENTER if parts.ends < 2 * d_numbers else float(_tail(error, n))
         return LearnedSchemaPlan(
             self.cost,
             n,

@@ -1,15 +1,17 @@
-"""Release the mean of one column of bounded numbers."""
+"""Release the mean or the standard deviation of one column of bounded numbers, or the share of its ones."""
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_number
+from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.domains import Grid
+from dplearn.domains import Grid, IntegerRange
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import laplace_quantile
@@ -17,24 +19,107 @@ from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
-from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, checked_bounds
+from dplearn.releases.described import OF, normal_tail
+from dplearn.releases.release import (
+    ALL_GROUPS,
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    Result,
+    checked_bounds,
+    few_records,
+)
+from dplearn.table.groups import MOST_ROWS
 from dplearn.table.table import Table
+
+_ROWS = 10  # of a group, as many as take part in a learner's sums
+_SPREAD = Fraction(1, 20)  # of epsilon for the squares, of which intervals of means are made
+_ENOUGH = 1000  # times 1 / epsilon: from so many records on, squares are worth that
 
 
 @dataclass(frozen=True)
 class Mean(Released):
-    """A released mean.
+    """A released mean, or share.
 
     Attributes
     ----------
     value : float
-        Released. The noisy mean, within the bounds.
+        Released. The noisy mean, within the bounds; of groups, that of their means.
+    variance : float
+        Released. The variance of the numbers: an estimate, or where that is not worth its cost the greatest
+        that numbers within the bounds, and with this mean, can have.
     plan : ReleasePlan
-        Public. The plan of the release, as `mean_plan` describes it.
+        Public. The plan of the release, as `mean_plan` or `proportion_plan` describes it.
     """
 
     value: float
+    variance: float
     plan: ReleasePlan
+
+    def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
+        """Return an interval for the mean; costs no privacy.
+
+        Parameters
+        ----------
+        of : {"population", "table"}, default="population"
+            "population": the mean of the distribution that the records are independent draws from; the
+            interval covers sampling, by the normal approximation, and noise. "table": the mean of these
+            records; it covers the noise alone. Either is of numbers that are moved to the nearest bound.
+        beta : float, default=0.05
+            Allowed probability of failure, in (0, 1).
+
+        Returns
+        -------
+        tuple of float
+            The ends, within the bounds.
+        """
+        sampling = self.variance / self.plan.n_samples if check_choice("of", of, OF) == OF[0] else 0.0
+        z = normal_tail(float(check_number("beta", beta, above=0, below=1)), laplace=True)
+        off, (low, high) = z * math.hypot(*self.plan.deviations, math.sqrt(sampling)), self.plan.bounds
+        return max(self.value - off, low), min(self.value + off, high)
+
+
+@dataclass(frozen=True)
+class Std(Released):
+    """A released standard deviation.
+
+    Attributes
+    ----------
+    value : float
+        Released. The noisy standard deviation of the numbers, at most half of the bounds' distance.
+    mean : float
+        Released. The noisy mean.
+    plan : ReleasePlan
+        Public. The plan of the release, as `std_plan` describes it.
+    """
+
+    value: float
+    mean: float
+    plan: ReleasePlan
+
+    def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
+        """Return an interval for the standard deviation; costs no privacy.
+
+        Parameters
+        ----------
+        of, beta
+            As for `Mean.interval`. The variance of squares is bounded by the greatest that numbers within the
+            bounds, and with this mean and standard deviation, can have.
+
+        Returns
+        -------
+        tuple of float
+            The ends.
+        """
+        (low, high), n, variance = self.plan.bounds, self.plan.n_samples, self.value**2
+        reach = max(high - self.mean, self.mean - low)
+        sampling = variance * (reach**2 - variance) / n if check_choice("of", of, OF) == OF[0] else 0.0
+        z = normal_tail(float(check_number("beta", beta, above=0, below=1)), laplace=True)
+        of_mean, of_squares = self.plan.deviations
+        squared = abs(2 * self.mean - low - high) * of_mean + of_mean**2  # the square of the noisy mean
+        off = z * math.hypot(squared, of_squares, math.sqrt(max(sampling, 0.0)))
+        most = (high - low) / 2
+        return math.sqrt(max(variance - off, 0.0)), min(math.sqrt(variance + off), most)
 
 
 @documented_by(ColumnRelease)
@@ -44,6 +129,7 @@ def mean(
     *,
     epsilon: Any = 1.0,
     groups: Any = None,
+    max_rows_per_group: int | None = None,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Mean:
@@ -57,7 +143,16 @@ def mean(
     bounds : pair of float
         Public. The range of the numbers, chosen without the data; narrow bounds have little noise.
     epsilon : float, default=1.0
-        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10. From
+        1000 / epsilon records on, a twentieth of it is for the squares, of which intervals are made.
+    groups : array-like of shape (n,), or parts like those of the column, optional
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together, and the set of groups is public. A group
+        counts as one record, whose number is the mean of its values: the result is one over persons, not over
+        rows.
+    max_rows_per_group : int, optional
+        Public. With groups: the number of values of a group that take part, at most 1000; of a group with
+        fewer, each is repeated. None: 10.
 
     Returns
     -------
@@ -71,11 +166,13 @@ def mean(
     Notes
     -----
     **Privacy.** (epsilon, 0) for one replaced record, or group. A replaced record moves the sum by at most
-    the distance of the bounds, in whole steps, to which the discrete Laplace noise of the sum is scaled.
+    the distance of the bounds, in whole steps, to which the discrete Laplace noise of the sum is scaled, with
+    the part of epsilon that is for it; likewise the sum of squares, each rounded to whole steps. A replaced
+    group moves each sum by as many times that as rows of it take part; so many times as many are added up.
 
     **Assumes.** The number of records, or of groups, is public.
 
-    **Accuracy.** The `error` of `mean_plan`, and a millionth of the bounds' distance by rounding.
+    **Accuracy.** `Mean.interval`, the `error` of `mean_plan`, and a millionth of the distance by rounding.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006).
 
@@ -88,11 +185,19 @@ def mean(
     >>> round(mean(ages, (0, 120), epsilon=1, random_state=0).value, 1)
     49.5
     """
-    return _Mean(bounds, epsilon, random_state).run_on(values, None, ledger, groups)
+    recipe = _Mean[Mean]("mean", bounds, epsilon, max_rows_per_group, random_state)
+    return recipe.run_on(values, None, ledger, groups)
 
 
 @documented_by(mean, ColumnRelease)
-def mean_plan(n_samples: int, bounds: Any, *, epsilon: Any = 1.0, beta: Any = 0.05) -> ReleasePlan:
+def mean_plan(
+    n_samples: int,
+    bounds: Any,
+    *,
+    epsilon: Any = 1.0,
+    max_rows_per_group: int | None = None,
+    beta: Any = 0.05,
+) -> ReleasePlan:
     """Return the plan of `mean`, with a bound on the noise, without data.
 
     Returns
@@ -105,44 +210,283 @@ def mean_plan(n_samples: int, bounds: Any, *, epsilon: Any = 1.0, beta: Any = 0.
     --------
     >>> from dplearn.releases import mean_plan
     >>> round(mean_plan(6000, (0, 120)).error, 3)
-    0.06
+    0.063
     """
-    return _Mean(bounds, epsilon).plan(Facts(n_samples), beta=beta)
+    return _Mean("mean", bounds, epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
 
 
-class _Mean(ColumnRelease[Mean]):
-    """The recipe of `mean`: noise is added to the sum of whole steps above the lower bound."""
+@documented_by(mean, ColumnRelease)
+def proportion(
+    values: Any,
+    *,
+    epsilon: Any = 1.0,
+    groups: Any = None,
+    max_rows_per_group: int | None = None,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> Mean:
+    """Release the share of ones among private booleans, or zeros and ones.
 
-    domain: Grid
+    Parameters
+    ----------
+    values : array-like of shape (n,), or parts of it
+        Private. True or 1, and False or 0. Parts as for `mean`.
+    epsilon : float, default=1.0
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
+
+    Returns
+    -------
+    Mean
+        Its `interval` is of the share.
+
+    Notes
+    -----
+    **Privacy.** As for `mean`, whose recipe it is. The variance of zeros and ones follows from their share.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import proportion
+    >>> found = proportion([True] * 300 + [False] * 700, epsilon=1, random_state=0)
+    >>> round(found.value, 2), tuple(round(end, 2) for end in found.interval())
+    (0.3, (0.27, 0.33))
+    """
+    recipe = _Proportion("proportion", (0, 1), epsilon, max_rows_per_group, random_state)
+    return recipe.run_on(values, None, ledger, groups)
+
+
+@documented_by(mean_plan, mean, ColumnRelease)
+def proportion_plan(
+    n_samples: int, *, epsilon: Any = 1.0, max_rows_per_group: int | None = None, beta: Any = 0.05
+) -> ReleasePlan:
+    """Return the plan of `proportion`, with a bound on the noise, without data.
+
+    Returns
+    -------
+    ReleasePlan
+        As that of `mean_plan`.
+
+    Examples
+    --------
+    >>> from dplearn.releases import proportion_plan
+    >>> round(proportion_plan(6000).error, 4)
+    0.0005
+    """
+    return _Proportion("proportion", (0, 1), epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
+
+
+@documented_by(mean, ColumnRelease)
+def std(
+    values: Any,
+    bounds: Any,
+    *,
+    epsilon: Any = 1.0,
+    groups: Any = None,
+    max_rows_per_group: int | None = None,
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> Std:
+    """Release the standard deviation of private numbers, and their mean.
+
+    Parameters
+    ----------
+    epsilon : float, default=1.0
+        Privacy budget of the release; positive: one half for the sum, one half for the squares. A float
+        stands for its shortest decimal: 0.1 is 1/10.
+
+    Returns
+    -------
+    Std
+
+    Notes
+    -----
+    **Privacy.** As for `mean`, whose recipe it is.
+
+    **Accuracy.** `Std.interval`, and the `error` of `std_plan`.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from dplearn.releases import std
+    >>> ages = [20 + i % 60 for i in range(6000)]
+    >>> round(std(ages, (0, 120), epsilon=1, random_state=0).value, 1)
+    17.3
+    """
+    recipe = _Std("std", bounds, epsilon, max_rows_per_group, random_state)
+    return recipe.run_on(values, None, ledger, groups)
+
+
+@documented_by(mean_plan, mean, ColumnRelease)
+def std_plan(
+    n_samples: int,
+    bounds: Any,
+    *,
+    epsilon: Any = 1.0,
+    max_rows_per_group: int | None = None,
+    beta: Any = 0.05,
+) -> ReleasePlan:
+    """Return the plan of `std`, with a bound on the noise, without data.
+
+    Returns
+    -------
+    ReleasePlan
+        With the guarantee, n_samples and beta; `error`, which the noise in the variance exceeds with
+        probability at most beta; and `n_needed`, the number of records from which on that is a twentieth of
+        the greatest variance within the bounds.
+
+    Examples
+    --------
+    >>> from dplearn.releases import std_plan
+    >>> std_plan(6000, (0, 120)).n_needed
+    331
+    """
+    return _Std("std", bounds, epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
+
+
+class _Mean(ColumnRelease[Result]):
+    """The recipe of `mean`: noise is added to sums of whole steps, and of their squares."""
+
+    domain: Grid | IntegerRange
+    group_rows: int = _ROWS
     reach = 1 << 20  # steps between the bounds; audits use fewer
+    coarser = 1 << 10  # squares are those of so many steps together
+    warns_of = "mean"
 
-    def __init__(self, bounds: Any, epsilon: Any, random_state: Any = None):
-        self.domain = Grid(*checked_bounds(bounds), self.reach + 1, "clip")
-        self.step = (self.domain.high - self.domain.low) / self.reach
+    def __init__(self, name: str, bounds: Any, epsilon: Any, most: Any = None, random_state: Any = None):
+        self.bounds = checked_bounds(bounds)
+        self.group_rows = check_count("max_rows_per_group", most or _ROWS, low=1, high=MOST_ROWS)
+        self.domain = self.domain_of()
+        self.step = (self.bounds[1] - self.bounds[0]) / self.reach
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0), assumes=(N_IS_PUBLIC, self.domain.assumption)
         )
-        super().__init__("mean", cost, (repr(self.domain), str(cost.epsilon)), random_state)
+        super().__init__(name, cost, (repr(self.domain), str(cost.epsilon)), random_state)
+
+    def domain_of(self) -> Any:
+        """Return the domain, whose codes are the steps above the lower bound."""
+        return Grid(*self.bounds, self.reach + 1, "clip")
+
+    def spread_share(self, n: int) -> Fraction:
+        """Return the part of epsilon for the squares."""
+        return _SPREAD if n * self.cost.epsilon >= _ENOUGH else Fraction(0)
+
+    @property
+    def most_square(self) -> int:
+        """The greatest square, of the distance from the middle in coarse half steps."""
+        return int(-(-self.reach // self.coarser)) ** 2
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> ReleasePlan:
         n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
-        noise = laplace_quantile(decay_ratio(self.cost.epsilon / self.reach), failure / 2) - 1
-        error, needed = self.step * noise / n, max(1, math.ceil(noise / (self.reach * float(ALPHA))))
-        few = (
-            f"n_samples is {n}: the noise of the mean may be {error:.3g} or more, which is over a twentieth"
-            f" of the distance of the bounds; {needed} records are enough"
+        share = self.spread_share(n)
+        noise = _tail((1 - share) * self.cost.epsilon / self.reach, failure)
+        needed = max(1, math.ceil(noise / (self.reach * float(ALPHA))))
+        deviation = _deviation((1 - share) * self.cost.epsilon / self.reach) * self.step / n
+        return self._stated(n, failure, share, self.step * noise / n, needed, deviation)
+
+    def _stated(
+        self, n: int, beta: Fraction, share: Fraction, error: float, needed: int, *deviations: float
+    ) -> ReleasePlan:
+        budget, what = float(self.cost.epsilon), self.warns_of
+        few = few_records(
+            n,
+            f"with epsilon {budget:.3g}, the noise of the {what} may be {error:.3g} or more, which is over a"
+            " twentieth of its range",
+            "declare narrower bounds",
+            "spend more epsilon",
+            enough=needed,
+            subset=ALL_GROUPS,
         )
         return ReleasePlan(
             self.cost,
             n,
-            title="MeanPlan",
-            states={"error": error, "n_needed": needed, "beta": float(failure)},
+            title=f"{type(self).__name__[1:]}Plan",
+            states={"error": error, "n_needed": needed, "beta": float(beta)},
+            keeps={"spread_share": share, "deviations": deviations, "bounds": self.bounds},
             warns=(few,) if n < needed else (),
         )
 
-    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Mean:
-        sums = table.sums(lambda steps: [steps.sum(dtype=np.int64)])
-        ends = {"low": 0, "high": plan.n_samples * self.reach}
-        [noisy] = laplace_counts(sums, privacy=plan.guarantee, dice=dice, sensitivity=self.reach, **ends)
-        value = self.domain.low + self.step * (int(noisy) / plan.n_samples)
-        return Mean(min(value, self.domain.high), plan)  # the last bits of a float may exceed the bound
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Any:
+        total, squares = table.sums(self._sums)
+        count, spread = plan.n_samples * table.each, plan.spread_share * self.cost.epsilon
+        sums = [(total, self.reach, self.cost.epsilon - spread)]
+        sums += [(squares, self.most_square, spread)] * bool(spread)
+        found = [
+            laplace_counts(
+                [each],
+                privacy=ApproxDP(epsilon),
+                dice=dice,
+                sensitivity=most * table.each,
+                low=0,
+                high=count * most,
+            )[0]
+            / count
+            for each, most, epsilon in sums
+        ]
+        low, high = self.bounds
+        mean = min(low + self.step * found[0], high)  # the last bits of a float may exceed the bound
+        most_spread = (high - mean) * (mean - low)  # Bhatia and Davis (2000)
+        if not spread:
+            return self.result(mean, most_spread, plan)
+        variance = found[1] * ((high - low) / 2) ** 2 / self.most_square - (mean - low / 2 - high / 2) ** 2
+        return self.result(mean, min(max(variance, 0.0), most_spread), plan)
+
+    def _sums(self, steps: NDArray[Any]) -> list[Any]:
+        from_middle = 2 * steps.astype(np.int64) - self.reach
+        squares = (from_middle // self.coarser) ** 2
+        return [steps.sum(dtype=np.int64), squares.clip(0, self.most_square).sum(dtype=np.int64)]
+
+    def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
+        """Return the result, made of a noisy mean and variance."""
+        return Mean(mean, variance, plan)
+
+
+class _Proportion(_Mean[Mean]):
+    """The recipe of `proportion`, whose steps are zeros and ones."""
+
+    reach = coarser = 1
+    warns_of = "share"
+
+    def domain_of(self) -> Any:
+        return IntegerRange(0, 1)
+
+    def spread_share(self, n: int) -> Fraction:  # noqa: ARG002 - the share tells the variance
+        return Fraction(0)
+
+
+class _Std(_Mean[Std]):
+    """The recipe of `std`."""
+
+    warns_of = "variance"
+
+    def spread_share(self, n: int) -> Fraction:  # noqa: ARG002
+        return Fraction(1, 2)
+
+    def plan(self, facts: Facts, *, beta: Any = 0.05) -> ReleasePlan:
+        n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
+        (low, high), half = self.bounds, self.cost.epsilon / 2
+        most = ((high - low) / 2) ** 2
+        # The mean is squared: its noise counts up to twice its distance from the middle, half of the bounds'.
+        noise = [
+            most * _tail(half / self.most_square, failure / 2) / self.most_square,
+            (high - low) * self.step * _tail(half / self.reach, failure / 2),
+        ]
+        needed = max(1, math.ceil(sum(noise) / (most * float(ALPHA))))
+        of_squares = most * _deviation(half / self.most_square) / (self.most_square * n)
+        of_mean = self.step * _deviation(half / self.reach) / n
+        return self._stated(n, failure, Fraction(1, 2), sum(noise) / n, needed, of_mean, of_squares)
+
+    def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
+        return Std(math.sqrt(variance), mean, plan)
+
+
+def _tail(rate: Fraction, beta: Fraction) -> int:
+    """Return a bound on noise whose ratio decays at a rate."""
+    return laplace_quantile(decay_ratio(rate), beta / 2) - 1
+
+
+def _deviation(rate: Fraction) -> float:
+    """Return the standard deviation of the same noise."""
+    ratio = float(decay_ratio(rate))
+    return math.sqrt(2 * ratio) / (1 - ratio)

@@ -43,6 +43,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.release import (
+    ALL_GROUPS,
     ColumnRelease,
     Released,
     ReleasePlan,
@@ -760,5 +761,6 @@ def quantile_warnings(
         f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that every value of the"
         " domain is possible",
         size=size,
-        remedy=", or take fewer columns" if columns > 1 else "",
+        remedy="take fewer columns" if columns > 1 else "",
+        subset=ALL_GROUPS if columns == 1 else "",
     )

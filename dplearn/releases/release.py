@@ -38,6 +38,9 @@ _LARGEST = 1e300
 _NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
 WRITTEN_OUT = 1 << 20  # smaller numbers of values are written as digits
 _FEW = 1001  # values: of so many at most, the example would be no smaller domain
+#: What to do about a column of a subset of private size.
+ALL_GROUPS = "release all groups at once, by grouped or quantiles(..., by=)"
+UNKNOWN_COUNT = "take neighbors='add_remove'"
 _SMALLER = f"a smaller domain=, such as Grid(0, 100, {_FEW})"
 
 
@@ -251,15 +254,38 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
     raise domain.refuse(takes_missing=False)
 
 
+def few_records(n: int, problem: str, *remedies: str, enough: int | None = None, subset: str = "") -> str:
+    """Return the warning that records are few: what may go wrong, how many are enough, and remedies.
+
+    `subset` is what to do if the records are a subset of a private size.
+    """
+    *first, last = remedies
+    parts = [
+        f"n_samples is {n}: {problem}",
+        f"{enough} records are enough" if enough else "",
+        ", ".join([*first, f"or {last}"]) if first else last,
+        f"if a private column chose the records, their number is private: {subset}" if subset else "",
+    ]
+    return "; ".join(part for part in parts if part)
+
+
 def few_records_warnings(
-    n_samples: int, error: float, *, enough: float, problem: str, size: int | None = None, remedy: str = ""
+    n_samples: int,
+    error: float,
+    *,
+    enough: float,
+    problem: str,
+    size: int | None = None,
+    remedy: str = "",
+    needed: int | None = None,
+    subset: str = "",
 ) -> tuple[str, ...]:
     """Return a warning if an error bound is `enough` or more; `problem` is the consequence and its cause."""
     if error < enough:
         return ()
     domain = "fewer values in domain=" if size is not None and size <= _FEW else _SMALLER
-    spend = "spend more epsilon" if remedy else "or spend more epsilon"
-    return (f"n_samples is {n_samples}: {problem}; declare {domain}, {spend}{remedy}",)
+    remedies = (f"declare {domain}", "spend more epsilon", *((remedy,) if remedy else ()))
+    return (few_records(n_samples, problem, *remedies, enough=needed, subset=subset),)
 
 
 def written(size: int) -> str:

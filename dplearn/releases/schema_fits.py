@@ -158,6 +158,13 @@ def schema_fit_plan(
     return SchemaFitPlan(guarantee, schema, rest, inner, share=share, release=release, **hidden_values)
 
 
+def part_of(guarantee: ApproxDP, plan: Any) -> Any:
+    """Return the plan of the inner release with the guarantee of all, of which no event is known."""
+    found = replace(plan, guarantee=guarantee)
+    object.__setattr__(found, "_accounting", None)
+    return found
+
+
 def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRelease, ApproxDP, Any]:
     """Return the recipe of the schema, the budget of the inner release, and its plan."""
     part, left = (

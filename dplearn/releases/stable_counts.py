@@ -25,7 +25,7 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
-from dplearn.releases.release import ColumnRelease, Released, ReleasePlan
+from dplearn.releases.release import UNKNOWN_COUNT, ColumnRelease, Released, ReleasePlan, few_records
 from dplearn.table.table import Table
 
 _ASSUMES = (
@@ -229,9 +229,11 @@ class _StableCounts(ColumnRelease[StableCounts]):
         n, threshold = self.count(facts), stable_histogram_threshold(self.cost)
         # A key of count c is not released if its noise is below threshold - c: P[Z >= c - threshold + 1].
         enough = threshold - 1 + laplace_quantile(stable_histogram_ratio(self.cost), failure / together)
-        none = (
-            f"n_samples is {n}: no key can be released, because released counts are at least {threshold};"
-            " spend more epsilon or delta"
+        none = few_records(
+            n,
+            f"no key can be released, because released counts are at least {threshold}",
+            "spend more epsilon or delta",
+            subset=UNKNOWN_COUNT,
         )
         return ReleasePlan(
             self.cost,

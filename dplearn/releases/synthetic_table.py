@@ -29,11 +29,11 @@ from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import COLUMNS, ROWS_OF_TABLE
+from dplearn.fit.relation import COLUMNS, COLUMNS_AND_CATEGORIES, PUBLIC_ROWS, ROWS_OF_TABLE
 from dplearn.kernels.float_errors import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import Guarantee
-from dplearn.privacy.shares import CONCENTRATED
+from dplearn.privacy.shares import CONCENTRATED, Accounting
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -42,8 +42,9 @@ from dplearn.releases.learned_schema import (
     SchemaDetail,
     SchemaRelease,
 )
+from dplearn.releases.public_tables import PublicRows
 from dplearn.releases.release import Release, Released
-from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, schema_fit_plan
+from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
 from dplearn.releases.table_cells import ranged_column, widest_numbers
 from dplearn.releases.table_columns import (
     MOST_BINS,
@@ -57,6 +58,7 @@ from dplearn.releases.table_columns import (
     table_columns,
     values_of,
 )
+from dplearn.releases.table_fidelity import TableFidelity, table_fidelity
 from dplearn.releases.table_network import (
     NetworkStep,
     SyntheticTablePlan,
@@ -95,10 +97,11 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         ... 0: Laplace noise, and pure differential privacy, with less accurate tables.
     domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
         Public. "learn": a fit releases a schema first, from a tenth of its budget, and accepts every cell, as
-        `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. Or the possible
-        values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or `Floats` with a
-        declared `largest`; or the result of `learned_schema`, whose cost is its own. A data frame's columns
-        that a schema does not name are left out.
+        `learned_schema` does. `Learn(...)` has another share, and declares kinds of columns. The categories
+        of ordered types of pandas and of Enums of polars are taken as public, and cost nothing. Or the
+        possible values of each column, bounded: `IntegerRange`, `Grid`, `Categories`, `Bits`, or `Floats`
+        with a declared `largest`; or the result of `learned_schema`, whose cost is its own. A data frame's
+        columns that a schema does not name are left out.
     target : str, optional
         Public. The name of a column that the synthetic records will be used to predict: all other columns
         depend on it, and tables with it are measured. None: the network has no such column. Where the columns
@@ -147,11 +150,14 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     error is promised. Values beyond a learned range are lost if the noisy count of their bin is below 2
     `base_deviation`, as are those of a single far bin below 5. Missing values of a column
     are dropped if their noisy count is below 4 `base_deviation`, times the square root of the number of
-    labels if there is a target.
+    labels if there is a target; so are categories that are not listed. With public rows, each noisy table is
+    moved towards theirs, and a dependence in them is looked for first; both count for little where the noise
+    is small.
 
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017) for Bayesian networks; McKenna, Mullins,
     Sheldon and Miklau (2022) for candidates that are charged for their noise; Bun, Nissim and Stemmer (2016),
-    Section 3.1, for many learners on one sanitised table.
+    Section 3.1, for many learners on one sanitised table; James and Stein (1961) for noisy tables that are
+    moved towards public ones.
 
     Examples
     --------
@@ -218,7 +224,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
 
-    def fit(self, frame: Any, *, groups: Any = None) -> Self:
+    def fit(self, frame: Any, X_public: Any = None, *, groups: Any = None) -> Self:
         """Release the tables of a private table; they are used for this one release and are not kept.
 
         Parameters
@@ -226,6 +232,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         frame : data frame or array of shape (n, d), or parts of it
             Private. Cells within the declared domain; of any kind if it is learned. Parts: as for the
             learners of tables in parts, without y.
+        X_public : data frame or array of shape (n_public, d), or PublicData of one, optional
+            Public. Rows with the columns of `frame`, such as those of an earlier year that are published.
+            They cost nothing. The noisy tables are moved towards theirs, and more where there is more noise,
+            so that few private records suffice if both are alike; if they are not, little is lost.
         groups : array-like of shape (n,) or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together. One row of each group takes part, which is
@@ -253,7 +263,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             column has one value or none in the released tables: rarer ones are lost.
         """
         check_constructed(self)
-        recipe: Any = self._recipe()
+        recipe: Any = self._recipe(X_public)
         self._publish(recipe.run_on(frame, None, self.ledger, groups))
         one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
         if one and isinstance(recipe, LearnedTableRelease):
@@ -308,9 +318,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         -------
         data frame or array of shape (m, d)
             Of pandas; of polars if the fit's table was; a numpy array if that was an array. Numbers are
-            uniform within a bin, integers whole; categories are as declared; missing values, and categories
-            that are not listed, are gaps. If the domain was learned, columns have the types of the table's,
-            as far as these have gaps where the domain has them.
+            uniform within a bin, integers whole; categories are as declared, and missing values are gaps.
+            Categories that are not listed are "other" in a learned column of texts, else gaps. If the domain
+            was learned, columns have the types of the table's, as far as these have gaps where the domain has
+            them.
 
         Raises
         ------
@@ -323,6 +334,23 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         columns = released.plan.layout.columns
         values = values_of(columns, released.tables.draw(m, stream), stream)
         return as_table(columns, values, released.types)
+
+    def fidelity(self) -> TableFidelity:
+        """Return how near synthetic records are to the released tables, and what they lost; costs no privacy.
+
+        Returns
+        -------
+        TableFidelity
+            For each column, and each measured table of several, the known noise of the released table, and
+            its distance from 262,144 synthetic records.
+
+        Raises
+        ------
+        ValueError
+            If the table is not fitted.
+        """
+        released = self._fitted()
+        return table_fidelity(released.tables, released.plan)
 
     def to_json(self) -> str:
         """Return all released numbers, with the domains and the guarantee, as a JSON text.
@@ -340,6 +368,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             "format": _FORMAT,
             "version": _VERSION,
             "guarantee": json.loads(plan.guarantee.to_json()),
+            "concentrated": plan.is_concentrated,
             "n_samples": plan.n_samples,
             **released.types.to_dict(),
             "schema": Schema({column.name: column.domain for column in layout.columns}).to_dict(),
@@ -355,12 +384,14 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
                 "selection": str(budget.selection),
                 "network": _noise_to_dict(budget.network),
             },
-            "base": [table.tolist() for table in released.tables.base],
+            "base": _listed_counts(released.tables.base),
+            "known": None if released.tables.known is None else _listed_counts(released.tables.known),
             "network": [
                 {
                     "column": step.column,
                     "parents": list(step.parents),
                     "table": None if step.table is None else step.table.tolist(),
+                    "known": None if step.known is None else step.known.tolist(),
                 }
                 for step in released.tables.steps
             ],
@@ -410,17 +441,22 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             _noise_of(costs["base"]), Fraction(costs["selection"]), _noise_of(costs["network"])
         )
         plan = synthetic_table_plan(guarantee, record["n_samples"], layout, budget=budget)
+        plan = plan if record.get("concentrated") else part_of(guarantee, plan)
         steps = [
             NetworkStep(
                 step["column"],
                 tuple(step["parents"]),
-                None if step["table"] is None else np.array(step["table"], dtype=np.int64),
+                *(
+                    None if step[name] is None else np.array(step[name], dtype=np.int64)
+                    for name in ("table", "known")
+                ),
             )
             for step in record["network"]
         ]
         base = [np.array(table, dtype=np.int64) for table in record["base"]]
+        known = record["known"] and [np.array(table, dtype=np.int64) for table in record["known"]]
         types = TableTypes.from_dict(record)
-        model = TableModel(layout, plan.budget, plan.n_samples, base, steps)
+        model = TableModel(layout, plan.budget, plan.n_samples, base, steps, known)
         return cls.of(model, plan, types=types, n_bins=record["n_bins"])
 
     @classmethod
@@ -451,14 +487,15 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         found._publish(ReleasedTable(tables, replan(plan, tables), types))
         return found
 
-    def _recipe(self) -> "TableRelease | LearnedTableRelease":
+    def _recipe(self, X_public: Any = None) -> "TableRelease | LearnedTableRelease":
         """Return the recipe of a fit, after all parameters have been checked."""
         privacy = checked_cost(self, reproducible=self.random_state is not None)
-        choices = TableChoices.of(self, self.target)
+        choices, seed = TableChoices.of(self, self.target), self.random_state
+        public = X_public[0] if isinstance(X_public, tuple) and len(X_public) == 1 else X_public
         if (learn := as_learn(self.domain)) is not None:
-            return LearnedTableRelease(learn, choices, privacy, random_state=self.random_state)
-        domain = _checked_domain(self.domain)
-        return TableRelease(domain, choices.layout(domain), privacy, random_state=self.random_state)
+            return LearnedTableRelease(learn, choices, privacy, random_state=seed, public=public)
+        domain = checked_domain(self.domain)
+        return TableRelease(domain, choices.layout(domain), privacy, random_state=seed, public=public)
 
     def _publish(self, released: "ReleasedTable") -> None:
         layout, model = released.plan.layout, released.tables
@@ -491,7 +528,7 @@ def _check_written(columns: Sequence[TableColumn]) -> None:
             )
 
 
-def _checked_domain(domain: Any) -> Product:
+def checked_domain(domain: Any) -> Product:
     """Return the declared or released domain if values can be drawn from its cells."""
     domain = domain.schema if isinstance(domain, LearnedSchema) else domain
     if not isinstance(domain, Product):
@@ -512,6 +549,10 @@ def _checked_domain(domain: Any) -> Product:
                 " Grid(low, high), IntegerRange(low, high), or Floats(largest=...)"
             )
     return domain
+
+
+def _listed_counts(tables: Sequence[NDArray[np.int64]]) -> list[Any]:
+    return [table.tolist() for table in tables]
 
 
 def _noise_to_dict(noise: TableNoise) -> dict[str, Any]:
@@ -606,14 +647,11 @@ class TableRelease(Release[ReleasedTable]):
         *,
         random_state: Any = None,
         reach: int | None = None,
+        public: Any = None,
     ):
         self.domain, self.layout, self.reach = domain, layout, reach
-        guarantee = ApproxDP(
-            privacy.epsilon,
-            privacy.delta,
-            assumes=(*_ASSUMES, *domain.assumes),
-            reproducible=privacy.reproducible,
-        )
+        self.public = None if public is None else PublicRows(self._public_cells(public), layout.sizes)
+        guarantee = replace(privacy, assumes=(*_ASSUMES, *domain.assumes, *_assumed(public)))
         context = (
             str(guarantee.epsilon),
             str(guarantee.delta),
@@ -623,9 +661,14 @@ class TableRelease(Release[ReleasedTable]):
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, NDArray[np.int16]]:  # noqa: ARG002 - there is none
-        table, kind = _table_of(X)
+        kind, cells = self._cells(X)
+        return TableFacts(len(cells), TableTypes(kind)), cells
+
+    def _cells(self, X: Any) -> tuple[str, NDArray[np.int16]]:
+        """Return the kind of a table, and the cells of its rows."""
+        table, kind = table_of(X)
         if is_frame(table):
-            table = _selected(table, self.domain)
+            table = selected_columns(table, self.domain)
         elif table.shape[1] != len(self.domain):
             raise ValueError(
                 f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
@@ -633,22 +676,28 @@ class TableRelease(Release[ReleasedTable]):
         if not len(table):
             raise ValueError("frame must have at least one row, got none")
         refuse_text(table if is_frame(table) else X, self.domain)
-        cells = cells_in(self.layout.columns, Columns(self.domain.encode(table)))
-        return TableFacts(len(cells), TableTypes(kind)), cells
+        return kind, cells_in(self.layout.columns, Columns(self.domain.encode(table)))
+
+    def _public_cells(self, X: Any) -> NDArray[np.int16]:
+        """Return the cells of public rows; an error names them."""
+        try:
+            return self._cells(X)[1]
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"X_public: {error}") from None
 
     def plan(self, facts: Facts) -> SyntheticTablePlan:
         n = check_count("n_samples", facts.n_samples, low=1)
         return synthetic_table_plan(self.cost, n, self.layout, reach=self.reach)
 
     def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
-        tables = released_tables(table, plan, dice)
+        tables = released_tables(table, plan, dice, self.public)
         return ReleasedTable(tables, replan(plan, tables), table.facts.types)
 
 
-class LearnedTableRelease(Release[ReleasedTable]):
-    """The recipe of a synthetic table whose schema is released first, from a share of its budget.
+class LearnedRelease(Release[Any]):
+    """The recipe of a release about a table whose schema is released first, from a share of its budget.
 
-    **Privacy.** `SchemaRelease`, then `released_tables` with a domain that is a function of the released
+    **Privacy.** `SchemaRelease`, then the `inner` release with a domain that is a function of the released
     schema, each within its part; `dplearn.releases.schema_fits` composes them. A cell is a function of its
     record and the released schema.
 
@@ -657,24 +706,28 @@ class LearnedTableRelease(Release[ReleasedTable]):
 
     takes = "frame"
     stacklevel = 5
+    title: str  # in the ledger
+    accounting: Accounting  # of the inner release
 
     def __init__(
         self,
         learn: Learn,
-        choices: TableChoices,
+        choices: Any,  # TableChoices, or those of another release
         privacy: ApproxDP,
         *,
         random_state: Any = None,
         reach: int | None = None,
         numbers: Floats = NUMBERS,
+        public: Any = None,
     ):
         self.learn, self.choices, self.reach, self.numbers = learn, choices, reach, numbers
-        guarantee = replace(privacy, assumes=_ASSUMES)
+        self.public = public
+        guarantee = replace(privacy, assumes=(*_ASSUMES, *_assumed(public)))
         context = str(guarantee.epsilon), str(guarantee.delta), repr(learn), repr(choices)
-        super().__init__("SyntheticTable", guarantee, context, random_state)
+        super().__init__(self.title, guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
-        table, kind = _table_of(X)
+        table, kind = table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
         dtype = getattr(X, "dtype", None)
@@ -682,21 +735,25 @@ class LearnedTableRelease(Release[ReleasedTable]):
         kinds = kinds_of(table, self.learn.columns, dtype, of_list=of_list)
         types = TableTypes.of(table, dtype, kind, named=kinds.names is not None)
         self.choices.check_target(_names(kinds))
-        return TableFacts(len(table), types, kinds), table
+        # Nothing is learned of booleans, as nothing is of declared categories.
+        free = ("booleans" if place in types.declared else kind for place, kind in enumerate(kinds.kinds))
+        return TableFacts(len(table), types, replace(kinds, kinds=tuple(free))), table
 
     def plan(self, facts: TableFacts) -> SchemaFitPlan:
         n = check_count("n_samples", facts.n_samples, low=1)
-        facts, kinds = replace(facts, n_samples=n), facts.kinds
-        assert kinds is not None
+        facts = replace(facts, n_samples=n)
         inner = partial(self.inner, facts=facts)
-        fit = SchemaFit(partial(self.release, kinds), inner, CONCENTRATED, facts)
-        return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: _ASSUMES)
+        fit = SchemaFit(partial(self.release, facts), inner, self.accounting, facts)
+        columns = COLUMNS_AND_CATEGORIES if facts.types.declared else COLUMNS
+        assumes = [columns if each == COLUMNS else each for each in self.cost.assumes]
+        return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: assumes)
 
     def release(
-        self, kinds: ColumnKinds, cost: ApproxDP, part: ConcentratedPart | None = None
+        self, facts: TableFacts, cost: ApproxDP, part: ConcentratedPart | None = None
     ) -> SchemaRelease:
         """Return the recipe of the schema at a cost."""
-        return SchemaRelease(kinds, cost, concentrated=part, numbers=self.numbers, detail=self.detail(kinds))
+        detail = self.detail(facts)
+        return SchemaRelease(facts.kinds, cost, concentrated=part, numbers=self.numbers, detail=detail)
 
     def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
         """Return the plan of a release, without a table."""
@@ -714,22 +771,39 @@ class LearnedTableRelease(Release[ReleasedTable]):
         self.choices.check_target(_names(declared))
         return self.plan(TableFacts(n_samples, kinds=declared))
 
-    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> ReleasedTable:
+    def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> Any:
         learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
         inner = self.inner(learned.schema, plan.rest, table.facts)
         inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        return replace(found, plan=replace(found.plan, guarantee=plan.guarantee), schema=learned.schema)
+        found = replace(found, plan=part_of(plan.guarantee, found.plan))
+        return replace(found, schema=learned.schema) if isinstance(found, ReleasedTable) else found
+
+    def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> Any:
+        """Return the recipe of the inner release, given a learned schema and the rest of the budget."""
+        raise NotImplementedError
+
+    def detail(self, facts: TableFacts) -> SchemaDetail:
+        """Return how fine the domains are."""
+        raise NotImplementedError
+
+
+class LearnedTableRelease(LearnedRelease):
+    """The recipe of a synthetic table with a learned schema."""
+
+    title = "SyntheticTable"
+    accounting = CONCENTRATED
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
-        domain, columns = _drawable(schema, facts.types), []
+        domain, columns = drawable(schema, facts.types), []
         for place, (name, each) in enumerate(zip(domain.names, domain.domains, strict=True)):
             columns.append(self._column(name, each, facts, place))
         domain = _of_names(schema, [column.domain for column in columns])
-        return TableRelease(domain, self.choices.layout(domain, columns), budget, reach=self.reach)
+        layout = self.choices.layout(domain, columns)
+        return TableRelease(domain, layout, budget, reach=self.reach, public=self.public)
 
     def _column(self, name: str, domain: Domain, facts: TableFacts, place: int) -> TableColumn:
         """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
@@ -743,22 +817,31 @@ class LearnedTableRelease(Release[ReleasedTable]):
         widest = widest_numbers(self.numbers, dtype, whole=whole, missing=domain.accepts_missing)
         return ranged_column(name, domain, self.choices.n_bins, widest)
 
-    def detail(self, kinds: ColumnKinds) -> SchemaDetail:
+    def detail(self, facts: TableFacts) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
-        most = self.choices.max_cells
+        most, kinds = self.choices.max_cells, facts.kinds
+        assert kinds is not None
         if self.choices.target is not None:
-            kind = kinds.kinds[_names(kinds).index(self.choices.target)]
+            place = _names(kinds).index(self.choices.target)
+            kind = kinds.kinds[place]
             unranged = table_column("", self.numbers, self.choices.n_bins).size
             of_numbers = max(self.choices.n_bins + 1, unranged)
-            most //= {"booleans": 4, "categories": isqrt(most)}.get(kind, of_numbers)
-        return SchemaDetail(POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
+            booleans = 2 + len(facts.types.declared.get(place, (False, True)))
+            most //= {"booleans": booleans, "categories": isqrt(most)}.get(kind, of_numbers)
+        return SchemaDetail(
+            POINTS, max(1, most - 2), drawn=True, medians=True
+        )  # missing and other cells have one each
+
+
+def _assumed(public: Any) -> tuple[str, ...]:
+    return (PUBLIC_ROWS,) * (public is not None)
 
 
 def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
 
 
-def _table_of(values: Any) -> tuple[Any, str]:
+def table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
     if issparse(values):
         raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
@@ -768,7 +851,7 @@ def _table_of(values: Any) -> tuple[Any, str]:
     return cells_of(table), "array"
 
 
-def _selected(frame: Any, domain: Product) -> Any:
+def selected_columns(frame: Any, domain: Product) -> Any:
     """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
     names = [str(name) for name in frame.columns]
     if (
@@ -793,12 +876,14 @@ def _of_names(schema: Product, domains: Sequence[Domain]) -> Product:
     )
 
 
-def _drawable(schema: Product, types: TableTypes) -> Product:
+def drawable(schema: Product, types: TableTypes) -> Product:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
-    without, and with one cell for all categories that are not listed.
+    without, of declared categories for types with these, and with one cell for all categories not listed.
     """
     found = [
-        _without_gaps(each, types.types[place]) if types.gapless(place) else _listed(each)
+        _without_gaps(each, types.types[place])
+        if types.gapless(place)
+        else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
     ]
     return _of_names(schema, found)

@@ -15,8 +15,8 @@ The cell of a value is a function of the value and its declared domain; so are t
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -45,8 +45,10 @@ KINDS = ("pandas", "polars", "array")
 WHOLE = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)  # Int64 of pandas and of polars too
 _GAPLESS = re.compile(r"bool|u?int(8|16|32|64)")
 _REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
+_TEXT_OR_NONE = {str, type(None)}
 _TEXTS = ("str", "string", "category")  # of pandas
 _BELOW = (1 << 63) - 1024  # the greatest float64 of an int64
+_DECLARED = "declared categories"  # the name of an ordered type of pandas, and of an Enum
 _OF_POLARS = ("String", "Boolean", "Categorical")
 
 
@@ -79,17 +81,30 @@ class TableColumn:
         """The number of cells before the numbers: 1 if cell 0 is that of missing numbers, else 0."""
         return int(self.domain.ordered and self.domain.accepts_missing)
 
+    @cached_property
+    def _listed(self) -> list[Any]:
+        """The value of each cell of categories; of those that are not listed a gap, or "other" if missing
+        ones have a cell of their own and all others are texts.
+        """
+        assert isinstance(self.domain, Categories)
+        texts = None in self.domain.values and {type(value) for value in self.domain.values} <= _TEXT_OR_NONE
+        return [*self.domain.values, *["other" if texts else None] * self.domain.other]
+
     @property
     def gaps(self) -> NDArray[np.bool_]:
-        """Whether the values of each cell are gaps: missing numbers, or categories that are not listed."""
+        """Whether the values of each cell are gaps: missing numbers, or categories that are None."""
         if isinstance(self.domain, Categories):
-            return np.array([value is None for value in self.domain.values] + [True] * self.domain.other)
+            return np.array([value is None for value in self._listed])
         return np.arange(self.size) < self.gap
 
     @property
     def marks(self) -> NDArray[np.int8]:
         """The kind of each cell."""
         return np.zeros(self.size, dtype=np.int8) if self.kinds is None else self.kinds
+
+    def near(self, cells: NDArray[np.bool_]) -> "TableColumn":
+        """Return the column in which these cells are no far ones."""
+        return replace(self, kinds=np.where(cells, self.marks & ~FAR, self.marks).astype(np.int8))
 
     @property
     def unused(self) -> NDArray[np.bool_]:
@@ -127,6 +142,12 @@ class TableColumn:
         assert isinstance(self.domain, NumberDomain)
         return np.asarray(self.domain.decode(self.starts), dtype=np.float64)
 
+    @property
+    def rest(self) -> NDArray[np.bool_]:
+        """Whether each cell is of gaps, or of categories that are not listed."""
+        listed = len(self.domain.values) if isinstance(self.domain, Categories) else self.size
+        return self.gaps | (np.arange(self.size) >= listed)
+
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:
         """Return the cell of each value."""
         if self.size == self.domain.size:
@@ -140,8 +161,7 @@ class TableColumn:
     def values(self, cells: NDArray[Any], stream: PublicStream) -> NDArray[Any]:
         """Return a value of each cell: a category, or a number drawn uniformly from the cell."""
         if isinstance(self.domain, Categories):
-            listed = object_array([*self.domain.values, *[None] * self.domain.other])
-            return np.asarray(listed[cells])
+            return np.asarray(object_array(self._listed)[cells])
         if not isinstance(self.domain, NumberDomain):  # bits, or the numbers of buckets
             return cells.astype(np.int64)
         ends = np.append(self.starts[1:], np.uint64(self.domain.size))
@@ -165,10 +185,9 @@ class TableColumn:
         return np.asarray(domain.nearest(drawn).astype(np.uint64))
 
     def decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the value of each code, of the types of `values`; None for unknown categories."""
+        """Return the value of each code, of the types of `values`; None for codes of no category."""
         if isinstance(self.domain, Categories):
-            known = object_array([*self.domain.values, *[None] * (1 + self.domain.other)])
-            return np.asarray(known[codes])
+            return np.asarray(object_array([*self._listed, None])[codes])
         if isinstance(self.domain, NumberDomain):
             return np.asarray(self.domain.decode(codes))
         return codes.astype(np.int64)
@@ -198,9 +217,9 @@ def table_columns(domain: Product, n_bins: int) -> tuple[TableColumn, ...]:
 
 
 def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArray[Any]]) -> list[str]:
-    """Return the names of the columns that have one value or none in synthetic records, gaps apart."""
+    """Return the names of the columns that have one value or none in synthetic records, the rest apart."""
     given = zip(columns, shares, strict=True)
-    return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.gaps)]
+    return [column.name for column, share in given if _is_one_value(column, (share > 0) & ~column.rest)]
 
 
 def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
@@ -276,6 +295,8 @@ class TableTypes:
     kind: str = "pandas"  # one of `KINDS`
     types: tuple[str, ...] = ()  # of the columns, by name; (): records have the types of the schema
     labels: tuple[Any, ...] = ()  # names of columns that are no distinct texts; (): those of the schema
+    # Of a type with declared categories, by the place of its column: these, in their order.
+    declared: Mapping[int, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, table: Any, dtype: Any, kind: str, *, named: bool) -> "TableTypes":
@@ -285,7 +306,15 @@ class TableTypes:
             return cls(kind, (str(dtype),) * d)
         names = tuple(table.columns.tolist() if hasattr(table, "iloc") else table.columns)
         labels = () if named or not all(type(name) in (str, int) for name in names) else names
-        return cls(kind, tuple(str(column_type(table, place)) for place in range(d)), labels)
+        types = [column_type(table, place) for place in range(d)]
+        declared = {place: listed for place, each in enumerate(types) if (listed := _declared(each))}
+        shown = tuple(_DECLARED if place in declared else str(each) for place, each in enumerate(types))
+        return cls(kind, shown, labels, declared)
+
+    def domain_of(self, place: int, learned: Domain) -> Domain:
+        """Return the learned domain of a column, or that of the categories that its type declares."""
+        # The types of other parts of a table may have other categories.
+        return Categories([*self.declared[place], None], other=True) if place in self.declared else learned
 
     def gapless(self, place: int) -> bool:
         """Whether a column cannot have missing values, by its type."""
@@ -362,7 +391,10 @@ def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name:
         series = pandas.Series(values, dtype=values.dtype)
         nullable = name[:1] in "IUF" and (WHOLE.fullmatch(name) or _REAL.fullmatch(name))
         return series.astype(name) if nullable else series
-    listed = [value for value in column.domain.values if value is not None]
+    if name == _DECLARED:
+        listed, known = _among_declared(column, values)
+        return pandas.Series(known, dtype=pandas.CategoricalDtype(listed, ordered=True))
+    listed = list(dict.fromkeys(value for value in column._listed if value is not None))
     if name == "category":
         return pandas.Series(values, dtype=pandas.CategoricalDtype(listed))
     if name in _TEXTS or (name == "boolean" and _of_bools(column)):
@@ -381,6 +413,9 @@ def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name:
     if values.dtype != object:
         series = polars.Series(column.name, values, nan_to_null=values.dtype.kind == "f")
         return series.cast(getattr(polars, name)) if WHOLE.fullmatch(name) else series
+    if name == _DECLARED:
+        listed, known = _among_declared(column, values)
+        return polars.Series(column.name, known, dtype=polars.Enum(listed))
     name = name.partition("(")[0]  # of older versions: "Categorical(ordering='physical')"
     if name in _OF_POLARS and (name != "Boolean" or _of_bools(column)):
         text = polars.Boolean if name == "Boolean" else polars.String
@@ -389,6 +424,22 @@ def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name:
     types = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
     dtype = types.get(kinds.pop(), polars.Object) if len(kinds) == 1 else polars.Object
     return polars.Series(column.name, values.tolist(), dtype=dtype)
+
+
+def _declared(dtype: Any) -> list[Any]:
+    """Return the categories of a type that declares them: an ordered one of pandas, an Enum of polars.
+
+    Those of other categorical types may have been found in the table.
+    """
+    declares = getattr(dtype, "ordered", False) is True or str(dtype).startswith("Enum(")
+    return list(dtype.categories) if declares else []
+
+
+def _among_declared(column: TableColumn, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
+    """Return the declared categories, and the values with gaps for others."""
+    assert isinstance(column.domain, Categories)
+    listed = [value for value in column.domain.values if value is not None]
+    return listed, [value if value in listed else None for value in values.tolist()]
 
 
 def _of_bools(column: TableColumn) -> bool:

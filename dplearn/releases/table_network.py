@@ -30,7 +30,8 @@ from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
-from dplearn.releases.release import ReleasePlan
+from dplearn.releases.public_tables import PublicRows, along, dependent, towards
+from dplearn.releases.release import ReleasePlan, few_records
 from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import TableColumn
 from dplearn.table.table import as_table
@@ -46,11 +47,12 @@ _WIDEST = 1 << 55  # variance of Gaussian noise
 _RAKINGS = 20
 _LEAST = 1e-300
 Floats64 = NDArray[np.float64]
+_PUBLIC = 0.005  # far cells with this share of public rows are no far ones
 _ROWS = 1 << 16  # synthetic rows for the joint distributions of parents that no table contains
 _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
-_TINY = 1e-9
+_WITH_PUBLIC = 2.0  # the same towards public rows, which are nearer than no dependence
 _NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
 _AT_ONCE = 1 << 22  # cells of tables that are counted in one pass
 Candidate = tuple[int, tuple[int, ...]]
@@ -295,8 +297,13 @@ class SyntheticTablePlan(ReleasePlan):
             return ()
         more = f" and of {len(noisy) - 1} more tables" if len(noisy) > 1 else ""
         return (
-            f"n_samples is {self.n_samples}: the noise of a count of {noisy[0]}{more} is greater than the"
-            " mean count; declare fewer categories, take fewer bins, or spend more epsilon",
+            few_records(
+                self.n_samples,
+                f"the noise of a count of {noisy[0]}{more} is greater than the mean count",
+                "declare fewer categories",
+                "take fewer bins",
+                "spend more epsilon",
+            ),
         )
 
 
@@ -418,6 +425,7 @@ class NetworkStep:
     column: int
     parents: tuple[int, ...]  # besides the target
     table: NDArray[np.int64] | None  # of target, parents, column; without parents the base table again
+    known: NDArray[np.int64] | None = None  # the counts of public rows, if there are such
 
 
 class TableModel:
@@ -430,16 +438,18 @@ class TableModel:
         n_samples: int,
         base: Sequence[NDArray[np.int64]],
         steps: Iterable[NetworkStep] = (),
+        known: Sequence[NDArray[np.int64]] | None = None,
     ):
         self.layout, self.budget, self.n_samples = layout, budget, n_samples
+        self.known = known  # the counts of public rows in the base tables
         self.base, self.steps = list(base), list[NetworkStep]()
         self._kept = [self._kept_cells(place, base) for place in range(len(layout.columns))]
         shares = [self._projected(places, noisy) for noisy, places in zip(base, layout.base, strict=True)]
         self._tables: dict[tuple[int, ...], Floats64] = {}
         self.margins: list[Floats64]  # the shares of the cells of each column
         if layout.target is None:
-            self.margins = shares
-            self._tables |= {(place,): share for place, share in enumerate(shares)}
+            self.margins = shares if known is None else self._moved([each / each.sum() for each in known])
+            self._tables |= {(place,): share for place, share in enumerate(self.margins)}
         else:
             self._with_target(layout.target, shares)
         # For each column, in the order of drawing: its parents, and its distribution given theirs.
@@ -458,6 +468,9 @@ class TableModel:
     def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
         """Make all base tables consistent with one distribution of the target: the mean of theirs."""
         labels = np.mean([share.sum(axis=1) for share in shares], axis=0)
+        if self.known is not None:
+            given = [dependent(each, each.sum(axis=0) / each.sum()) for each in self.known]
+            shares = self._moved([labels[:, None] * each for each in given])
         self._tables[target,] = labels
         margins = {target: labels}
         for places, share in zip(self.layout.base, shares, strict=True):
@@ -483,9 +496,12 @@ class TableModel:
         assert step.table is not None
         parents, margin = places[:-1], self.joint(places[:-1])
         before = margin[..., None] * self._alone(step.column, len(parents))
-        table = self._projected(places, self._shrunk(step.table.reshape(before.shape), before))
+        noisy, axes = step.table.reshape(before.shape), self._own_axes(len(parents))
+        if step.known is not None:
+            variance = self.n_samples**-2 * self.budget.network.deviation(noisy.size) ** 2
+            before = along(noisy / self.n_samples, before, self._start(places, step.known), variance)
+        table = self._projected(places, self._shrunk(noisy, before))
         table = (1 - _PRIOR) * table + _PRIOR * before
-        axes = (len(parents),) if self.layout.target is None else (0, len(parents))
         own = self._combined(step.column, axes, table)
         kept = tuple(range(len(parents)))
         table = raked(table, [(axes, own), (kept, margin)])
@@ -495,6 +511,8 @@ class TableModel:
     def _measured_again(self, places: tuple[int, ...], noisy: NDArray[np.int64]) -> None:
         """Combine a base table with a second measurement of it."""
         again = self._projected(places, noisy)
+        if self.known is not None:
+            again = self._towards(places, noisy, self._tables[places], self.budget.network)
         table = self._combined(places[-1], tuple(range(len(places))), again)
         if len(places) > 1:
             table = _filled(table, self.margins[places[0]])
@@ -510,6 +528,18 @@ class TableModel:
         """Return the counts of a network's table if the column depended on the target alone, rounded."""
         shares = self.joint(places[:-1])[..., None] * self._alone(places[-1], len(places) - 1)
         return np.rint(self.n_samples * shares).astype(np.int64).ravel()
+
+    def _start(self, places: tuple[int, ...], known: NDArray[np.int64]) -> Floats64:
+        """Return the shares of a table that has the dependence of public rows, and the model's margins."""
+        above, column, n_above = self.joint(places[:-1]), places[-1], len(places) - 1
+        axes, kept = self._own_axes(n_above), tuple(range(n_above))
+        given = dependent(known, self._alone(column, n_above))
+        own = self.margins[column] if self.layout.target is None else self._tables[self.layout.target, column]
+        return raked(above[..., None] * given, [(axes, own), (kept, above)])
+
+    def _own_axes(self, n_above: int) -> tuple[int, ...]:
+        """Return the axes of the base table of the last column in a network's table."""
+        return (n_above,) if self.layout.target is None else (0, n_above)
 
     def joint(self, places: tuple[int, ...]) -> Floats64:
         """Return joint shares of columns of the network: of a table that has them, or of synthetic rows."""
@@ -570,21 +600,37 @@ class TableModel:
 
     def _shrunk(self, noisy: NDArray[np.int64], before: Floats64) -> Floats64:
         """Return counts of a network's table, moved towards those without parents, as of James and Stein."""
-        moved = noisy - self.n_samples * before
-        noise = _SHRINKING * moved.shape[-1] * self.budget.network.deviation(moved.size) ** 2
-        squares = (moved**2).sum(axis=-1, keepdims=True)
-        kept = np.maximum(0.0, 1 - noise / np.maximum(squares, _TINY))
-        return np.asarray(self.n_samples * before + kept * moved)
+        weight = _SHRINKING if self.known is None else _WITH_PUBLIC
+        variance = weight * noisy.shape[-1] * self.budget.network.deviation(noisy.size) ** 2
+        return towards(noisy, self.n_samples * before, variance, axis=-1)
+
+    def _moved(self, starts: Sequence[Floats64]) -> list[Floats64]:
+        """Return the shares of all base tables, moved towards those of public rows."""
+        return [
+            self._towards(places, noisy, start, self.budget.base)
+            for places, noisy, start in zip(self.layout.base, self.base, starts, strict=True)
+        ]
+
+    def _towards(
+        self, places: tuple[int, ...], noisy: NDArray[np.int64], start: Floats64, noise: TableNoise
+    ) -> Floats64:
+        """Return the shares of a noisy base table, moved towards others."""
+        variance = _WITH_PUBLIC * noisy.size * noise.deviation(noisy.size) ** 2
+        counts = noisy.reshape(start.shape)
+        return self._projected(places, towards(counts, self.n_samples * start, variance))
 
     def _kept_cells(self, place: int, base: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-        """Return the cells of a column that records are drawn from: no gaps if their count may be noise."""
-        gaps = self.layout.columns[place].gaps
+        """Return the cells of a column that records are drawn from: no gaps, and no categories that are not
+        listed, if their count may be noise.
+        """
+        rest = self.layout.columns[place].rest
         places, noisy = next(each for each in zip(self.layout.base, base, strict=True) if place in each[0])
         table = noisy.reshape([self.layout.sizes[each] for each in places])
-        counts = np.compress(gaps, table, axis=places.index(place))
-        few = counts.sum() < _NOISE * self.budget.base.deviation(noisy.size) * counts.size**0.5
+        counts = np.moveaxis(table, places.index(place), 0).reshape(len(rest), -1)
+        least = _NOISE * self.budget.base.deviation(noisy.size) * counts.shape[1] ** 0.5
+        kept = ~rest | (counts.sum(axis=1) >= least)
         used = ~self.layout.columns[place].unused
-        return used & ~gaps if few and not gaps.all() else used
+        return used & kept if kept.any() else used
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
@@ -628,13 +674,16 @@ def _filled(share: Floats64, labels: Floats64) -> Floats64:
     return labels[:, None] * _given(share, share.sum(axis=0))
 
 
-def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> TableModel:
+def released_tables(
+    records: Any, plan: SyntheticTablePlan, dice: Dice, public: PublicRows | None = None
+) -> TableModel:
     """Release the tables of a network.
 
     **Privacy.** `plan.guarantee`, for one replaced record. Tables have the noise of `TableNoise`. A quality
     is floor(|T - E| / 2) less a public number, with E released: a record moves |T - E| by at most 2, and so
     the floor by at most 1. Selections are thus bounded range with the budget's epsilon. Adaptive costs add up
-    as in `TableBudget.of`; the model is post-processing.
+    as in `TableBudget.of`; the model is post-processing. What is counted of public rows is a public number:
+    so are the candidate that they add, and what a quality is raised by.
 
     **Assumes.** A record is one row of cells, each a function of this record alone.
 
@@ -648,24 +697,27 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Table
     counts = _tables(records, layout.base, sizes)
     base = [plan.budget.base.noisy(each, n, dice) for each in counts]
     if any(column.kinds is not None for column in layout.columns):
-        layout, base, cells = merged_layout(layout, base, plan.budget.base)
+        layout, base, new = merged_layout(layout, base, plan.budget.base, public)
         sizes, plan = layout.sizes, replace(plan, layout=layout)
-        records = as_table(records).map(partial(_merged_cells, cells))
-    model = TableModel(layout, plan.budget, n, base)
+        records = as_table(records).map(partial(_merged_cells, new))
+        public = None if public is None else PublicRows(_merged_cells(new, public.cells), sizes)
+    known = None if public is None else [public.counts(places) for places in layout.base]
+    model = TableModel(layout, plan.budget, n, base, known=known)
     qualities: dict[Candidate, int] = {}
     placed = [place for place in layout.first if place != layout.target]
     unplaced = [place for place in range(len(sizes)) if place not in layout.first]
     for _ in range(layout.rounds):
-        candidates = list(candidates_of(plan, placed, unplaced))
-        _add_qualities(qualities, candidates, records, plan, model)
+        leads = _leads(plan, placed, unplaced, public)
+        _add_qualities(qualities, list(leads), records, plan, model)
         chosen = exponential_mechanism(
-            np.array([qualities[each] for each in candidates]),
+            np.array([qualities[each] + lead for each, lead in leads.items()]),
             privacy=ApproxDP(plan.budget.selection),
             dice=dice,
         )
-        column, parents = candidates[chosen]
+        column, parents = list(leads)[chosen]
         [table] = _tables(records, [model.places_of(column, parents)], sizes)
-        model.grow(NetworkStep(column, parents, plan.budget.network.noisy(table, n, dice)))
+        asked = None if public is None else public.counts(model.places_of(column, parents))
+        model.grow(NetworkStep(column, parents, plan.budget.network.noisy(table, n, dice), asked))
         placed.append(column)
         unplaced.remove(column)
     for column in unplaced:  # no selections: all depend on the target alone
@@ -674,9 +726,11 @@ def released_tables(records: Any, plan: SyntheticTablePlan, dice: Dice) -> Table
 
 
 def merged_layout(
-    layout: TableLayout, base: Sequence[NDArray[np.int64]], noise: TableNoise
+    layout: TableLayout, base: Sequence[NDArray[np.int64]], noise: TableNoise, public: PublicRows | None
 ) -> tuple[TableLayout, list[NDArray[np.int64]], list[NDArray[np.int16]]]:
-    """Return the layout without cells that may be noise, its base tables, and the new cell of each cell."""
+    """Return the layout without cells that may be noise and are rare in public rows, its base tables, and the
+    new cell of each cell.
+    """
     columns = list(layout.columns)
     shaped = [
         table.reshape([layout.sizes[place] for place in places])
@@ -687,6 +741,8 @@ def merged_layout(
     for place in sorted(range(len(columns)), key=lambda each: each != layout.target):
         if columns[place].kinds is None:
             continue
+        if public is not None:
+            columns[place] = columns[place].near(public.counts((place,)) > _PUBLIC * len(public.cells))
         found = [number for number, places in enumerate(layout.base) if place in places]
         axes = [layout.base[number].index(place) for number in found]
         others = [
@@ -697,10 +753,7 @@ def merged_layout(
         ]
         variance = max(1, sum(int((~other.unused).sum()) for other in others)) / len(found) ** 2
         deviation = noise.deviation(base[found[0]].size) * math.sqrt(variance)
-        gaussian, tails = (
-            noise.rho is not None,
-            place != layout.target,
-        )  # a label of few records has less noise
+        gaussian, tails = noise.rho is not None, place != layout.target  # tables of a label have little noise
         columns[place], new[place] = merged(
             columns[place], np.mean(sums, axis=0), deviation, gaussian=gaussian, tails=tails
         )
@@ -732,9 +785,11 @@ def _merged_cells(new: Sequence[NDArray[np.int16]], cells: NDArray[np.int16]) ->
 
 
 def candidates_of(
-    plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int]
+    plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int], *, any_noise: bool = False
 ) -> Iterator[Candidate]:
-    """Yield the candidates of a round, a public function of the network."""
+    """Yield the candidates of a round, a public function of the network: those that are worth their noise, or
+    with any noise.
+    """
     layout: TableLayout = plan.layout
     target = () if layout.target is None else (layout.target,)
     above = [
@@ -742,13 +797,42 @@ def candidates_of(
         for size in range(1, layout.others + 1)
         for parents in combinations(sorted(placed), size)
     ]
-    is_worth = cache(lambda used: plan.network_error(used) < layout.most_error)
+    is_worth = cache(lambda used: any_noise or plan.network_error(used) < layout.most_error)
     for column in unplaced:
         yield column, ()
         own, used_own = layout.sizes[column], layout.n_used[column]
         for parents, cells, used in above:
             if own * cells <= layout.max_cells and is_worth(used_own * used):
                 yield column, parents
+
+
+def _leads(
+    plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int], public: PublicRows | None
+) -> dict[Candidate, int]:
+    """Return the candidates of a round, with the public number that the quality of each is raised by."""
+    leads = dict.fromkeys(candidates_of(plan, placed, unplaced), 0)
+    if public is None:
+        return leads
+    usual, lead = usual_candidate(plan, placed, unplaced, public)
+    return leads | {usual: lead}
+
+
+def usual_candidate(
+    plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int], public: PublicRows
+) -> tuple[Candidate, int]:
+    """Return the candidate with the greatest dependence in public rows, and the public number that its
+    quality is raised by: what others may have by chance. Where all are charged more for noise than they are
+    worth, this charge is waived too, since tables are moved towards those of public rows.
+    """
+    target = () if plan.layout.target is None else (plan.layout.target,)
+    every = candidates_of(plan, placed, unplaced, any_noise=True)
+    tables = {(*target, *parents, column): (column, parents) for column, parents in every if parents}
+    lead = 2 * math.log(1 + len(tables)) / float(plan.budget.selection)
+    if best := public.best(tables, len(target), plan.network_error):
+        return tables[best], math.ceil(lead)
+    if best := public.best(tables, len(target), lambda _: 0.0):
+        return tables[best], math.ceil(lead + plan.budget.network.expected_error(plan.layout.size_of(best)))
+    return (unplaced[0], ()), math.ceil(lead)
 
 
 def quality_of(counts: NDArray[np.int64], expected: NDArray[np.int64], penalty: int) -> int:

@@ -36,8 +36,14 @@ def groups_by_cells(concepts, columns, y):
     return sorted((errors, number) for errors, number in counts.items() if number)
 
 
-@pytest.mark.parametrize("domain", [WIDE, Floats(missing=True), IntegerRange(0, 2**40)], ids=repr)
-@pytest.mark.parametrize("n_columns", [1, 2])
+@pytest.mark.parametrize(
+    ("domain", "n_columns"),
+    [
+        *product([WIDE, Floats(missing=True), IntegerRange(0, 2**40)], [1, 2]),
+        *((IntegerRange(0, 2**k), columns) for k, columns in ((31, 3), (20, 4))),
+    ],
+    ids=repr,
+)
 def test_members_of_large_classes_make_the_errors_that_are_counted(domain, n_columns):
     rng = np.random.default_rng(2)
     concepts = Corners(Product([domain] * n_columns))

@@ -34,9 +34,13 @@ CLASSES = [
     *(Thresholds(domain, n) for domain in (NUMBERS, Product([IntegerRange(0, 20)])) for n in (1, 2, 4)),
     Thresholds(Product([IntegerRange(0, 129)])),
     Thresholds(OTHERS, feature=2),
-    *(Corners(Product([IntegerRange(0, size) for size in sizes])) for sizes in ((0,), (4,), (2, 0), (3, 4))),
+    *(
+        Corners(Product([IntegerRange(0, size) for size in sizes]))
+        for sizes in ((0,), (4,), (2, 0), (3, 4), (1, 2, 1))
+    ),
     *(Corners(NUMBERS, directions=each, inside=1) for each in product(SOME, SOME)),
     *(Corners(Product([Bits(), *NUMBERS.domains]), features=(2, 0), **more) for more in ({}, {"inside": 0})),
+    Corners(Product([Bits(), *NUMBERS.domains]), directions=("<=", ">", "<=")),
     *(Conjunctions(d, k, binarize=None) for d, k in ((1, 0), (1, 1), (3, 2), (4, 4), (4, 0), (5, 3))),
     *(Parities(d, binarize=None, fit_intercept=both) for d in (1, 5) for both in (False, True)),
     FiniteClass(TABLE, 3),

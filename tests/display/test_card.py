@@ -49,6 +49,7 @@ from dplearn.privacy import LedgerError
 from dplearn.releases import (
     SyntheticTable,
     cdf,
+    describe,
     grouped,
     interior_point,
     learned_schema,
@@ -57,6 +58,7 @@ from dplearn.releases import (
     quantiles,
     reductions,
     stable_counts,
+    std,
 )
 
 DAY = datetime.date(2030, 1, 2)
@@ -132,6 +134,8 @@ RELEASES = {
     "ReleasedShares": lambda X, _, **how: multiplicative_weights(
         np.signbit(X[:, 0]).astype(int), [[1, 0]], IntegerRange(0, 1), **how
     ),
+    "Described": lambda X, _, **how: describe(X, domain=Product([DOMAIN] * 2), **how),
+    "Std": lambda X, _, **how: std(X[:, 0], (0, 1), **how),
     "Mean": lambda X, _, **how: mean(X[:, 0], (0, 1), **how),
 }
 FITTED = {type(model).__name__: (model, change) for model, change in ESTIMATORS}
@@ -273,6 +277,34 @@ def test_a_given_ledger_replaces_the_estimators_is_cut_if_long_and_may_be_unread
     text = str(privacy_card(model))
     assert "could not be read" in text
     assert "secret place" not in text
+
+
+def test_the_card_of_a_ledger_has_the_guarantee_of_each_release_and_of_all(tmp_path):
+    ledger = PrivacyLedger(9, 1e-5, path=tmp_path / "account")
+    with pytest.raises(ValueError, match="must be a ledger with releases"):
+        privacy_card(ledger)
+    learned(epsilon=0.5, ledger=ledger)
+    for _ in range(2):
+        quantiles(X[:, 0], [0.5], domain=DOMAIN, ledger=ledger)
+    ledger.charge(ApproxDP(0.25, neighbors="add_remove"), estimator="<b>a survey</b>")
+    card = privacy_card(ledger)
+    assert card.guarantee == ledger.spent()
+    (charges,) = card.values["charges"]
+    assert [row[1:5] for row in charges.rows[2:4]] == [
+        ("1", "0", "quantiles", "epsilon 1, delta 0, one record replaced, whole records"),
+        ("0.5", "0", "<b>a survey</b>", "epsilon 0.25, delta 0, one record added or removed, whole records"),
+    ]
+    assert [row[1] for row in charges.rows[4:]] == ["3", "6", "9"]
+    assert [text.caption.partition(":")[0] for text in card.values["enumerations"]] == [
+        "ExponentialMechanismClassifier",
+        "quantiles",
+    ]
+    assert "No enumeration is recorded for <b>a survey</b>." in card.values["verification"]
+    assert len(set(card.values["assumptions"])) == len(card.values["assumptions"])
+    assert not any(each in card.html for each in ("<b>", str(tmp_path)))
+    assert words(Outline(card.html).text) == words(str(card))
+    with pytest.raises(ValueError, match="ledger must be None for the card of a ledger"):
+        privacy_card(ledger, ledger=ledger)
 
 
 def scaled(first, second):

@@ -273,7 +273,8 @@ def regress(lines, _):
 
 def of_releases(lines, scope):
     (share,), (deciles,), (value, needed), (jobs,), (schema,), (plan,), *others = lines
-    (sample,), (network,), (errors,), (raw,), (domain,), (day,), (given,), (all_wages,), *_ = others
+    (sample,), (network,), (report,), (errors,), (raw,), (domain,), *others = others
+    (day,), (given,), (all_wages,), *_ = others
     is_near(share, 0.66, atol=0.02)
     is_near(deciles, [25, 53, 82], atol=2)
     assert 18 <= value <= 89
@@ -283,7 +284,7 @@ def of_releases(lines, scope):
     assert plan.tail is not None
     assert set(schema.columns["job"].values) == {"clerk", "farmer", "nurse", None}
     assert sample.columns.tolist() == list(errors) == ["age", "wage", "sex", "job"]
-    assert set(network) == set(errors)
+    assert set(network) == set(errors) <= set(report.tables)
     assert raw.dtypes.equals(scope["features"].dtypes)
     assert max(errors.values()) < 0.05
     assert day.year == 2012
@@ -299,7 +300,7 @@ def of_releases(lines, scope):
 
 def rules(lines, scope):
     stump, needed, _, corner, *_ = lines
-    (both,), (noisy, score), _, (cut,) = lines[8:12]
+    (both,), (noisy, score), (method, _), _, (cut,) = lines[8:13]
     assert "smoker" in str(stump[0])
     assert needed[0] < 10_000
     assert str(corner[0]).startswith("'high' if age > ")
@@ -307,6 +308,7 @@ def rules(lines, scope):
     assert "smoker == 'yes'" in str(both)
     assert str(noisy) == "1 if smoker > 0 and over 40 > 0, else 0"
     assert 0.94 < score < 0.96
+    assert method == "exponential"
     assert "age <= 6" in str(cut)
     pure = clone(scope["point"]).set_params(delta=0).fit(scope["ward"], scope["outbreak"])
     assert re.fullmatch(r"'sick' if ward hashes to \d+ of 8192, else 'healthy'", str(pure.concept_))
@@ -357,7 +359,7 @@ SHOWN = {
     "mechanisms": ((), mechanisms),
     "quantiles": ((0, 3, 4, 5, 6, 8, 9, 10, 11), quantiles),
     "regress": ((), regress),
-    "releases": ((14, 15, 16, 17, 18), of_releases),
+    "releases": ((15, 16, 17, 18, 19), of_releases),
     "rules": ((2, 4, 5, 6, 7, 11, 12, 13, 14), rules),
     "save_and_load": ((0, 1, 2), save_and_load),
     "synthetic": ((), synthetic),

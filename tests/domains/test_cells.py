@@ -11,7 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import DomainError
-from dplearn.domains.cells import as_cells, cells_of, column_type, frame_column, object_array
+from dplearn.domains.cells import (
+    any_as_number,
+    any_as_numbers,
+    as_cells,
+    cells_of,
+    column_type,
+    frame_column,
+    object_array,
+)
 from dplearn.domains.keys import KeyCounts, counted_keys, read_keys, spelled
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
@@ -112,8 +120,6 @@ TYPED = [
     ("boolean", [True, None, False]),
     ("int64[pyarrow]", [2**62 + 1, None]),
     ("bool[pyarrow]", [False, None]),
-    ("Float32", [1.5, None]),
-    ("double[pyarrow]", [1.5, None]),
     ("category", ["b", None, "a"]),
 ]
 
@@ -129,6 +135,21 @@ def test_cells_of_typed_columns_are_those_that_were_given(dtype, cells):
         assert [type(cell) is bool for cell in found] == [type(cell) is bool for cell in cells]
     assert frame_column(pd.DataFrame({"x": column}), 0).tolist() == cells
     assert as_cells(pl.Series([2**53 + 1, None], dtype=pl.Int64)).tolist() == [2**53 + 1, None]
+    if hasattr(pl, "Int128"):  # not in the oldest versions
+        assert as_cells(pl.Series([2**100, 1], dtype=pl.Int128)).tolist() == [2**100, 1]
+
+
+@pytest.mark.parametrize("dtype", ["Float32", "Float64", "double[pyarrow]", pl.Float32, pl.Float64])
+@pytest.mark.parametrize("gap", [None, np.nan, 2.5])
+def test_columns_of_floats_are_arrays_of_them_with_gaps_or_without(dtype, gap):
+    if isinstance(dtype, str):
+        pytest.importorskip("pyarrow")
+        column = pd.Series([1.5, gap], dtype=dtype)
+    else:
+        column = pl.Series([1.5, gap], dtype=dtype)
+    found = as_cells(column)
+    assert found.dtype.kind == "f"
+    assert np.array_equal(found, [1.5, np.nan if gap is None else gap], equal_nan=True)
 
 
 parts = st.none() | st.text() | st.binary() | st.integers() | st.floats(allow_nan=False)
@@ -168,3 +189,9 @@ def test_counts_of_keys_in_any_order_and_of_parts_are_the_same_and_of_built_in_t
         for cut in range(len(KEYS) + 1):
             total = KeyCounts.of(order[:cut]) + KeyCounts.of(order[cut:])
             assert (counted_keys(total), len(total)) == (counts, len(KEYS))
+
+
+@pytest.mark.parametrize("cells", [[1, 2.5, None, True], [2**53 + 1, -0.0, np.inf], [2**1030, 1.5, None]])
+def test_cells_of_python_are_read_at_once_as_one_by_one(cells):
+    one_by_one = list(map(any_as_number, cells))
+    assert np.array_equal(any_as_numbers(object_array(cells)), one_by_one, equal_nan=True)

@@ -45,8 +45,8 @@ MODULES = (
 ALL = (*PREDICTORS, *TRANSFORMERS)
 NAMES = [re.sub(r"\s+", " ", written(each)) for each in ALL]
 
-#: Parts of warnings that are left out: one comes once a process, one depends on the noise, one on pandas.
-LEFT_OUT = ("random_state is set", "no component is clearer than the noise", "has columns of type object")
+#: Parts of warnings that are left out: one comes once a process, one depends on the noise.
+LEFT_OUT = ("random_state is set", "no component is clearer than the noise")
 
 
 def plain(value):

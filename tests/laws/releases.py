@@ -22,6 +22,7 @@ MIXED = pd.DataFrame({"age": AGES, "kind": KEYS, "height": np.where(AGES < 9, np
 #: What releases are made of, by name; scores are of a public model, see `scored`.
 TABLES = {
     "ages": pd.Series(AGES, name="v"),
+    "ones": pd.Series(AGES > 50, name="v"),
     "heights": pd.Series(AGES + 0.25, name="v"),
     "keys": KEYS,
     "mixed": MIXED,
@@ -95,6 +96,8 @@ RECURSIVE = {"method": "recursive", "epsilon": 20, "delta": 1e-2, **IN_YEARS}
 MEANS = {"values": AGES, "bounds": (0, 99)}
 RELEASES = {
     "mean": Record(releases.mean, "ages", {"bounds": (0, 120)}),
+    "proportion": Record(releases.proportion, "ones", {}),
+    "std": Record(releases.std, "ages", {"bounds": (0, 120)}),
     "small_database": Record(
         releases.small_database, "ages", {"queries": DECADES, "domain": YEARS, "n_rows": 1}
     ),
@@ -117,6 +120,8 @@ RELEASES = {
     "grouped means of persons": Record(
         releases.grouped, "keys", {"delta": 1e-4, "max_rows_per_group": 3, **MEANS}
     ),
+    "describe": Record(releases.describe, "declared", {"domain": DECLARED}),
+    "describe, learned": Record(releases.describe, "mixed", {}),
     "learned_schema": Record(releases.learned_schema, "mixed", {}),
     "learned_schema, pure": Record(releases.learned_schema, "mixed", {"delta": 0}),
     "SyntheticTable": Record(releases.SyntheticTable, "declared", {"domain": DECLARED, "delta": 0}),

@@ -53,6 +53,11 @@ def of_mean(found):
     return of_interval(found.mean_intervals()["k0"], AGES[KEYS == "k0"].mean())
 
 
+def of_described(found):
+    [line] = [each for each in found.statistics(of="table", beta=BETA) if each.statistic == "mean"]
+    return of_interval((line.low, line.high), AGES.mean())
+
+
 def of_answer(found):
     answer = found.ask(ASKED[0])[0]
     return abs(answer.mean - AGES.mean()) / answer.noise.at(BETA)
@@ -62,6 +67,8 @@ def of_answer(found):
 #: exceeded too often: about a half where the error is that of the noise alone.
 STATED = {
     "mean": (lambda found: abs(found.value - AGES.mean()) / found.plan.error, 0.45),
+    "proportion": (lambda found: of_interval(found.interval(of="table"), (AGES > 50).mean()), 0.45),
+    "std": (lambda found: of_interval(found.interval(of="table"), AGES.std()), 0.45),
     "median": (lambda found: of_quantiles(found, [0.5]), 0.01),
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
     "quantiles": (lambda found: of_quantiles(found, [0.1, 0.5]), 0.05),
@@ -73,6 +80,7 @@ STATED = {
     "grouped of any keys": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped means": (of_mean, 0.2),
     "grouped means of persons": (of_mean, 0.2),
+    "describe": (of_described, 0.45),
     "central": (of_answer, 0.45),
     "central, Gaussian": (of_answer, 0.3),
     "local": (of_answer, 0.35),

@@ -31,7 +31,7 @@ from dplearn.preprocessing import quantile_columns
 from dplearn.preprocessing.pca import Nearby, moments_query
 from dplearn.privacy import ApproxDP, Composition
 from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
-from dplearn.releases import SyntheticTable, counting_queries, schema_fits, table_network
+from dplearn.releases import SyntheticTable, counting_queries, schema_fits, synthetic_table, table_network
 from dplearn.releases.counting_queries import _MultiplicativeWeights, _SmallDatabase
 from dplearn.releases.reductions import learner_from_release
 from dplearn.releases.table_network import TableBudget, TableNoise
@@ -352,7 +352,18 @@ def tables_without_noise(right, noise, counts, n, dice):
     return counts if len(counts) == 4 else right(noise, counts, n, dice)
 
 
+def private_rows_for_public_ones(right, table, plan, dice, public):
+    rows = table.at_once(lambda rows: rows)
+    return right(table, plan, dice, replace(public, cells=rows, _gains={}))
+
+
 SYNTHETIC = [
+    *on(
+        "synthetic_table_with_public_rows",
+        ALL_MOVE,
+        around(synthetic_table, "released_tables", private_rows_for_public_ones),
+        late=True,
+    ),
     # The noise for an added record: a replaced one moves two counts.
     *on("synthetic_table", ALL_MOVE, instead(table_network, "_moved", lambda size: 1, "half_of_the_noise")),
     *on("synthetic_table", ONE_MOVES, noise_used_again("synthetic_table"), way=CERTAIN, late=True),

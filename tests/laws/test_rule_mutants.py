@@ -22,7 +22,8 @@ from dplearn.concepts import corners
 from dplearn.concepts import lines as concepts
 from dplearn.domains import IntegerRange
 from dplearn.kernels import points as point_core
-from dplearn.learners.rules import generic, line, point, threshold
+from dplearn.learners.rules import constant, corner, generic, line, point, threshold
+from dplearn.learners.rules.constant import Comparison
 from dplearn.learners.rules.line import LineClassifier
 from dplearn.learners.rules.threshold import threshold_between
 from dplearn.learners.several import multi_output
@@ -331,7 +332,35 @@ def distance_one_too_far(lead):
 AT_TWO = line_case("line_stability_at_two", 2, ApproxDP(2, "0.1"), n=7, ordered=False, rules=None)
 
 
+def all_for_the_rule(right, epsilon, beta):
+    comparison, _, rest = right(epsilon, beta)
+    return comparison, epsilon, rest
+
+
+def as_counted(_, self, wrong, ones, n, dice):
+    """The best candidate, without noise."""
+    return [None, 0, 1][int(np.argmin([wrong - self.margin, ones, n - ones]))]
+
+
+def lead_of_the_data(right, self, wrong, ones, n, dice):
+    return right(replace(self, margin=n - wrong), wrong, ones, n, dice)
+
+
 CORNERS_AND_LINES = [
+    Mistake(
+        instead(constant, "permute_and_flip", with_epsilon(constant.permute_and_flip, 2)), "rule_or_constant"
+    ),
+    Mistake(around(Comparison, "constant", as_counted), "rule_or_constant"),
+    Mistake(around(Comparison, "constant", lead_of_the_data), "rule_or_constant"),
+    Mistake(around(corner, "compared", all_for_the_rule), "corner_classifier"),
+    *(
+        Mistake(instead(constant, "permute_and_flip", with_epsilon(constant.permute_and_flip, 20)), case)
+        for case in ("conjunction", "parity_stable", "point_stability")
+    ),
+    Mistake(
+        instead(corner, "select_exponential", with_epsilon(select_exponential, 2)),
+        "corner_classifier_by_errors",
+    ),
     Mistake(around(corners, "_cuts_between", cells_for_cuts), "corners"),
     Mistake(instead(corners.Corners, "error_profile", only_corners_bounded_by_records), "corners"),
     Mistake(errors_counted_twice(corners.CornerErrors), "corners"),

@@ -108,9 +108,11 @@ def test_releases_do_what_the_table_says(name):
     function, told = RELEASES[name].function, kept()["releases"][name]
     thing = function() if inspect.isclass(function) else function
     forms = {form: features_of(form) for form in told}
-    assert [form for form in forms if contradicts(thing, forms[form], told[form], told["memory"])] == []
     given = {feature for used in forms.values() for feature in used}
     assert {"add_remove", "groups"} & given == {"add_remove", "groups"} & supported(thing)
+    if name.endswith(", learned"):  # of which the signature tells nothing
+        forms = {form: used for form, used in forms.items() if "add_remove" not in used}
+    assert [form for form in forms if contradicts(thing, forms[form], told[form], told["memory"])] == []
 
 
 class Unread:

@@ -66,6 +66,7 @@ CDF = ReleaseFit(
 #: Cases of releases of values and tables; the last of them run at night.
 NAMES = (
     "mean",
+    "describe",
     "learned_range",
     "stable_counts",
     "synthetic_table_with_target",

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 
+from dplearn import ParityClassifier, PointClassifier
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Schema
 from dplearn.learners.bins import binned
@@ -66,7 +67,29 @@ def test_rare_exceptions_undo_no_condition_and_frequent_ones_undo_all():
     learner = ConjunctionClassifier(epsilon=4, domain=BITS, alpha=0.3)
     assert repr(learner.fit(X, y).concept_) == "1 if x1 and not x3, else 0"
     wrong = np.random.default_rng(0).random(len(y)) < 0.1
-    assert str(clone(learner).set_params(alpha=0.1).fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 1"
+    assert str(clone(learner).set_params(alpha=0.1).fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 0"
+
+
+@pytest.mark.parametrize(
+    ("model", "least"),
+    [
+        (ConjunctionClassifier(domain=BITS, classes=[0, 1]), 0.9),
+        (ParityClassifier(method="stable", delta=1e-6, classes=[0, 1]), 0.99),
+        (PointClassifier(method="stability", delta=1e-6, classes=[0, 1]), 0.99),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_no_rule_is_much_worse_than_the_most_frequent_label_and_true_rules_are_kept(model, least):
+    X = np.random.default_rng(0).integers(0, 2, (4000, 3))
+    plan = model.plan(4000, **({} if isinstance(model, PointClassifier) else {"n_features": 3}))
+    assert plan.epsilon_of_comparison == 0.1
+    for share in (0.1, 0.9):
+        y = (np.random.default_rng(1).random(4000) < share).astype(int)
+        assert model.fit(X, y).score(X, y) >= 0.9 - 0.02 - plan.excess_of_constant > 0.8
+        assert not getattr(model, "abstained_", False) or share < 0.5
+    key = X[:, 0] if isinstance(model, ParityClassifier) else (X[:, :2] == 1).all(axis=1)
+    Z = X[:, :2] if isinstance(model, PointClassifier) else X
+    assert model.fit(Z, key.astype(int)).score(Z, key) >= least
 
 
 # Conjunctions from shares: found by any oracle, and said in words.

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from dplearn import CornerClassifier
+from dplearn import CornerClassifier, ExponentialMechanismClassifier
 from dplearn.audit import exact_distribution, fitted_with
-from dplearn.domains import Grid, IntegerRange
+from dplearn.domains import Floats, Grid, IntegerRange
 from dplearn.privacy import ApproxDP
 from dplearn.theory import corner_lower_bound, interior_point_lower_bound
 
@@ -45,7 +45,9 @@ def test_a_large_epsilon_cuts_at_a_record_of_the_inner_label():
     assert rule.count(" and ") == 3
 
 
-def test_values_above_a_cut_are_the_mirror_image_of_values_below_it():
+@pytest.mark.parametrize("method", ["exponential", "interior_point"])
+def test_values_above_a_cut_are_the_mirror_image_of_values_below_it(monkeypatch, method):
+    monkeypatch.setattr(CornerClassifier, "_methods", (method,))
     rows = [(0, 3, 1), (1, 1, 1), (2, 0, 0), (4, 4, 1)]
     X, y = np.array([row[:2] for row in rows]) / 4, [row[2] for row in rows]
 
@@ -54,7 +56,8 @@ def test_values_above_a_cut_are_the_mirror_image_of_values_below_it():
         found = exact_distribution(
             lambda dice: str(fitted_with(learner, X, y, dice=dice).concept_.concept.codes)
         )
-        return {literal_eval(seen[2]): mass / found.total for seen, mass in found.masses.items()}
+        texts = {seen if isinstance(seen, str) else seen[2]: mass for seen, mass in found.masses.items()}
+        return {literal_eval(text): mass / found.total for text, mass in texts.items()}
 
     up_to, above = law(X, "<="), law(1 - X, [">", ">"])
     mirrored = {tuple(3 - code for code in codes): mass for codes, mass in above.items()}
@@ -97,3 +100,36 @@ def test_delta_is_spent_only_where_it_buys_something_and_the_label_inside_may_be
     for positive, right in (("a", 0.95), ("b", 0)):
         score = corner(classes=["a", "b"], positive=positive, epsilon=4).fit(X, low).score(X, low)
         assert right <= score <= right + 0.1 or (positive == "b" and score < 0.6)
+
+
+WIDE = IntegerRange(0, 2**40)  # too many values for all corners of three columns
+
+
+@pytest.mark.parametrize(("domain", "method"), [(Grid(0, 10, 21), "exponential"), (WIDE, "interior_point")])
+def test_noisy_labels_are_not_labelled_worse_than_by_the_most_frequent_label(domain, method):
+    rng, learner = np.random.default_rng(0), CornerClassifier(epsilon=2, domain=domain, classes=[0, 1])
+    X = rng.integers(0, 11, (6000, 3))
+    y = (X <= [7, 9, 8]).all(axis=1) ^ (rng.random(6000) < 0.2)
+    plan, worst = learner.plan(6000, n_features=3), 1
+    for labels, constant in ((y, max(y.mean(), 1 - y.mean())), (rng.random(6000) < 0.1, 0.9)):
+        worst = min(worst, learner.fit(X, labels.astype(int)).score(X, labels) - constant)
+    assert worst >= -plan.excess_of_constant > -0.06
+    assert learner.method_ == plan.method == method
+    if method == "exponential":
+        assert learner.fit(X, y.astype(int)).score(X, y) > 0.8 - plan.excess_error
+    assert plan.n_needed > learner.set_params(domain=Grid(0, 10, 11)).plan(6000, n_features=3).n_needed
+
+
+def test_all_corners_are_compared_as_far_as_their_errors_can_be_counted():
+    def method_for(n, n_columns, **domain):
+        return corner(**domain).plan(n, n_features=n_columns).method
+
+    floats = {"domain": Floats()}
+    assert method_for(10**6, 6) == method_for(4095, 2, **floats) == "exponential"
+    assert {method_for(10**6, 8), method_for(4096, 2, **floats), method_for(9, 3, **floats)} == {
+        "interior_point"
+    }
+    tree = ExponentialMechanismClassifier("corners", domain=IntegerRange(0, 9), classes=[0, 1])
+    assert tree.plan(100, n_features=4).class_size == 2 * 2**4 * 11**4
+    with pytest.raises(ValueError, match=r"at most 2\*\*24 combinations of cuts between 100 records.*in 64"):
+        tree.plan(100, n_features=6)

@@ -70,13 +70,13 @@ def test_the_second_label_sorted_is_the_points():
     assert fitted.predict_proba([["J45"], ["E11"]]).tolist() == [[0, 1], [1, 0]]
 
 
-def test_where_no_key_leads_it_abstains_and_predicts_the_first_label():
+def test_where_no_key_leads_it_abstains_unless_the_second_label_is_more_frequent():
     X = [["a"], ["b"]] * 200
-    fitted = learner("stability").fit(X, [1] * 400)
-    assert fitted.abstained_
-    assert fitted.point_ is None
-    assert repr(fitted.concept_) == "0 always"
-    assert fitted.predict(X).sum() == 0
+    for y, point, abstained in (([1] * 160 + [0] * 240, None, True), ([1] * 400, (), False)):
+        fitted = learner("stability").fit(X, y)
+        assert (fitted.point_, fitted.abstained_) == (point, abstained)
+        assert repr(fitted.concept_) == f"{y[-1]} always"
+        assert set(fitted.predict(X)) == {y[-1]}
 
 
 def test_negatives_at_a_frequent_key_outvote_its_positives():

@@ -121,7 +121,6 @@ def test_numbers_are_predicted_within_their_range():
     assert 30 <= line.predict(X).min() <= line.predict(X).max() <= 32
 
 
-@pytest.mark.filterwarnings("ignore:X has columns of type object")
 @pytest.mark.parametrize("framed", [True, False])
 def test_boosting_takes_categories_of_several_types(framed):
     mixed = pd.DataFrame({"m": [1, "a"] * 500, "b": [True, "yes"] * 500})

@@ -30,6 +30,7 @@ from dplearn.releases.interior_point import interior_point_sample_size
 from dplearn.releases.release import ReleasePlan
 
 AGES = IntegerRange(0, 120)
+RECORDS = np.random.default_rng(0).lognormal(4, 2, 20_000)
 PLAIN = ApproxDP(10**6)  # as good as no noise
 FOUR_BLOCKS = BlockPlan(100, 1, 2, 2, 10, PLAIN, PLAIN, None, PLAIN)
 
@@ -169,6 +170,17 @@ def test_scalars_give_scalars_arrays_their_shape_and_ends_are_those_of_the_domai
     assert uncut.knots.tolist() == [0, uncut.domain.size]
     assert uncut.cdf(0.0) == pytest.approx(0.5)
     assert uncut.ppf([0, 1]).tolist() == [-sys.float_info.max, sys.float_info.max]
+
+
+@pytest.mark.parametrize("values", [RECORDS, np.full(20_000, 7.5), 1e-9 * (RECORDS - 99)])
+@pytest.mark.parametrize("given", [{}, {"delta": 1e-6}, {"method": "blocks"}])
+def test_among_all_floats_quantiles_and_synthetic_records_lie_among_the_records(values, given):
+    with pytest.warns(UserWarning, match=r"quantiles below 0\.[0-4].* declare a smaller domain="):
+        found = cdf(values, **given, random_state=0)
+    ends = found.ppf([0, 1])
+    assert values.min() <= ends[0] <= ends[1] <= values.max()
+    assert ends[0] <= found.rvs(1000, random_state=0).min()
+    assert found.support()[1] == sys.float_info.max
 
 
 def test_synthetic_records_follow_the_distribution():

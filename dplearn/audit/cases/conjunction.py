@@ -51,9 +51,9 @@ _VALUES = [(0, 0), (0, 1), (1, 1), (2, 1)]  # the second and the third are in on
 _PAIRS = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (1, 1, 1)]
 
 CASES = (
-    conjunction_case("conjunction", [3], _VALUES, 2, epsilon=4.0, staged=False, required=Required(6, 0.999)),
+    conjunction_case("conjunction", [3], _VALUES, 2, epsilon=4.0, staged=False, required=Required(6, 0.9)),
     conjunction_case(
-        "conjunction_of_two_columns", [2, 2], _PAIRS, 1, epsilon=16.0, required=Required(4, 0.999)
+        "conjunction_of_two_columns", [2, 2], _PAIRS, 1, epsilon=16.0, required=Required(4, 0.9)
     ),
     conjunction_case(
         "local_conjunction", [3], _VALUES, 2, trust_model="local", epsilon=2.0, required=Required(6, 0.999)

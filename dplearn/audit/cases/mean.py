@@ -8,13 +8,17 @@ from dplearn.audit.cases.groups import groups_of
 from dplearn.audit.fits import ReleaseFit, Rows
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.privacy import ApproxDP
-from dplearn.releases.mean import _Mean
+from dplearn.releases.mean import _Mean, _Std
 
 __all__ = ["CASES"]
 
 
-class _Coarse(_Mean):
-    reach = 2
+class _Coarse(_Mean[Any]):
+    reach, coarser = 2, 1
+
+
+class _CoarseStd(_Std):
+    reach, coarser = 2, 2
 
 
 _MOVED: dict[str, Any] = {**RULES, "discrete_laplace": moved_by(2)}  # by as many steps as a number has
@@ -31,7 +35,7 @@ def _of_groups(rows: Rows) -> list[float]:
 CASES = (
     AuditCase(
         "mean",
-        ReleaseFit(lambda: _Coarse((-1, 1), 1, 0), list, _shown),
+        ReleaseFit(lambda: _Coarse("mean", (-1, 1), 1, 1, 0), list, _shown),
         (-1.0, 0.25, 3.0),  # the last is clipped
         3,
         ApproxDP(1),
@@ -42,12 +46,33 @@ CASES = (
     ),
     AuditCase(
         "mean_of_groups",
-        ReleaseFit(lambda: _Coarse((-1, 1), 1, 0), _of_groups, _shown, groups_of),
+        ReleaseFit(lambda: _Coarse("mean", (-1, 1), 1, 1, 0), _of_groups, _shown, groups_of),
         [(-1.0,), (3.0,), (-1.0, 3.0), (3.0, 3.0, -1.0)],
         2,
         ApproxDP(1, protects="groups"),
         rules=_MOVED,
         part_of=("Mean",),
         required=Required(3, 0.999),  # one for each sum of two groups
+    ),
+    AuditCase(
+        "mean_of_two_rows",
+        ReleaseFit(lambda: _Coarse("mean", (-1, 1), 1, 2, 0), _of_groups, _shown, groups_of),
+        [(-1.0,), (3.0,), (-1.0, 3.0), (3.0, 3.0, -1.0)],
+        1,
+        ApproxDP(1, protects="groups"),
+        rules={**RULES, "discrete_laplace": moved_by(4)},
+        part_of=("Mean",),
+        required=Required(3, 0.999),
+    ),
+    AuditCase(
+        "std",
+        ReleaseFit(lambda: _CoarseStd("std", (-1, 1), 1, None, 0), list, _shown),
+        (-1.0, 0.0, 1.0),
+        2,
+        ApproxDP(1),
+        ordered=False,
+        rules=_MOVED,
+        verifies=("Std",),
+        required=Required(4, 0.7),
     ),
 )

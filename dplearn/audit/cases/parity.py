@@ -99,7 +99,7 @@ CASES = (
         required=Required(16, 0.999999),
     ),
     parity_case(
-        "parity_stable", _model("stable", delta=_DELTA, n_parts=4), 1, 4, required=Required(5, 0.999999)
+        "parity_stable", _model("stable", delta=_DELTA, n_parts=4), 1, 4, required=Required(12, 0.89)
     ),
     parity_case(
         "parity_stable_of_two_bits",
@@ -107,7 +107,7 @@ CASES = (
         2,
         8,
         free=2,
-        required=Required(2, 0.999999),
+        required=Required(3, 0.89),
     ),
     parity_case(
         "parity_stable_of_three_bits",
@@ -115,7 +115,7 @@ CASES = (
         3,
         9,
         free=2,
-        required=Required(2, 0.999999),
+        required=Required(3, 0.89),
     ),
     parity_case(
         "parity_stable_labels",

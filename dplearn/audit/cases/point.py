@@ -64,7 +64,7 @@ CASES = (
         n=3,
         rules={**RULES, "bernoulli": coin_within(_STABLE)},
         staged=False,
-        required=Required(7, 0.999),
+        required=Required(19, 0.89),
     ),
     point_case(
         "point_stability_of_many",
@@ -73,7 +73,7 @@ CASES = (
         n=5,
         ordered=False,
         rules={**RULES, "bernoulli": coin_within(_STABLE)},
-        required=Required(10, 0.999),
+        required=Required(45, 0.89),
     ),
     # Its draws are as many as there are keys with labels, so neighbours may draw differently.
     point_case(

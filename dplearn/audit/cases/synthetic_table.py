@@ -61,6 +61,7 @@ def synthetic_case(
     claim: ApproxDP,
     target: int | None = None,
     degree: int = 2,
+    public: Any = None,
     required: Required,
 ) -> AuditCase:
     """Return a case of the release of a synthetic table."""
@@ -68,7 +69,7 @@ def synthetic_case(
     layout = replace(checked_layout(table_columns(schema, 4), target, degree, 1 << 10), most_error=math.inf)
 
     def make() -> TableRelease:
-        return TableRelease(schema, layout, claim, reach=0)
+        return TableRelease(schema, layout, claim, reach=0, public=public)
 
     def table(rows: Rows) -> Any:
         return object_array([cell for row in rows for cell in row]).reshape(len(rows), -1)
@@ -172,6 +173,15 @@ CASES = (
         claim=ApproxDP(2),
         target=1,
         required=Required(10, 0.9999),
+    ),
+    synthetic_case(
+        "synthetic_table_with_public_rows",
+        [_BIT] * 2,
+        _PAIRS,
+        2,
+        claim=ApproxDP(2),
+        public=np.array([[0, 0]] * 9 + [[1, 1]] * 5 + [[0, 1]]),
+        required=Required(10, 0.95),
     ),
     _learned_case("synthetic_table_with_learned_schema", 4, required=Required(5, 0.5)),
     _fit_case("synthetic_data", 2, required=Required(10, 0.9999)),

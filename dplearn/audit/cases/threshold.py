@@ -7,6 +7,7 @@ data.
 """
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from functools import partial
 from itertools import product
 from typing import Any
@@ -14,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit
+from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
+from dplearn.learners.rules.constant import Comparison
 from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.threshold import ThresholdClassifier, threshold_between
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "between_case", "corner_classifier_case", "threshold_case"]
+__all__ = ["CASES", "between_case", "comparison_case", "corner_classifier_case", "threshold_case"]
 
 
 def threshold_case(
@@ -62,7 +64,14 @@ def _shown(fitted: ThresholdClassifier) -> tuple[str, Any]:
 
 
 def corner_classifier_case(
-    name: str, values: Sequence[int], n: int, claim: ApproxDP, *, required: Required, **parameters: Any
+    name: str,
+    values: Sequence[int],
+    n: int,
+    claim: ApproxDP,
+    *,
+    method: str = "interior_point",
+    required: Required,
+    **parameters: Any,
 ) -> AuditCase:
     """Return a case of the fit of a corner; the whole fit runs on each path if the name begins with small."""
     domain = [IntegerRange(0, size - 1) for size in values]
@@ -72,7 +81,8 @@ def corner_classifier_case(
         "classes": ("no", "yes"),
         "beta": 0.9,
     }
-    whole = WholeFit(partial(CornerClassifier, domain=domain, **chosen | parameters), _split, _shown_corner)
+    model = CornerClassifier(domain=domain, **chosen | parameters)
+    whole = WholeFit(refitted(model, _methods=(method,)), _split, _shown_corner)
     return AuditCase(
         name,
         whole if name.startswith("small") else StagedFit(whole),
@@ -87,6 +97,21 @@ def corner_classifier_case(
 
 def _shown_corner(fitted: CornerClassifier) -> tuple[str, Any]:
     return repr(fitted.concept_), fitted
+
+
+def comparison_case(name: str, n: int, comparison: Comparison, *, required: Required) -> AuditCase:
+    """Return a case of the selection among a rule, of which records are predictions, and constant labels."""
+
+    def select(rows: Rows, dice: Dice) -> tuple[str, Any]:
+        wrong, ones = sum(predicted != y for predicted, y in rows), sum(y for _, y in rows)
+        found = comparison.constant(wrong, ones, n, dice)
+        return str(found), found
+
+    claim = ApproxDP(comparison.epsilon)
+    universe = list(product((0, 1), (0, 1)))
+    return AuditCase(
+        name, select, universe, n, claim, ordered=False, part_of=("CornerClassifier",), required=required
+    )
 
 
 def between_case(name: str, size: int, n: int, m: int, *, required: Required) -> AuditCase:
@@ -145,11 +170,21 @@ CASES = (
     threshold_case(
         "threshold_interior_point_of_two_columns", "interior_point", [2, 2], 2, required=Required(34, 0.52)
     ),
+    comparison_case("rule_or_constant", 4, Comparison(Fraction(1), 0.05, 1), required=Required(20, 0.8)),
     between_case("threshold_between", 5, 3, 1, required=Required(21, 0.6)),
     between_case("threshold_between_of_two", 4, 4, 2, required=Required(70, 0.66)),
-    corner_classifier_case("corner_classifier", (2, 2), 3, ApproxDP(6), required=Required(20, 0.3)),
+    corner_classifier_case("corner_classifier", (2, 2), 3, ApproxDP(6), required=Required(110, 0.8)),
     corner_classifier_case(
-        "corner_classifier_above", (3,), 3, ApproxDP(2), directions=[">"], required=Required(10, 0.3)
+        "corner_classifier_above", (3,), 3, ApproxDP(2), directions=[">"], required=Required(50, 0.7)
+    ),
+    corner_classifier_case(
+        "corner_classifier_by_errors",
+        (2, 2, 2),
+        2,
+        ApproxDP(1),
+        method="exponential",
+        directions=["<=", ">", "<="],
+        required=Required(27, 0.8),
     ),
     corner_classifier_case("small_corner_classifier", (2, 2), 1, ApproxDP(6), required=Required(5, 0.3)),
 )

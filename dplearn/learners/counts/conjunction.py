@@ -18,6 +18,7 @@ from sklearn.utils import Tags
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
+from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept, Concept, Labels
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
@@ -26,6 +27,7 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.search import first
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
+from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
@@ -33,6 +35,7 @@ from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import central_noise, share_noise
 from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table.features import as_product
+from dplearn.table.table import as_table
 from dplearn.table.targets import (
     check_classes,
     check_two_labels,
@@ -49,6 +52,9 @@ _READ_AS_BITS = (
     " Grid(0, 100)"
 )
 _MOST = 1 << 62
+# The share of beta for the rule where it is compared with constant labels, and for those two, which take as
+# much as one value of all.
+_RULE = 0.9
 
 
 @documented_by()
@@ -110,15 +116,23 @@ class ConjunctionClassifier(RuleClassifier):
     delta 0, and "local" also towards the collector of the reports. Proof: each record is in one cell of a
     column's histogram, its bin or the cell of the negative label, so that one replaced record changes at most
     two counts, each by 1; the columns' queries have equal shares of the budget ("central") or of the records
-    ("local"). All else is post-processing of the answers.
+    ("local"). With "central" these have nine tenths of epsilon. Given the conjunction, a replaced record
+    changes its errors, and those of each constant label, by at most 1, and the selection among these costs
+    the rest. All else is post-processing of the answers.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** If a conjunction of such conditions labels the records, and there are at least
     `plan(n_samples).n_needed`, the error on their distribution is at most alpha with probability at least 1 -
     beta; see `conjunction_error` for the proof. This number is for the worst distribution; a tenth of it is
-    often enough. The labels must be free of noise: if a few per cent are wrong, valid conditions are dropped,
-    and with more noise the rule becomes "always". For noisy labels use `ExponentialMechanismClassifier`.
+    often enough. "central": the rule is computed with B = .9 beta / (1 + 1 / C) in place of beta, for C
+    values of all columns. With probability at least 1 - beta / 10 a constant label is selected only if it
+    makes at most as many errors. If its error exceeds the bound for the rule, it does so with probability at
+    most B / (2 C), as a value does, and there are two labels. "local" is the algorithm of the source: there
+    the rule is not compared, and may be worse than the most frequent label.
+
+    The labels must be free of noise: if a few per cent are wrong, valid conditions are dropped, and with more
+    noise the rule becomes "always". For noisy labels use `ExponentialMechanismClassifier`.
 
     **Source.** Kearns (1998) for the algorithm by statistical queries; Kasiviswanathan, Lee, Nissim,
     Raskhodnikova and Smith (2011), Section 5, for the local model. There literals are bits.
@@ -168,7 +182,10 @@ class ConjunctionClassifier(RuleClassifier):
             - `error`, a bound on the error on the records' distribution, with probability at least 1 - beta,
               if a conjunction labels the records;
             - `n_needed`, the least number of records from which on `error` is at most alpha, for the worst
-              distribution.
+              distribution;
+            - `excess_of_constant`, with "central": on any labels, the training error exceeds that of the most
+              frequent label by at most this, with probability at least 1 - beta / 10;
+            - `epsilon_of_comparison`, the part of epsilon that this takes.
         """
         fit = self._recipe(self.random_state is not None)
         plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
@@ -228,13 +245,15 @@ class ConjunctionFit(QueryFit):
         domain = as_product(self.declared, facts.n_features, facts.names)
         bins = tuple(binned(each, self.n_bins) for each in domain.domains)
         check_reports(self.trust_model, facts.n_samples, len(bins), "columns")
-        noise = "local"
+        noise, comparison, epsilon, beta = "local", None, self.cost.epsilon, self.beta
         if self.trust_model == "central":
-            noise = central_noise(len(bins), epsilon=self.cost.epsilon, delta=self.cost.delta)
+            comparison, epsilon, _ = compared(epsilon, beta)
+            beta *= _RULE / (1 + 1 / sum(each.size for each in bins))
+            noise = central_noise(len(bins), epsilon=epsilon, delta=self.cost.delta)
         delta = self.cost.delta if noise == "gaussian" else Fraction(0)
         sizes = [each.size for each in bins]
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        asked = {"epsilon": self.cost.epsilon, "delta": delta, "alpha": self.alpha, "beta": self.beta}
+        asked = {"epsilon": epsilon, "delta": delta, "alpha": self.alpha, "beta": beta}
         n, needed = facts.n_samples, conjunction_query_sample_size(sizes, noise=noise, **asked)
         few = (
             f"n_samples is {n}: alpha={self.alpha} and beta={self.beta} require {needed} records in the worst"
@@ -249,10 +268,18 @@ class ConjunctionFit(QueryFit):
                 "n_samples": n,
                 "error": conjunction_error(sizes, n, noise=noise, **asked),
                 "n_needed": needed,
+                **(comparison.states(n) if comparison else {}),
                 "alpha": self.alpha,
                 "beta": self.beta,
             },
-            keeps={"bins": bins, "domain": domain, "positive": positive},
+            keeps={
+                "bins": bins,
+                "domain": domain,
+                "positive": positive,
+                "comparison": comparison,
+                "rule_beta": beta,
+            },
+            notes=NOTES,
             warns=(_READ_AS_BITS,) * self.undeclared + (few,) * (n < needed),
             public=facts,
         )
@@ -262,7 +289,23 @@ class ConjunctionFit(QueryFit):
         return LabelledRows(stacked(plan.bins, rows.X), rows.y)
 
     def learn(self, oracle: Oracle, plan: StatedPlan) -> Concept:
-        return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=plan.beta)
+        beta = plan.rule_beta
+        return learn_conjunction(oracle, plan.bins, positive=plan.positive, alpha=plan.alpha, beta=beta)
+
+    def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> Any:
+        comparison, cost = plan.comparison, plan.guarantee
+        if comparison is None:  # in the local model each record reports once, before any rule is known
+            return super().run(summary, plan, dice)
+        rest = replace(cost, epsilon=cost.epsilon - comparison.epsilon)
+        rule = super().run(summary, replace(plan, guarantee=rest), dice)
+        table = as_table(summary)
+        [counts] = table.sums(partial(_errors_and_ones, rule))
+        n = len(table) * table.each
+        constant = comparison.constant(*counts.tolist(), n, dice, each=table.each)
+        if constant is None:
+            return rule
+        allowed = tuple((constant == rule.positive,) * bins.size for bins in plan.bins)
+        return replace(rule, allowed=allowed)
 
 
 @dataclass(frozen=True)
@@ -274,11 +317,16 @@ class BinConjunction:
     positive: int  # the label code of records whose bins are all allowed
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
-        satisfied = np.ones(len(columns[0]), dtype=bool)
-        for bins, allowed, codes in zip(self.bins, self.allowed, columns, strict=True):
+        places = [bins.of(codes) for bins, codes in zip(self.bins, columns, strict=True)]
+        return np.where(self.holds(places), self.positive, 1 - self.positive).astype(np.intp)
+
+    def holds(self, places: Sequence[NDArray[Any]]) -> NDArray[np.bool_]:
+        """Return whether each record satisfies all conditions, from the bins of its columns."""
+        satisfied = np.ones(len(places[0]), dtype=bool)
+        for allowed, codes in zip(self.allowed, places, strict=True):
             if not all(allowed):
-                satisfied &= np.array([*allowed, False])[bins.of(codes)]
-        return np.where(satisfied, self.positive, 1 - self.positive).astype(np.intp)
+                satisfied &= np.array([*allowed, False])[codes]
+        return satisfied
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
         yes, no = labels[self.positive], labels[1 - self.positive]
@@ -306,6 +354,13 @@ def learn_conjunction(
         threshold = conjunction_threshold(sizes, answer.noise, alpha=alpha, beta=beta)
         allowed.append(_filled(answer.means[: each.size] > threshold, each))
     return BinConjunction(tuple(bins), tuple(allowed), positive)
+
+
+def _errors_and_ones(rule: BinConjunction, records: LabelledRows) -> list[NDArray[np.int64]]:
+    """Return the number of errors of a conjunction, and of records with label code 1."""
+    inside = rule.holds(records.X.T)
+    wrong = inside != (records.y == rule.positive)
+    return [np.array([np.count_nonzero(wrong), np.count_nonzero(records.y)])]
 
 
 def _bin_if_positive(column: int, size: int, positive: int, records: LabelledRows) -> NDArray[np.int64]:

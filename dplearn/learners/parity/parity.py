@@ -42,6 +42,7 @@ from dplearn.learners.parity.sizes import (
     stable_parity_sizes,
     stable_parity_split,
 )
+from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import selected
 from dplearn.mechanisms import consistent_parity, most_frequent_if_stable
 from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
@@ -72,7 +73,8 @@ class ParityClassifier(SeveralOutputsClassifier):
         up to 26 columns. "elimination": Gaussian elimination; for any number of columns, and labels without
         noise. "stable": Gaussian elimination on disjoint parts, and release of the most frequent solution if
         it is stable; for any number of columns and several labels at once, labels without noise, and columns
-        near independent fair coins. "auto": the first of these, in this order, for which there are enough
+        near independent fair coins; with one output, a tenth of epsilon then compares the parity with the
+        constant labels. "auto": the first of these, in this order, for which there are enough
         records, or else the first that is applicable.
     alpha : float, default=0.1
         Target error, from 1e-9 and below 1.
@@ -98,6 +100,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         Released. 1 if the complement of the parity was learned, else 0.
     abstained_ : bool
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
+        False if a constant label was selected instead.
     concept_ : ChosenConcept or list of ChosenConcept
         Released. The parity; its `repr` is the rule. With several outputs, one for each.
     classes_ : ndarray of shape (2,), or list of such
@@ -117,7 +120,9 @@ class ParityClassifier(SeveralOutputsClassifier):
     Notes
     -----
     **Privacy.** (epsilon, 0)-differential privacy for one replaced record, (epsilon, delta) with "stable";
-    the number of records is public.
+    the number of records is public. With "stable" and one output, a parity is released with nine tenths of
+    epsilon; a replaced record then changes its errors, and those of each constant label, by at most 1, and
+    the selection among these costs the rest.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -182,6 +187,9 @@ class ParityClassifier(SeveralOutputsClassifier):
               divided;
             - `failure`, a bound on the probability that the error exceeds `alpha`, if labels are a parity of
               the columns; with "stable", if also the columns are independent fair coins;
+            - `excess_of_constant`, with "stable" and one output: on any labels, the training error exceeds
+              that of the most frequent label by at most this, with probability at least 1 - beta / 10;
+            - `epsilon_of_comparison`, the part of epsilon that this takes;
             - `n_least`: no learner with this guarantee is as accurate with fewer records: with probability at
               least 1 - beta, the errors of all outputs are at most alpha if parities decide the labels; with
               "stable", if also the columns are independent fair coins. See `theory.multi_label_lower_bound`.
@@ -219,11 +227,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         public = plan.public
         answer = np.zeros((public.n_outputs, plan.n_unknowns), np.uint8) if outcome is None else outcome
         parity = answer[:, : public.n_features].copy()
-        intercept = (
-            answer[:, -1].copy()
-            if plan.n_unknowns > public.n_features
-            else np.zeros(public.n_outputs, np.uint8)
-        )
+        intercept = answer[:, public.n_features :].sum(axis=1, dtype=np.uint8)  # at most one
         names = tuple(plan.domain.names)
         concepts = [
             ChosenConcept(Parity.of(bits, int(c), plan.domain), names, tuple(labels.tolist()))
@@ -393,11 +397,26 @@ def released_if_stable(equations: Equations, plan: StatedPlan, dice: Dice) -> So
     labels = [None, *sorted({vote for vote in votes if vote is not None})]
     places = {label: place for place, label in enumerate(labels)} | {None: -1}
     codes = [places[vote] for vote in votes]
-    winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=plan.guarantee, dice=dice)
+    comparison, cost = plan.comparison, plan.guarantee
+    privacy = replace(cost, epsilon=cost.epsilon - comparison.epsilon) if comparison else cost
+    winner = most_frequent_if_stable(codes, max(2, len(labels)), privacy=privacy, dice=dice)
     released = labels[winner] if winner else None
-    if released is None:
-        return None
-    return np.frombuffer(released, dtype=np.uint8).reshape(plan.public.n_outputs, plan.n_unknowns)
+    rules = None
+    if released is not None:
+        rules = np.frombuffer(released, dtype=np.uint8).reshape(plan.public.n_outputs, plan.n_unknowns)
+    return rules if comparison is None else _compared(rules, equations, plan, dice)
+
+
+def _compared(rule: Solutions | None, equations: Equations, plan: StatedPlan, dice: Dice) -> Solutions | None:
+    """Return a released rule, None the first label, or the constant label that is selected instead."""
+    y = equations.bits[:, 0]
+    predicted = 0 if rule is None else equations.matrix.dot(rule.T)[:, 0]
+    wrong = int(np.count_nonzero(predicted != y))
+    constant = plan.comparison.constant(wrong, int(np.count_nonzero(y)), len(y), dice)
+    if constant is None or (rule is None and not constant):
+        return rule
+    # The parity of no columns, and an intercept.
+    return np.append(np.zeros(plan.public.n_features, np.uint8), np.uint8(constant))[None]
 
 
 @lru_cache(maxsize=256)
@@ -466,10 +485,17 @@ def plan_of_method(method: str, params: FitRecipe, facts: OutputsFacts) -> State
     if (params.n_parts or 0) > n:
         raise ValueError(f"n_parts must be at most the number of records, {n}, got {params.n_parts}")
     n_unknowns, alpha, beta = d + params.fit_intercept, params.alpha, params.beta
-    budget = {"epsilon": params.cost.epsilon, "delta": params.cost.delta}
+    comparison, epsilon, rest = None, params.cost.epsilon, beta
+    if method == "stable" and facts.n_outputs == 1:
+        comparison, epsilon, left = compared(epsilon, beta)
+        rest = float(left)
+    budget = {"epsilon": epsilon, "delta": params.cost.delta}
     n_parts, test_size, n_needed, failure = PARITY_METHODS[method].sizes(
-        n, d, params.fit_intercept, params.n_parts, params.test_size, **budget, alpha=alpha, beta=beta
+        n, d, params.fit_intercept, params.n_parts, params.test_size, **budget, alpha=alpha, beta=rest
     )
+    if comparison:
+        n_needed = max(n_needed, comparison.n_needed(alpha))
+        failure = min(1.0, failure + comparison.failure(n, alpha))
     # Without an intercept all parities agree at 0.
     task = Task("parities", rooted=True, size=d)
     if method == "stable":
@@ -488,12 +514,13 @@ def plan_of_method(method: str, params: FitRecipe, facts: OutputsFacts) -> State
             "n_parts": n_parts,
             "test_size": test_size,
             "failure": failure,
+            **(comparison.states(n) if comparison else {}),
             "alpha": alpha,
             "beta": beta,
         },
         least={"n_least": partial(least_of_outputs, tasks=[task] * facts.n_outputs, alpha=alpha, beta=beta)},
-        keeps={"n_unknowns": n_unknowns, "task": task},
-        notes={"n_least": "no private learner with fewer"},
+        keeps={"n_unknowns": n_unknowns, "task": task, "comparison": comparison},
+        notes={"n_least": "no private learner with fewer", **NOTES},
         warns=(few,) if n < n_needed else (),
         public=facts,
         ranged=method == "agnostic",

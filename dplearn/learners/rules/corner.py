@@ -16,14 +16,20 @@ from dplearn._validation import check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
-from dplearn.concepts.corners import Corner
+from dplearn.concepts.corners import Corner, Corners
 from dplearn.domains import Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.search import least
 from dplearn.learners.limits import LEAST_NOTE, least_of
-from dplearn.learners.rules.generic import checked_epsilon, checked_share
+from dplearn.learners.rules.constant import NOTES, compared
+from dplearn.learners.rules.generic import (
+    checked_epsilon,
+    checked_share,
+    representation_sample_size,
+    selected,
+)
 from dplearn.learners.rules.threshold import (
     CutColumn,
     columns_of,
@@ -32,6 +38,7 @@ from dplearn.learners.rules.threshold import (
     warns_of_order,
 )
 from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.events import BoundedRange
 from dplearn.privacy.plan import StatedPlan
@@ -56,9 +63,9 @@ _SIDES = ("<=", ">")
 class CornerClassifier(RuleClassifier):
     """Learn a corner: one label where every column is on one side of its cut, the other label elsewhere.
 
-    For labels that such a rule decides, with any number of columns of any number of values. On other labels
-    it may be far worse than the most frequent label, for any epsilon: take another learner, or
-    `ExponentialMechanismClassifier("corners")` for one or two columns.
+    For any labels where all corners can be compared: few columns, or few values in each. Otherwise for labels
+    that such a rule decides, with any number of columns of any number of values; on other labels the rule is
+    hardly worse than the most frequent label, but may be far worse than the best corner.
 
     Parameters
     ----------
@@ -81,6 +88,8 @@ class CornerClassifier(RuleClassifier):
     concept_ : ChosenConcept
         Released. The corner; its `repr` is the rule.
     classes_ : ndarray of shape (2,)
+    method_ : str
+        Public. The method: "exponential" or "interior_point".
     guarantee_, domain_, n_features_in_, feature_names_in_
 
     See Also
@@ -90,19 +99,30 @@ class CornerClassifier(RuleClassifier):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta) for one replaced record. Of each column, the m values of records with the
-    inner label that are nearest to its cut, filled up with a value beyond the domain, are a multiset of which
-    a replaced record replaces at most one. An interior point of it, by the exponential mechanism, is the cut.
+    **Method.** "exponential" selects among all corners by their training errors, and takes at most 2**24
+    combinations of cuts between the records (`concepts.Corners`). "interior_point" cuts column by column. Of
+    the methods that the domains and the number of records allow, a fit takes the one with the smaller
+    `n_needed`.
+
+    **Privacy.** (epsilon, delta) for one replaced record. "exponential": it changes the errors of each corner
+    by at most 1; no delta is spent. "interior_point": of each column, the m values of records with the inner
+    label that are nearest to its cut, filled up with a value beyond the domain, are a multiset of which a
+    replaced record replaces at most one. An interior point of it, by the exponential mechanism, is the cut.
     The columns' mechanisms are of bounded range, and their costs add up by the best theorem of `Composition`;
-    where that is no better than equal parts of epsilon, no delta is spent.
+    where that is no better than equal parts of epsilon, no delta is spent. A tenth of epsilon then selects
+    among the corner and the constant labels, by errors, with a public lead for the corner.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
-    **Accuracy.** If a corner labels all records, then with probability at least 1 - beta / 2 each cut is an
-    interior point: then no record outside of the corner is inside, and fewer than m records of the inner
-    label are beyond the cut of a column. If the error is above alpha, records of the inner label are beyond
-    the cut of some column with probability above alpha / k, for k columns. From `plan(n_samples).n_needed`
-    records on, such a cut has fewer than m records beyond it with probability at most beta / (2 k).
+    **Accuracy.** "exponential": as `ExponentialMechanismClassifier`. "interior_point": if a corner labels all
+    records, then with probability at least 1 - .4 beta each cut is an interior point: then no record outside
+    of the corner is inside, and fewer than m records of the inner label are beyond the cut of a column. If
+    the error is above alpha, records of the inner label are beyond the cut of some column with probability
+    above alpha / k, for k columns. From `plan(n_samples).n_needed` records on, such a cut has fewer than m
+    records beyond it with probability at most .4 beta; and a constant label with an error above alpha is
+    selected with probability at most .2 beta (see `learners.rules.constant`). On any labels, the outcome
+    makes at most `excess_of_constant` times n errors more than the most frequent label, with probability at
+    least 1 - beta / 10.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for the class and for the lower bound; the
     learner is ours.
@@ -132,6 +152,8 @@ class CornerClassifier(RuleClassifier):
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
+    _methods = ("exponential", "interior_point")  # audits use one
+
     def plan(self, n_samples: int, *, n_features: int | None = None) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.
 
@@ -140,12 +162,19 @@ class CornerClassifier(RuleClassifier):
         StatedPlan
             Of `guarantee`, `n_samples`, `alpha` and `beta`, and of
 
+            - `method`, "exponential" or "interior_point";
             - `n_columns`, the number of columns with a cut;
-            - `n_examples`, the number of records that each cut is an interior point of, at most n_samples;
-            - `excess_error`: with probability at least 1 - beta / 2, the training error is at most this, if a
-              corner labels all records;
+            - `n_examples`, the number of records that each cut depends on: with "interior_point" those that
+              it is an interior point of, at most n_samples;
+            - `excess_error`: with probability at least 1 - beta, the training error exceeds that of the best
+              corner by at most this; with "interior_point" only if a corner labels all records;
+            - `excess_of_constant`: the same for the most frequent label, and any labels;
             - `n_needed`, the least number of records from which on, for a distribution that some corner
               labels without error, the true error is at most alpha with probability at least 1 - beta;
+            - `n_needed_agnostic`, with "exponential": the same for any labels, where the true error exceeds
+              that of the best corner by at most alpha;
+            - `epsilon_of_comparison`, with "interior_point": the part of epsilon that the comparison with
+              constant labels spends;
             - `n_least`: no pure private learner of this class with this epsilon has such an error on every
               such distribution with fewer records. None: no such number is known.
         """
@@ -176,9 +205,11 @@ class CornerClassifier(RuleClassifier):
             alpha=checked_share("alpha", self.alpha),
             beta=Fraction(checked_share("beta", self.beta)),
             classes=classes,
+            methods=self._methods,
         )
 
     def _publish(self, outcome: Corner, plan: StatedPlan) -> None:
+        self.method_ = plan.method
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
         self.guarantee_ = plan.guarantee
@@ -222,51 +253,83 @@ class CornerFit(FitRecipe):
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = as_product(self.declared, facts.n_features, facts.names)
         columns, n = columns_of(domain, None), facts.n_samples
-        k = len(columns)
-        share = equal_epsilon(self.cost, k, BoundedRange)
-        part, delta = self.cost.epsilon / k, self.cost.delta
-        if share <= part * WORTH_DELTA:
-            share, delta = part, Fraction(0)
-        missed = shortfall(1 + max(each.size for each in columns), share, self.beta / (2 * k))
-        beyond = 2 * missed  # records beyond the cut of a column, at most, if an interior point is found
-        errors, m = k * beyond, beyond + 1
+        above = self.above(columns)
+        positive = None if facts.classes is None else positive_code(self.positive, facts.classes)
+        corners = Corners(
+            Product([each.places for each in columns]),
+            directions=[_SIDES[side] for side in above],
+            inside=positive or 0,
+        )
+        ways = [self._by_interior_points(n, columns), *self._by_errors(n, corners)]
+        chosen = min((way for way in ways if way.method in self.methods), key=lambda way: way.n_needed)
         goal = {"alpha": self.alpha, "beta": float(self.beta)}
-
-        def suffices(n: int) -> bool:
-            return k * float(binom.cdf(beyond, n, self.alpha / k)) <= float(self.beta) / 2
-
         return StatedPlan(
-            replace(self.cost, delta=delta, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes))),
+            replace(
+                self.cost,
+                delta=chosen.delta,
+                assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes)),
+            ),
             title="CornerPlan",
             states={
+                "method": chosen.method,
                 "n_samples": n,
-                "n_columns": k,
-                "n_examples": min(m, n),
-                "excess_error": min(errors, n) / n,
-                "n_needed": least(suffices, m),
+                "n_columns": len(columns),
+                "n_examples": min(chosen.n_examples, n),
+                "excess_error": min(chosen.errors, n) / n,
+                "n_needed": chosen.n_needed,
+                **chosen.states,
                 **goal,
             },
-            least={
-                "n_least": partial(
-                    least_of, dimension=sum(each.size.bit_length() - 1 for each in columns), **goal
-                )
-            },
+            least={"n_least": partial(least_of, dimension=corners.littlestone_lower_bound, **goal)},
             keeps={
                 "columns": columns,
                 "domain": domain,
-                "share": share,
-                "above": self.above(columns),
-                "positive": None if facts.classes is None else positive_code(self.positive, facts.classes),
+                "above": above,
+                "positive": positive,
+                "corners": corners,
+                **chosen.keeps,
             },
             notes={
-                "n_examples": "of the inner label, nearest to each cut",
-                "excess_error": "on these records, if a corner labels them",
+                "n_examples": "nearest to each cut" if chosen.keeps else "all",
+                "excess_error": f"on these records{', if a corner labels them' if chosen.keeps else ''}",
                 "n_needed": "for a true error of alpha, if a corner labels the records",
+                "n_needed_agnostic": "for a true error of alpha above that of the best corner",
+                **NOTES,
                 "n_least": LEAST_NOTE,
             },
-            warns=warns_of_order(domain) + self._warnings(n, columns, errors),
+            warns=warns_of_order(domain) + self._warnings(n, columns, chosen.errors),
             public=facts,
+            ranged=chosen.method == "exponential",
         )
+
+    def _by_errors(self, n: int, corners: Corners) -> "list[_Way]":
+        """Return the selection among all corners, if their errors can be counted."""
+        if not corners.takes(n):
+            return []
+        goal = {"epsilon": self.cost.epsilon, "alpha": self.alpha, "beta": self.beta}
+        errors = shortfall(corners.size, self.cost.epsilon, self.beta)
+        needed, agnostic = (
+            representation_sample_size(corners.size, agnostic=each, **goal) for each in (False, True)
+        )
+        states = {"excess_of_constant": min(errors, n) / n, "n_needed_agnostic": agnostic}
+        return [_Way("exponential", Fraction(0), n, errors, needed, states, {})]
+
+    def _by_interior_points(self, n: int, columns: Sequence[CutColumn]) -> "_Way":
+        """Return the cut of each column by interior points, and the comparison with constant labels."""
+        comparison, epsilon, beta = compared(self.cost.epsilon, self.beta)
+        k, cost = len(columns), replace(self.cost, epsilon=epsilon)
+        share, delta = equal_epsilon(cost, k, BoundedRange), cost.delta
+        if share <= epsilon / k * WORTH_DELTA:
+            share, delta = epsilon / k, Fraction(0)
+        beyond = 2 * shortfall(1 + max(each.size for each in columns), share, beta / (2 * k))
+        errors = k * beyond  # beyond each cut at most so many, if an interior point is found
+
+        def suffices(n: int) -> bool:
+            return k * float(binom.cdf(beyond, n, self.alpha / k)) <= float(beta) / 2
+
+        keeps = {"share": share, "comparison": comparison}
+        needed = max(least(suffices, beyond + 1), comparison.n_needed(self.alpha, errors))
+        return _Way("interior_point", delta, beyond + 1, errors, needed, comparison.states(n), keeps)
 
     def _warnings(self, n: int, columns: Sequence[CutColumn], errors: int) -> tuple[str, ...]:
         """Return a warning if the bound on errors is half of the records."""
@@ -277,20 +340,52 @@ class CornerFit(FitRecipe):
             problem=f"with epsilon {float(self.cost.epsilon):.3g} and {len(columns)} columns, the errors may"
             " be half of the records",
             size=max(each.size for each in columns),
-            remedy=", or take fewer columns",
+            remedy="take fewer columns",
         )
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:
+        codes = [summary.X.columns[each.feature] for each in plan.columns]
+        places = [column.of(each) for column, each in zip(plan.columns, codes, strict=True)]
+        if plan.method == "exponential":
+            profile = plan.corners.error_profile(places, summary.y)
+            chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)
+            return self._corner(plan, chosen.codes)
         privacy, inner = ApproxDP(plan.share), summary.y == plan.positive
         cuts = []
-        for column, above in zip(plan.columns, plan.above, strict=True):
-            places = column.of(summary.X.columns[column.feature][inner])
-            nearest = _nearest(places, column.size, plan.n_examples, above=above)
+        for column, values, above in zip(plan.columns, places, plan.above, strict=True):
+            nearest = _nearest(values[inner], column.size, plan.n_examples, above=above)
             place = interior_point_code(nearest, column.size + 1, privacy=privacy, dice=dice)
-            cuts.append(column.last_code(column.size - 1 - place if above else place - 1))
-        domains = tuple(column.domain for column in plan.columns)
+            cuts.append(column.size - 1 - place if above else place - 1)
+        corner = self._corner(plan, cuts)
+        y = summary.y
+        wrong = int(np.count_nonzero(corner.predict(summary.X.columns) != y))
+        constant = plan.comparison.constant(wrong, int(y.sum()), len(y), dice)
+        if constant is None:
+            return corner
+        # The corner of no record, or of all: each cut is at one end of its column.
+        ends = zip(plan.columns, plan.above, strict=True)
+        full = constant == plan.positive
+        return self._corner(plan, [column.size - 1 if full != above else -1 for column, above in ends])
+
+    def _corner(self, plan: StatedPlan, cuts: Sequence[int]) -> Corner:
+        """Return the corner with a cut of each column, from -1 to its size - 1."""
+        codes = [column.last_code(cut) for column, cut in zip(plan.columns, cuts, strict=True)]
         features = tuple(each.feature for each in plan.columns)
-        return Corner(features, domains, tuple(cuts), plan.above, plan.positive)
+        domains = tuple(each.domain for each in plan.columns)
+        return Corner(features, domains, tuple(codes), plan.above, plan.positive)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A method of a fit, with its sizes."""
+
+    method: str
+    delta: Fraction
+    n_examples: int
+    errors: int
+    n_needed: int
+    states: dict[str, Any]
+    keeps: dict[str, Any]
 
 
 def _nearest(places: NDArray[Any], size: int, m: int, *, above: bool) -> list[int]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from math import ceil, log
+from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -24,16 +24,17 @@ from dplearn.domains import Domain, DomainError, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.isolation import learner_alone, reraised
-from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
+from dplearn.fit.relation import PUBLIC_ROWS, TABLE
 from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import least
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
+from dplearn.mechanisms.selection import selection_excess
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records_warnings, written
@@ -66,10 +67,10 @@ class ExponentialMechanismClassifier(RuleClassifier):
     ----------
     concept_class : str or ConceptClass, default="stumps"
         "stumps" (any column, any cut, any label on each side), "thresholds" (tables of one column), "corners"
-        (tables of one or two columns, and one label where each is up to, or each is above, a cut; two
-        labels), "conjunctions" (at most three literals over bits, two labels), "parities" (sums of bits
-        modulo 2, at most 26 columns, two labels), or an instance of a concept class, which then includes the
-        domain. A drawn class (see `ConceptClass.draw`) is drawn before the data are read.
+        (one label where each column is on one side of its cut; few columns, two labels), "conjunctions" (at
+        most three literals over bits, two labels), "parities" (sums of bits modulo 2, at most 26 columns, two
+        labels), or an instance of a concept class, which then includes the domain. A drawn class (see
+        `ConceptClass.draw`) is drawn before the data are read.
     protects : {"examples", "labels"}, default="examples"
         The unit of protection. "examples": one whole record. "labels": one label; all features are public,
         and the concepts are those that differ on the rows of `X`, each behaviour once.
@@ -84,8 +85,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: the default of
         the concept class. For stumps, thresholds and corners this is all finite floats, on a nonuniform grid
         with 32 bits of precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for
-        bits, a number above 0 is a 1. Corners over it take at most 4,095 records, and more over coarser
-        domains: 2**24 pairs of cuts between records. "learn" needs `protects="examples"`.
+        bits, a number above 0 is a 1. Corners of two columns over it take at most 4,095 records, and more of
+        them, or more columns, over coarser domains: see `concepts.Corners`. "learn" needs
+        `protects="examples"`.
 
     Attributes
     ----------
@@ -429,7 +431,7 @@ class RuleFit(FitRecipe):
         assumes += (PUBLIC_FEATURES,) * labels_only + (PUBLIC_ROWS,) * (n_rows is not None)
         beta = float(check_number("beta", beta, above=0, below=1))
         selection = replace(self.cost, epsilon=self.cost.epsilon - self.counting)
-        excess = _excess_errors(size, selection, beta)
+        excess = selection_excess(size, selection.epsilon, beta)
         goal = {"epsilon": selection.epsilon, "alpha": alpha, "beta": beta}
         n = facts.n_samples
         return StatedPlan(
@@ -722,15 +724,8 @@ def _warnings(
         problem=f"with epsilon {float(selection.epsilon):.3g} and {written(size)} concepts, the training"
         " error may exceed the best concept's by half of the records",
         size=max((each.size for each in getattr(concepts.domain, "domains", ())), default=None),
-        remedy=", or take fewer columns",
+        remedy="take fewer columns",
     )
-
-
-def _excess_errors(class_size: int, cost: ApproxDP, beta: float) -> float:
-    """Return a bound on the errors beyond those of the best member, with probability 1 - beta."""
-    # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
-    ratio = selection_ratio(cost.epsilon)
-    return (log(class_size) - log(beta)) / max(-log(ratio), float(1 - ratio))
 
 
 @dataclass(frozen=True)

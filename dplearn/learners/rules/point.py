@@ -42,6 +42,7 @@ from dplearn.kernels.points import (
     prefix_errors,
 )
 from dplearn.learners.limits import Task, least_of
+from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import Summary, checked_epsilon
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
@@ -78,6 +79,7 @@ _MOST_KEYS = 100  # with more, the counts of sets would take minutes
 _NEGLIGIBLE = 64  # sets that are not told apart by errors have together a weight of at most 2**-64
 
 Where = tuple[Any, ...] | None  # a key, a bucket, a length and a bucket, or buckets; None: an abstention
+_EVERY = ()  # every key has the second label
 
 
 @documented_by()
@@ -100,13 +102,14 @@ class PointClassifier(SeveralOutputsClassifier):
         ... "stability" and "sanitizer" require a positive delta, "hashing" spends none.
     method : {"auto", "stability", "sanitizer", "hashing"}, default="auto"
         "stability" releases the leading key if it is stable under a change of few records, and else abstains;
-        with several outputs, it releases the keys of a stable histogram of keys with their labels: these must
-        hardly have exceptions. "sanitizer" publishes keys by a stable histogram, with half of the budget, and
-        selects among them for each output by the number of errors: exceptions may be many, but more records
-        are needed. "hashing" selects a bucket of a public hash function, which is drawn independently of the
-        data; other keys may share the bucket; for one output only. "auto": "hashing" without delta, with
-        several keys, or with prefixes; else "stability", except for several outputs and so many records that
-        "sanitizer" is proved to be as accurate. Set "sanitizer" for fewer records of labels with exceptions.
+        a tenth of epsilon then compares this with the constant labels. With several outputs, it releases the
+        keys of a stable histogram of keys with their labels: these must hardly have exceptions. "sanitizer"
+        publishes keys by a stable histogram, with half of the budget, and selects among them for each output
+        by the number of errors: exceptions may be many, but more records are needed. "hashing" selects a
+        bucket of a public hash function, which is drawn independently of the data; other keys may share the
+        bucket; for one output only. "auto": "hashing" without delta, with several keys, or with prefixes;
+        else "stability", except for several outputs and so many records that "sanitizer" is proved to be as
+        accurate. Set "sanitizer" for fewer records of labels with exceptions.
     prefixes : bool, default=False
         True: the rows with the second label are those whose first columns have certain values, such as a
         country and a region; the number of these columns is learned too, and may be 0. The columns are in the
@@ -132,9 +135,9 @@ class PointClassifier(SeveralOutputsClassifier):
     ----------
     point_ : None, str, bytes, int, float or tuple of these; or int; or list of n_outputs such
         Released. The key, or with "hashing" its bucket. None: an abstention, or a key that is a missing
-        value; `abstained_` distinguishes the two. With several outputs, one for each. With `n_keys` above 1,
-        the tuple of the keys or buckets. With `prefixes`, the number of columns and the bucket of their
-        values; (0, 0) if all rows have the second label.
+        value; `abstained_` distinguishes the two. (): every key has the second label. With several outputs,
+        one for each. With `n_keys` above 1, the tuple of the keys or buckets. With `prefixes`, the number of
+        columns and the bucket of their values; (0, 0) if all rows have the second label.
     abstained_ : bool or ndarray of bool of shape (n_outputs,)
         Released. Whether the mechanism abstained; the first of `classes_` is then predicted for every record.
     concept_ : ChosenKeys or ChosenPrefix, or list of ChosenKeys
@@ -156,7 +159,9 @@ class PointClassifier(SeveralOutputsClassifier):
     **Privacy.** (epsilon, delta)-differential privacy for one replaced record, (epsilon, 0) with "hashing",
     for every value of the hash. Proof: with "stability", the distance of the table to a
     change of the leading key is 0 if one replaced record can change that key, and one replaced record changes
-    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`.
+    this distance by at most 1 (see `leading_key`); these are the conditions of `release_if_stable`, which has
+    nine tenths of epsilon. Given what it releases, a replaced record changes the errors of this rule and of
+    each constant label by at most 1, and the selection among these costs the rest.
     With "hashing", one replaced record changes the errors of each rule by at most 1. With `n_keys` above 1
     they are capped at the least errors of all rules plus a public number; the least of two numbers that
     change by at most 1, and a sum of such a number and a constant, change by at most 1 too. With several
@@ -241,6 +246,9 @@ class PointClassifier(SeveralOutputsClassifier):
               that rules without exceptions label;
             - `n_needed`, the least number of records for which `failure` is at most beta, with the best
               number of buckets;
+            - `excess_of_constant`, with "stability" and one output: on any labels, the training error exceeds
+              that of the most frequent label by at most this, with probability at least 1 - beta / 10;
+            - `epsilon_of_comparison`, the part of epsilon that this takes;
             - `n_least`: no learner of this kind has an error of at most alpha with probability at least 1 -
               beta on every distribution that some point function labels with fewer records. With "hashing":
               pure learners with this epsilon, whatever they release (`theory.pure_private_lower_bound`).
@@ -286,7 +294,8 @@ class PointClassifier(SeveralOutputsClassifier):
         if method == "sanitizer":
             checked_epsilon(epsilon)
         if method == "stability":
-            release_probability_table(cost)  # raises if epsilon is too small for the table
+            # Raises if epsilon is too small for the table.
+            release_probability_table(replace(cost, epsilon=compared(epsilon, beta)[1]))
         return PointFit(
             self,
             cost,
@@ -309,7 +318,7 @@ class PointClassifier(SeveralOutputsClassifier):
             rule(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
         ]
         one = plan.n_keys == 1 and not plan.prefixes
-        points = [where[0] if where is not None and one else where for where in outcome]
+        points = [where[0] if where and one else where for where in outcome]
         abstained = np.array([where is None for where in outcome])
         self.method_ = plan.method
         self.hash_ = plan.hashed
@@ -380,7 +389,14 @@ class PointFit(FitRecipe):
         if method == "hashing":
             n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
             size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
-        failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, beta, k, kind)
+        comparison, rest = None, beta
+        if method == "stability" and k == 1:
+            comparison, epsilon, rest = compared(self.cost.epsilon, Fraction(beta))
+            budget = epsilon, self.cost.delta
+        failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, rest, k, kind)
+        if comparison:
+            failure = min(1.0, failure + comparison.failure(n, float(alpha)))
+            needed = max(needed, comparison.n_needed(float(alpha)))
         if self.chooses and k > 1:
             sanitized = sanitized_point_failure(
                 n, epsilon=budget[0], delta=budget[1], alpha=alpha, n_outputs=k
@@ -401,13 +417,14 @@ class PointFit(FitRecipe):
                 "n_samples": n,
                 "failure": failure,
                 "n_needed": needed,
+                **(comparison.states(n) if comparison else {}),
                 "alpha": alpha,
                 "beta": beta,
             },
             least={"n_least": partial(_least, method, self.n_keys, alpha, beta)},
             # Two point functions agree at a third key.
-            keeps={"hashed": hashed, "task": Task("realizable", rooted=True)},
-            notes={"n_least": "no such learner with fewer"},
+            keeps={"hashed": hashed, "task": Task("realizable", rooted=True), "comparison": comparison},
+            notes={"n_least": "no such learner with fewer", **NOTES},
             public=facts,
         )
 
@@ -480,13 +497,24 @@ def _hash(seed: Any, n_buckets: int) -> KeyHash:
 Release = Callable[[ApproxDP, Dice], list[Where]]  # of the key of each output, where it has the second label
 
 
-def _by_lead(records: LabelledRows, plan: StatedPlan) -> Release:  # noqa: ARG001
-    """Return the release of the leading key by its distance to a change of the leader."""
+def _by_lead(records: LabelledRows, plan: StatedPlan) -> Release:
+    """Return the release of the leading key by its distance to a change of the leader, or of a constant."""
     keys: list[Hashable] = records.X.columns[0].tolist()
     texts = list(map(spelled, keys))
-    leading, distance = leading_key(texts, records.y.tolist())
+    labels = records.y.tolist()
+    leading, distance = leading_key(texts, labels)
     leader = None if leading is None else (keys[texts.index(leading[0])],)
-    return lambda privacy, dice: [release_if_stable(leader, distance, privacy=privacy, dice=dice)]
+    comparison, n, ones = plan.comparison, len(records), sum(labels)
+
+    def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
+        rest = replace(privacy, epsilon=privacy.epsilon - comparison.epsilon)
+        found = release_if_stable(leader, distance, privacy=rest, dice=dice)
+        there = None if found is None else spelled(found[0])
+        wrong = sum((text == there) != one for text, one in zip(texts, labels, strict=True))
+        constant = comparison.constant(wrong, ones, n, dice)
+        return [found if constant is None else _EVERY if constant else None]
+
+    return release
 
 
 def _by_counts(records: LabelledRows, plan: StatedPlan) -> Release:  # noqa: ARG001
@@ -730,7 +758,8 @@ class ChosenKeys(_Rule):
     Attributes
     ----------
     where : tuple, or None
-        The keys, or the buckets in increasing order, with the second label; None: no key has it.
+        The keys, or the buckets in increasing order, with the second label; None: no key has it; (): every
+        key has it.
     hashed : KeyHash or None
         The hash from keys to buckets; None: keys are not hashed.
     names : tuple of str
@@ -741,6 +770,8 @@ class ChosenKeys(_Rule):
 
     def __call__(self, keys: Sequence[Hashable]) -> NDArray[np.intp]:
         """Return the label code of each key."""
+        if self.where == _EVERY:
+            return np.ones(len(keys), dtype=np.intp)
         texts = map(spelled, keys)
         if self.hashed is not None:
             chosen: NDArray[np.intp] = np.isin(self.hashed.buckets(texts), self.where or ()).astype(np.intp)
@@ -750,8 +781,8 @@ class ChosenKeys(_Rule):
 
     def __repr__(self) -> str:
         """Return the rule."""
-        if self.where is None:
-            return f"{self.labels[0]!r} always"
+        if not self.where:
+            return f"{self.labels[self.where is not None]!r} always"
         if self.hashed is not None:
             return self._hashed_to(self.where, self.names)
         if len(self.where) == 1:

@@ -24,12 +24,16 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
-from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.search import first
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.learners.rules.generic import representation_sample_size, selected
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
+from dplearn.mechanisms.selection import (
+    minus_log,
+    select_exponential,
+    select_permute_and_flip,
+    selection_excess,
+)
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import StatedPlan
@@ -284,7 +288,7 @@ class ThresholdFit(FitRecipe):
             f"{several},"
             " the training error may exceed the best cut's by half of the records",
             size=most,
-            remedy=", or name the column with feature=" if several else "",
+            remedy="name the column with feature=" if several else "",
         )
 
     def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
@@ -696,7 +700,7 @@ def threshold_sample_size(
     half, share = beta / 2, beta / 8 if method == "exponential" else beta / 2
     k, rest = wrong(share), beta - share
     all_cuts, best = (
-        math.sqrt((math.log(events) + _minus_log(failure)) / 2)
+        math.sqrt((math.log(events) + minus_log(failure)) / 2)
         for events, failure in ((4 * n_columns, rest * 5 / 8), (1, rest * 3 / 8))
     )
     sizes = [_first_from(k + 1, lambda n: k / n + (2 * all_cuts + best) / math.sqrt(n) <= alpha)]
@@ -726,15 +730,7 @@ def _interior_shortfalls(n_cuts: int, n_columns: int, epsilon: Fraction, beta: F
 
 def shortfall(candidates: int, epsilon: Fraction, beta: Fraction) -> int:
     """Return the greatest k with candidates * ratio**k >= beta; a greater shortfall is less probable."""
-    ratio = selection_ratio(epsilon)
-    # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
-    rate = max(-math.log(ratio), float(1 - ratio))
-    return math.floor(min((math.log(candidates) + _minus_log(beta)) / rate, float(_MOST_RECORDS)))
-
-
-def _minus_log(beta: Fraction) -> float:
-    """Return -ln(beta) for a beta that may be outside the range of floats."""
-    return math.log(beta.denominator) - math.log(beta.numerator)
+    return math.floor(min(selection_excess(candidates, epsilon, beta), float(_MOST_RECORDS)))
 
 
 def _first_from(least: int, holds: Callable[[int], bool]) -> int:

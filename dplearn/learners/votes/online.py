@@ -62,6 +62,7 @@ _SPREAD = 3
 # Tolerance for widths such as the float of 1/3, which is below 1/3 but must give three bins.
 _ROUNDED = Fraction(1, 1000)
 _QUERIES = "the queried rows depend on the records only through released answers"
+_FEW_ANSWERS = 50  # of a fit that determines their number
 
 
 @dataclass(repr=False)  # a traceback could show the repr
@@ -141,12 +142,19 @@ class OnlineFit(VotesFit):
         return planned_ballot(**self._open_sizes(facts))
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
-        """Return a warning if even the votes of a unanimous ensemble are noise-dominated."""
+        """Return warnings of few answers, and if noise dominates even the votes of a unanimous ensemble."""
+        few = self.max_queries is None and ballot.max_queries < _FEW_ANSWERS
+        notes = (
+            f"max_queries='auto' is {ballot.max_queries} with {ballot.n_teachers} teachers: a fit spends its"
+            " whole budget, and predicts so many rows in all. Use more records, or a learner of unlimited"
+            " predictions, such as AdditiveClassifier or StatisticalQueryNaiveBayes; plan(n_samples) reports"
+            " `max_queries` without data",
+        ) * few
         if ballot.max_abstentions is None:
             consequence = "so that answers are nearly random"
-            return notes_on_noise(ballot, aggregator.noise_scale > ballot.n_teachers, consequence)
+            return notes + notes_on_noise(ballot, aggregator.noise_scale > ballot.n_teachers, consequence)
         consequence = "so that nearly all answers are abstentions"
-        return notes_on_noise(ballot, aggregator.least_lead > ballot.n_teachers, consequence)
+        return notes + notes_on_noise(ballot, aggregator.least_lead > ballot.n_teachers, consequence)
 
     def _sized(self, public: Any) -> AggregationPlan:
         plan = super()._sized(public)

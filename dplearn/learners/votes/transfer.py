@@ -19,7 +19,8 @@ from dplearn.domains.cells import is_frame
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
 from dplearn.estimator.isolation import alone, reraised
-from dplearn.estimator.public_data import PUBLIC_FEATURES, PUBLIC_ROWS, public_rows
+from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
+from dplearn.fit.relation import PUBLIC_ROWS
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.learners.votes.aggregators import Aggregator, Ballot, transfer_ballot
 from dplearn.learners.votes.asked import Scores

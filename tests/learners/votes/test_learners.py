@@ -152,6 +152,15 @@ def test_noise_favours_no_label_whose_place_is_first():
     assert abs(counts - 1000).max() < 150  # five standard deviations
 
 
+def test_few_answers_are_warned_of_unless_their_number_is_given():
+    X, y = np.zeros((400, 1)), np.arange(400) % 2
+    with pytest.warns(UserWarning, match="max_queries='auto' is 1 with .*, such as AdditiveClassifier"):
+        model = SubsampleAggregateClassifier(Share(), classes=[0, 1]).fit(X, y)
+    assert model.remaining_queries_ == 1
+    assert not model.set_params(max_queries=1).plan(400).warnings
+    assert not model.set_params(max_queries="auto").plan(40_000).warnings
+
+
 def test_scores_become_probabilities():
     nan = float("nan")
     two = np.array([[0.25], [nan], [-3.0], [7.0]])

@@ -295,7 +295,7 @@ def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(pool):
 @pytest.mark.parametrize("backend", ["sequential", "loky"])
 def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
     with parallel_config(backend=backend, n_jobs=2):
-        SubsampleAggregateClassifier(TREE, n_teachers=K, epsilon=50, verbose=True).fit(X, Y)
+        SubsampleAggregateClassifier(TREE, n_teachers=K, epsilon=50, max_queries=9, verbose=True).fit(X, Y)
     out, err = capsys.readouterr()
     assert out == ""
     lines = err.split("\r")[1:]

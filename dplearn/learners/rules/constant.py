@@ -1,0 +1,85 @@
+"""The comparison of a learned rule with the constant labels, for learners of labels without exceptions.
+
+Such a learner may release a rule below the most frequent label where its rules do not decide the labels. A
+tenth of epsilon selects among the released rule and the two constant labels, by permute-and-flip.
+
+Privacy: the rule is released, so that a replaced record changes the errors of each of these three candidates
+by at most 1; the margin by which the rule leads is public. So the selection costs its epsilon, and the two
+costs add up.
+
+Accuracy: let the margin be the excess of a selection among three at beta / 10. Then with probability at least
+1 - beta / 10 the selected candidate's errors, less the margin for the rule, are within the margin of the
+least. So a constant label is selected only if it makes at most as many errors as the rule, and a selected
+rule makes at most twice the margin more than the most frequent label.
+
+If the rule makes at most E training errors, a constant label with an error above alpha is selected only if it
+makes at most E, too: for each of the two with probability at most P[Binomial(n, alpha) <= E].
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+from scipy.stats import binom
+
+from dplearn.chance.dice import Dice
+from dplearn.kernels.search import least
+from dplearn.mechanisms.selection import permute_and_flip, selection_excess
+from dplearn.privacy import ApproxDP
+
+_SHARE = Fraction(1, 10)  # of epsilon, and of beta
+_MOST = 1 << 61
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A comparison that a plan states; see the module."""
+
+    epsilon: Fraction
+    beta: float  # the probability of a selection further than the margin from the best
+    margin: int  # the errors by which the rule leads
+
+    @property
+    def excess(self) -> int:
+        """The errors by which the outcome exceeds the most frequent label, probably at most."""
+        return 2 * self.margin
+
+    def states(self, n: int) -> dict[str, float]:
+        """Return what a plan states."""
+        return {
+            "excess_of_constant": min(self.excess, n) / n,
+            "epsilon_of_comparison": float(self.epsilon),
+        }
+
+    def failure(self, n: int, alpha: float, errors: int = 0) -> float:
+        """Return the probability that it selects a constant label with an error above alpha, at most."""
+        return self.beta + 2 * float(binom.cdf(errors, n, alpha))
+
+    def n_needed(self, alpha: float, errors: int = 0) -> int:
+        """Return the least number of records for which `failure` is at most twice beta."""
+        return least(lambda n: self.failure(n, alpha, errors) <= 2 * self.beta, errors + 1)
+
+    def constant(self, wrong: int, ones: int, n: int, dice: Dice, *, each: int = 1) -> int | None:
+        """Return the label code of the constant rule that takes the place of a released rule, or None.
+
+        `wrong`: the errors of the rule. `ones`: the rows with label code 1, of n. `each`: the rows of a
+        record.
+        """
+        errors = np.array([wrong - each * self.margin, ones, n - ones])
+        chosen = permute_and_flip(-errors, privacy=ApproxDP(self.epsilon), dice=dice, sensitivity=each)
+        return chosen - 1 if chosen else None
+
+
+#: What the numbers of `Comparison.states` are.
+NOTES = {
+    "excess_of_constant": "on these records, of any labels",
+    "epsilon_of_comparison": "to compare the rule with constant labels",
+}
+
+
+def compared(epsilon: Fraction, beta: Fraction | float) -> tuple[Comparison, Fraction, Fraction]:
+    """Return the comparison of a fit, and what is left of epsilon and of beta for the rule."""
+    part, failure = _SHARE * epsilon, _SHARE * Fraction(beta)
+    margin = floor(min(selection_excess(3, part, failure), float(_MOST)))
+    return Comparison(part, float(failure), margin), epsilon - part, Fraction(beta) - 2 * failure

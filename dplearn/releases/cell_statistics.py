@@ -1,0 +1,341 @@
+"""Statistics of a column from noisy sums over its cells, with the variance of the noise in each.
+
+A record is in one cell of a column. A public matrix of integers, the strategy, says how often each sum counts
+the records of each cell; the sums are released with noise. From them follows the best linear unbiased
+estimate of the number of records in each cell, and its covariance, which is public. Means, standard
+deviations, quantiles and shares are functions of these numbers, and so are their intervals.
+
+- Categories: each cell is counted.
+- Quantiles: the cells are the leaves of a tree, and every node is counted. The number of records up to a
+  value is then a sum of few nodes.
+- Means and standard deviations alone: the values of the cells and their squares are added up.
+
+Sources: Li, Miklau, Hay, McGregor and Rastogi (2015) for strategies; Hay, Rastogi, Miklau and Suciu (2010)
+for trees.
+
+>>> tree(4, branching=2).tolist()  # pairs of cells, then cells
+[[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+"""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag
+from scipy.optimize import isotonic_regression
+
+from dplearn.domains import Categories, Domain, Floats
+from dplearn.domains.base import NumberDomain
+from dplearn.releases.table_columns import TableColumn, table_column
+
+Vector = NDArray[np.float64]
+MOST_CELLS = 256  # of a column of numbers
+_PUBLIC = 1e-3  # the standard deviation of a public number of records, in those of a cell's number
+_CUTOFF = 1e-12  # of eigenvalues
+_WIDE = 8  # values in a cell of equal width, from which on cells grow
+_ROUNDED = 1e-3  # records, by which sums of floats are off
+_LEAST = 3.0  # standard deviations of the number of records, from which on a ratio has an interval
+
+
+def cells_of(name: str, domain: Domain, most: int) -> TableColumn:
+    """Return the cells of a column: of each value, of equal width, or growing with a wide range."""
+    column, gap = table_column(name, domain, most), int(domain.accepts_missing)
+    numbers = domain.size - gap
+    if not isinstance(domain, NumberDomain) or isinstance(domain, Floats) or numbers <= most:
+        return column
+    low, first, high = (float(each) for each in domain.decode([gap, gap + 1, domain.size - 1]))
+    starts = np.arange(most) * numbers // most + gap
+    if low >= 0 and numbers > _WIDE * most:
+        ends = np.geomspace(low or first, high, most)
+        starts = np.append(gap, domain.nearest(ends[:-1]).astype(np.int64))
+    return TableColumn(name, domain, np.unique(np.append(np.arange(gap), starts)).astype(np.uint64))
+
+
+def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
+    """Return the strategy that counts each node of a tree over cells, its root left out."""
+    widths = [1]
+    while widths[-1] * branching < cells:
+        widths.append(widths[-1] * branching)
+    of_cells = np.arange(cells)
+    levels = [np.arange(-(-cells // width))[:, None] == of_cells // width for width in reversed(widths)]
+    return np.concatenate(levels).astype(np.int64)
+
+
+def moments(values: Vector, steps: int) -> NDArray[np.int64]:
+    """Return the strategy that adds up values, and their squares, in steps from the middle of their range."""
+    low, high = values.min(), values.max()
+    middle, half = low / 2 + high / 2, max(high / 2 - low / 2, 1e-300)
+    places = np.rint((values - middle) / half * steps).astype(np.int64)
+    return np.stack([places, 2 * places**2 // steps - steps])
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnSums:
+    """What is released of one column: sums over the records of each group, given by the strategy."""
+
+    column: TableColumn
+    matrix: NDArray[np.int64]  # the strategy, of shape (sums, cells)
+
+    @classmethod
+    def of(cls, column: TableColumn, *, branching: int | None, steps: int | None) -> "ColumnSums":
+        """Return the sums from which quantiles are estimated, or means, or the number of gaps.
+
+        For quantiles `branching` is that of the tree, and for means `steps` are those from the middle of a
+        range to an end.
+        """
+        if not isinstance(column.domain, NumberDomain):
+            return cls(column, np.eye(column.size, dtype=np.int64))
+        cells = column.size - column.gap
+        if branching is not None:
+            matrix = tree(cells, branching=branching)
+        elif steps is not None:
+            matrix = moments(middles(column)[column.gap :], steps)
+        else:
+            matrix = np.ones((1, cells), dtype=np.int64)
+        weight = math.isqrt(int((matrix**2).sum(axis=0).max()))  # a gap counts as much as a number
+        return cls(column, block_diag(np.full((column.gap, column.gap), weight), matrix))
+
+    @cached_property
+    def added_l1(self) -> int:
+        """The greatest l1 norm of the numbers of one record."""
+        return int(np.abs(self.matrix).sum(axis=0).max())
+
+    @cached_property
+    def added_squared_l2(self) -> int:
+        """The greatest squared l2 norm of the numbers of one record."""
+        return int((self.matrix**2).sum(axis=0).max())
+
+    @cached_property
+    def squared_l2(self) -> int:
+        """The greatest squared distance of the numbers of two records, of one group or of different ones."""
+        products = self.matrix.T.astype(float) @ self.matrix  # exact: numbers are below 2**53
+        norms = np.diag(products)
+        return max(2 * self.added_squared_l2, int((norms[:, None] + norms - 2 * products).max()))
+
+    @cached_property
+    def for_all(self) -> Vector | None:
+        """The weights of sums that add up to the number of all records; None if none do."""
+        all_cells = np.ones(self.matrix.shape[1])
+        weights: Vector = self.matrix @ (_inverse(self.matrix.tobytes(), self.matrix.shape, 0.0) @ all_cells)
+        return weights if np.allclose(weights @ self.matrix, all_cells) else None
+
+    def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the sums, of shape (groups, sums), from the number of records in each cell."""
+        return counts @ self.matrix.T
+
+
+@dataclass(frozen=True, eq=False)
+class CellNoise:
+    """The noise in what is estimated from the sums of a column; public."""
+
+    sums: ColumnSums
+    deviation: float  # the standard deviation of the noise in each sum
+    of_count: float  # the same of the number of all records; 0 if that is public
+
+    @property
+    def _weight(self) -> float:
+        return 1 / max(self.of_count / self.deviation, _PUBLIC / math.sqrt(self.sums.added_squared_l2))
+
+    @cached_property
+    def covariance(self) -> Vector:
+        """That of the estimated numbers of records in cells."""
+        matrix = self.sums.matrix
+        return self.deviation**2 * _inverse(matrix.tobytes(), matrix.shape, self._weight)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which cells are no gaps; that of values which are not listed is none."""
+        column = self.sums.column
+        if isinstance(column.domain, Categories):
+            return np.array(
+                [value is not None for value in column.domain.values] + [True] * column.domain.other
+            )
+        return ~column.gaps
+
+    @cached_property
+    def own(self) -> Vector:
+        """The covariance of the cells that are no gaps."""
+        return self.covariance[np.ix_(self.known, self.known)]
+
+    @cached_property
+    def up_to(self) -> Vector:
+        """The covariance of the numbers of records up to each cell."""
+        return self.own.cumsum(axis=0).cumsum(axis=1)
+
+    def of(self, weights: Any) -> float:
+        """Return the standard deviation of a weighted sum of the cells that are no gaps."""
+        return math.sqrt(max(float(weights @ self.own @ weights), 0.0))
+
+    @cached_property
+    def of_known(self) -> float:
+        """The standard deviation of the number of records that are no gaps."""
+        return self.of(np.ones(len(self.own)))
+
+    def of_rank(self, q: Any) -> Vector:
+        """Return the standard deviation of the number of records up to each cell, less a share q of all."""
+        all_of_them = self.up_to[:, -1]
+        variances = np.diag(self.up_to) - 2 * q * all_of_them + q**2 * all_of_them[-1]
+        return np.asarray(np.sqrt(variances.clip(0)))
+
+    def of_even(self) -> tuple[float, float]:
+        """Return the noise in the mean of evenly distributed numbers, times their number and in widths of the
+        range, and the greatest in the number of records up to a quantile; NaN where there is no estimate.
+        """
+        size = len(self.own)
+        ranks = self.of_rank(np.arange(1, size + 1) / size)
+        tells = len(self.sums.matrix) - self.sums.column.gap
+        mean = math.nan if tells == 1 < size else self.of(np.linspace(-0.5, 0.5, size))
+        return mean, math.nan if tells < size else float(ranks.max())
+
+    def estimated(self, sums: Vector, count: float) -> "CellCounts":
+        """Return the estimates of one group, given noisy sums, and the noisy number of its records."""
+        seen = self.sums.matrix.T @ sums + self._weight**2 * count
+        return CellCounts(self, self.covariance @ seen / self.deviation**2)
+
+
+@lru_cache(maxsize=16)
+def _inverse(matrix: bytes, shape: tuple[int, int], weight: float) -> Vector:
+    """Return the inverse of what sums say about cells, and with a weight the number of all records."""
+    rows = np.frombuffer(matrix, dtype=np.int64).reshape(shape).astype(float)
+    return np.linalg.pinv(rows.T @ rows + weight**2, rcond=_CUTOFF, hermitian=True)
+
+
+def middles(column: TableColumn) -> Vector:
+    """Return the value that stands for each cell of numbers."""
+    low, high = ends(column)
+    return low / 2 + high / 2
+
+
+def ends(column: TableColumn) -> tuple[Vector, Vector]:
+    """Return the least and the greatest value of each cell of numbers; NaN of missing ones."""
+    assert isinstance(column.domain, NumberDomain)
+    last = np.append(column.starts[1:], np.uint64(column.domain.size)) - np.uint64(1)
+    low, high = (np.asarray(column.domain.decode(codes), dtype=float) for codes in (column.starts, last))
+    return low, high
+
+
+class Line(NamedTuple):
+    """An estimate and its interval."""
+
+    estimate: float  # NaN if the interval is all that is possible
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """Released: the estimated number of records in each cell of a column, of the records of one group."""
+
+    noise: CellNoise
+    cells: Vector
+
+    @property
+    def column(self) -> TableColumn:
+        """The column."""
+        return self.noise.sums.column
+
+    @cached_property
+    def _own(self) -> Vector:
+        """The cells that are no gaps."""
+        return self.cells[self.noise.known]
+
+    @cached_property
+    def n(self) -> float:
+        """The number of records that are no gaps."""
+        return float(self._own.sum())
+
+    @property
+    def few(self) -> bool:
+        """Whether there are so few records that a ratio may be anything."""
+        return self.n < max(1.0, _LEAST * self.noise.of_known)
+
+    def count(self, z: float) -> Line:
+        """Return the number of records that are no gaps."""
+        return _whole(self.n, z * self.noise.of_known)
+
+    def share(self, cell: int, z: float, *, population: bool) -> Line:
+        """Return the share of a category among the records that are no gaps."""
+        if self.few:
+            return Line(math.nan, 0.0, 1.0)
+        own = (np.flatnonzero(self.noise.known) == cell).astype(float)
+        share = min(max(self.cells[cell] / self.n, 0.0), 1.0)
+        near = min((max(self.cells[cell], 0.0) + 1) / (self.n + 2), 1.0)
+        sampling = near * (1 - near) / self.n if population else 0.0
+        return _around(share, self.noise.of((own - share) / self.n) ** 2 + sampling, z, 0.0, 1.0)
+
+    def cell_count(self, cell: int, z: float) -> Line:
+        """Return the number of records in a cell."""
+        return _whole(self.cells[cell], z * math.sqrt(max(self.noise.covariance[cell, cell], 0.0)))
+
+    @cached_property
+    def _values(self) -> Vector:
+        return middles(self.column)[self.noise.known]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float, float]:
+        """The mean, the variance, and the standard deviation of the noise in the variance."""
+        x, counts = self._values, self._own
+        mean = float(np.clip(x @ counts / self.n, x.min(), x.max()))
+        squares = (x - mean) ** 2
+        most = (x.max() - mean) * (mean - x.min())  # of numbers in a range with this mean
+        variance = float(np.clip(squares @ counts / self.n, 0.0, most))
+        return mean, variance, self.noise.of((squares - variance) / self.n)
+
+    def mean(self, z: float, *, population: bool) -> Line:
+        """Return the mean of the numbers."""
+        x = self._values
+        if self.few:
+            return Line(math.nan, float(x.min()), float(x.max()))
+        mean, spread, off = self._moments
+        sampling = min(spread + off, (x.max() - mean) * (mean - x.min())) / self.n if population else 0.0
+        noise = self.noise.of((x - mean) / self.n) ** 2
+        return _around(mean, noise + sampling, z, float(x.min()), float(x.max()))
+
+    def std(self, z: float, *, population: bool) -> Line:
+        """Return the standard deviation of the numbers."""
+        x = self._values
+        most = float(x.max() - x.min()) / 2
+        if self.few:
+            return Line(math.nan, 0.0, most)
+        mean, spread, off = self._moments
+        reach = max(x.max() - mean, mean - x.min())
+        sampling = spread * max(reach**2 - spread, 0.0) / self.n if population else 0.0
+        found = _around(spread, off**2 + sampling, z, 0.0, most**2)
+        return Line(*(math.sqrt(each) if each >= 0 else each for each in found))
+
+    def quantile(self, q: float, z: float, *, population: bool) -> Line:
+        """Return a quantile of the numbers.
+
+        Its interval holds each cell whose number of records up to it, and up to the cell before, are
+        consistent with the quantile: so it has the probability of two normal tails.
+        """
+        low, high = (each[self.noise.known] for each in ends(self.column))
+        if self.few:
+            return Line(math.nan, float(low[0]), float(high[-1]))
+        upto, target = isotonic_regression(self._own.cumsum()).x, q * self.n
+        off = z * np.sqrt(self.noise.of_rank(q) ** 2 + (self.n * q * (1 - q) if population else 0.0))
+        before, reached = np.append(0.0, upto[:-1]), np.append(0.0, off[:-1])
+        possible = np.flatnonzero((upto + off >= target) & (before - reached <= target))
+        place = min(int(np.searchsorted(upto, target)), len(upto) - 1)
+        inside = np.clip((target - before[place]) / max(upto[place] - before[place], 1e-9), 0.0, 1.0)
+        value = float(low[place] + inside * (high[place] - low[place]))
+        first, last = min(*possible[:1], place), max(*possible[-1:], place)
+        found = Line(value, float(low[first]), float(high[last]))
+        whole = last - first == len(upto) - 1 > 1
+        return found._replace(estimate=math.nan) if whole else found
+
+
+def _whole(count: float, off: float) -> Line:
+    """Return a number of records with an interval, all whole and not below 0."""
+    low, high = math.ceil(count - off - _ROUNDED), math.floor(count + off + _ROUNDED)
+    return Line(*(float(max(each, 0)) for each in (round(count), low, max(high, 0))))
+
+
+def _around(value: float, variance: float, z: float, low: float, high: float) -> Line:
+    """Return a value with a normal interval within public ends; NaN if that is all that is possible."""
+    off = z * math.sqrt(variance)
+    found = Line(value, max(value - off, low), min(value + off, high))
+    return found._replace(estimate=math.nan) if found.low <= low and found.high >= high > low else found

@@ -1,0 +1,616 @@
+"""Release the statistics of a table's columns, of all records or by group: counts, means, quantiles, shares.
+
+All columns have equal parts of one budget, and the sizes of the groups one more. Each part buys noisy sums
+over the cells of a column, from which all of its statistics and their intervals are estimated: see
+`dplearn.releases.cell_statistics`.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn._documented import documented_by
+from dplearn._validation import check_count, check_number
+from dplearn._writing import brief
+from dplearn.chance.dice import Dice
+from dplearn.domains import Hashed, Product
+from dplearn.domains.base import NumberDomain
+from dplearn.domains.cells import is_frame
+from dplearn.domains.column_kinds import as_learn
+from dplearn.domains.product import refuse_text
+from dplearn.fit.execute import Facts
+from dplearn.fit.relation import N_IS_PUBLIC, ROWS_OF_TABLE, without_count
+from dplearn.fit.support import refuse_unsupported
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import ALPHA
+from dplearn.privacy.shares import GAUSSIAN
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.queries.noise import CentralNoise, answers_of
+from dplearn.queries.query import VectorQuery
+from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of
+from dplearn.releases.described import Described, fraction_of, labels, normal_tail
+from dplearn.releases.learned_schema import SchemaDetail
+from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records
+from dplearn.releases.synthetic_table import (
+    LearnedRelease,
+    TableFacts,
+    checked_domain,
+    drawable,
+    selected_columns,
+    table_of,
+)
+from dplearn.releases.table_columns import TableColumn, cells_in
+from dplearn.table.groups import MOST_ROWS
+from dplearn.table.table import Columns, Table
+
+STATISTICS = ("count", "mean", "std", "25%", "50%", "75%")
+_MOST_GROUPS = {1: 1000, 2: 100}  # of each column, by the number of columns that form the groups
+_BRANCHING = {"gaussian": 4, "laplace": 16}  # of trees; the errors of quantiles are least
+_DETAIL = SchemaDetail(MOST_CELLS, 98, drawn=True)  # ends are not moved outward to round numbers
+_ROWS = 10  # of a group, as many as take part in a learner's sums
+_QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
+_SOME = 1000  # records, of whose number noise hardly depends
+_SHAPE = "the number, names and types of the columns are public, and what is released of them"
+
+
+@documented_by(ColumnRelease)
+def describe(
+    frame: Any,
+    by: Any = None,
+    *,
+    domain: Any = "learn",
+    statistics: Sequence[str] = STATISTICS,
+    epsilon: Any = 1.0,
+    delta: Any = 1e-6,
+    groups: Any = None,
+    max_rows_per_group: int | None = None,
+    neighbors: str = "replace_one",
+    ledger: PrivacyLedger | None = None,
+    random_state: Any = None,
+) -> Described:
+    """Release the statistics of all columns, as `DataFrame.describe` and `groupby` do, with intervals.
+
+    Parameters
+    ----------
+    frame : data frame or array of shape (n, d), or parts of it
+        Private. Parts: as for the learners of tables in parts, without y.
+    by : str or sequence of str, optional
+        Public. The names of one or two columns whose values form groups, of whose sizes noisy counts are
+        released. Of a column with more than 1,000 values, with two columns 100, intervals of values do.
+    domain : "learn", Learn, Schema, Product or LearnedSchema, default="learn"
+        Public. The possible values of each column, and the columns that are described; numbers need bounds.
+        "learn": a schema is released first, from a tenth of the budget, as by `learned_schema`.
+    statistics : sequence of str, default=("count", "mean", "std", "25%", "50%", "75%")
+        Public. "count", "mean", "std", or quantiles such as "90%". The least and the greatest value cannot
+        be released. Of categories counts and shares are released, whatever is given.
+    epsilon : float, default=1.0
+        Privacy budget of all statistics together; at least 1e-9. A float stands for its shortest decimal: 0.1
+        is 1/10.
+    delta : float, default=1e-6
+        Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. 0:
+        Laplace noise, and categories are not learned. With a declared domain it is not spent where Laplace
+        noise has smaller errors, as for one or two columns.
+    groups : array-like of shape (n,) or str, optional
+        Private. The group of each row, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all rows of a group together, and the set of groups is public. Of a table in
+        parts: the name of the column that holds them.
+    max_rows_per_group : int, optional
+        Public. With groups: the most rows of a group that take part, at most 1000; of a group with more, so
+        many are chosen by public chance. The noise is proportional to it. Statistics are of the rows that
+        take part. None: 10, or 1 with a learned domain, which admits no other number.
+
+    Returns
+    -------
+    Described
+        The statistics, their intervals, the plan and the guarantee.
+
+    Raises
+    ------
+    DomainError
+        If a value is outside its declared domain; the message shows no value, and nothing is spent.
+
+    Warns
+    -----
+    UserWarning
+        If a group must have more records than there are for a mean or a quantile to be within a twentieth,
+        or a learned schema has no ranges or lists: functions of public numbers. After the release, if an
+        estimate's interval is all that is possible.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, delta) for one replaced record. Proof: a record is in one group and in one cell of
+    each column. Its numbers in the sums of a column are those of its cell in the rows of its group, and 0 in
+    those of others; so the sums of neighbours differ by at most `ColumnSums.squared_l2` in the squared l2
+    norm, and by twice `added_l1` in the l1 norm. The sizes of groups differ by 2 in both. Each has an equal
+    part of the budget, and the noise that it buys (`CentralNoise`). One added record moves them by
+    `added_squared_l2`, `added_l1` and 1. One group of at most m rows moves the distances by m times as much.
+    With a learned domain: `LearnedRelease`. All else is made of the noisy sums.
+
+    **Assumes.** The entries of `guarantee.assumes`.
+
+    **Accuracy.** The intervals of `Described.statistics`, and `describe_plan`.
+
+    **Source.** Li, Miklau, Hay, McGregor and Rastogi (2015) for sums from which all else is estimated; Hay,
+    Rastogi, Miklau and Suciu (2010) for trees.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import pandas as pd
+    >>> from dplearn.domains import Categories, IntegerRange, Schema
+    >>> from dplearn.releases import describe
+    >>> frame = pd.DataFrame({"arm": ["drug", "placebo"] * 1500, "score": [1, 2, 3, 3, 3, 6] * 500})
+    >>> schema = Schema({"arm": Categories(["drug", "placebo"]), "score": IntegerRange(1, 6)})
+    >>> found = describe(frame, "arm", domain=schema, random_state=0)
+    >>> found.estimates().round(1)
+               score
+               count mean  std  25%  50%  75%
+    arm
+    drug      1504.1  2.3  0.9  1.0  3.0  3.0
+    placebo   1495.9  3.7  1.7  2.0  3.0  6.0
+    """
+    most = None if groups is None else _most_rows(max_rows_per_group, domain)
+    choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
+    recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
+    found: Described = recipe.run_on(frame, None, ledger, groups)
+    return found
+
+
+@documented_by(describe, ColumnRelease)
+def describe_plan(
+    n_samples: int | None,
+    by: Any = None,
+    *,
+    domain: Any = "learn",
+    statistics: Sequence[str] = STATISTICS,
+    epsilon: Any = 1.0,
+    delta: Any = 1e-6,
+    max_rows_per_group: int | None = None,
+    neighbors: str = "replace_one",
+    beta: Any = 0.05,
+    n_features: int | None = None,
+) -> ReleasePlan:
+    """Return the plan of `describe`, with the errors of its statistics by noise, without data.
+
+    Parameters
+    ----------
+    n_samples : int or None
+        Number of records, at least 1. None, for "add_remove": unknown.
+    max_rows_per_group : int, optional
+        Public. With groups, whose number `n_samples` then is: the most rows of a group that take part. None:
+        without groups.
+    n_features : int, optional
+        Number of columns; required where the domain is learned and lists no columns.
+
+    Returns
+    -------
+    ReleasePlan or SchemaFitPlan
+        The latter if the domain is learned. With the guarantee, n_samples, noise ("gaussian", or "laplace"
+        without delta), by, statistics and
+
+        `count_error`: with probability 1 - beta the noise in the size of a group is at most this; 0 if the
+        size is public.
+
+        `mean_error`: for each column of numbers, the same of the noise in the mean of a group of m evenly
+        distributed numbers, times m, in widths of the column's range.
+
+        `rank_error`: the same of the noise in the number of records up to a quantile.
+
+        `n_needed`: the number of records in a group from which on each of these, and the error of each
+        category's number, is at most a twentieth of the records or of the width.
+
+    Examples
+    --------
+    >>> from dplearn.domains import IntegerRange, Schema
+    >>> from dplearn.releases import describe_plan
+    >>> plan = describe_plan(5000, domain=Schema({"age": IntegerRange(18, 90)}), epsilon=1)
+    >>> round(plan.rank_error["age"]), plan.n_needed
+    (25, 494)
+    """
+    most = None if max_rows_per_group is None else _most_rows(max_rows_per_group, domain)
+    choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
+    recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors))
+    if isinstance(recipe, _Describe):
+        recipe.check_features(n_features)
+        return recipe.plan(Facts(n_samples), beta=beta)
+    return recipe.plan_of_sizes(n_samples, n_features)  # type: ignore[no-any-return]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """The public parameters of a release, besides domain and budget."""
+
+    by: tuple[str, ...]
+    statistics: tuple[str, ...]
+    group_rows: int | None  # of a group that take part; None: records are rows
+    target = None  # of a network; see `LearnedRelease`
+
+    def check_target(self, names: Sequence[str]) -> None:
+        """Refuse groups by columns that there are not, and a table of no other column."""
+        if missing := [name for name in self.by if name not in names]:
+            raise ValueError(
+                f"by must name columns, got {missing[0]!r}; the columns are {brief(list(names))}"
+            )
+        if len(names) == len(self.by):
+            raise ValueError("frame must have a column that is not in by: for counts alone, see grouped")
+
+    @property
+    def has_quantiles(self) -> bool:
+        return any(map(_QUANTILE.fullmatch, self.statistics))
+
+    @property
+    def has_moments(self) -> bool:
+        return bool({"mean", "std"} & {*self.statistics})
+
+
+def _checked_cost(epsilon: Any, delta: Any, neighbors: Any) -> ApproxDP:
+    return ApproxDP(
+        check_number("epsilon", epsilon, low=Fraction(1, 10**9), high=10**9),
+        check_number("delta", delta, low=0, below=1),
+        neighbors,
+    )
+
+
+def _most_rows(given: Any, domain: Any) -> int:
+    """Return how many rows of a group take part."""
+    learns = as_learn(domain) is not None
+    most = check_count("max_rows_per_group", given or (1 if learns else _ROWS), low=1, high=MOST_ROWS)
+    if learns and most > 1:
+        raise ValueError(
+            f"max_rows_per_group must be 1 where domain='learn', got {most}: release a schema by"
+            " learned_schema(frame, groups=...), and pass it as domain="
+        )
+    return most
+
+
+def _checked_by(by: Any) -> tuple[str, ...]:
+    names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    if len(names) > 2 or len({*names}) < len(names) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"by must be the name of a column, or two names, got {brief(by)}")
+    return names
+
+
+def _checked_statistics(statistics: Any) -> tuple[str, ...]:
+    given = (statistics,) if isinstance(statistics, str) else tuple(statistics)
+    for name in given:
+        of_quantile = isinstance(name, str) and _QUANTILE.fullmatch(name)
+        if name not in ("count", "mean", "std") and not (of_quantile and 0 < fraction_of(name) < 1):
+            advice = "; private data have no least or greatest value: take '1%' or '99%'"
+            raise ValueError(
+                "statistics must be 'count', 'mean', 'std' or quantiles such as '50%', got"
+                f" {brief(name)}{advice if name in ('min', 'max') else ''}"
+            )
+    if not given or len({*given}) < len(given):
+        raise ValueError(f"statistics must be at least one, and distinct, got {brief(list(given))}")
+    return given
+
+
+class _Describe(Release[Described]):
+    """The recipe of `describe` with a declared domain."""
+
+    takes = "frame"
+    repeated = False
+    group_rows: int = 1
+    cells = MOST_CELLS  # of a column of numbers; audits use fewer
+    steps = 1 << 12  # of the values of cells, from the middle of a range to an end; audits use fewer
+    most_records = MOST_RECORDS  # audits use fewer
+
+    def __init__(self, domain: Product, choices: Choices, cost: ApproxDP, *, random_state: Any = None):
+        choices.check_target(domain.names)
+        if hashed := [
+            n for n, each in zip(domain.names, domain.domains, strict=True) if isinstance(each, Hashed)
+        ]:
+            raise ValueError(
+                f"column {hashed[0]!r} must not be Hashed: declare Categories([...], other=True)"
+            )
+        self.domain, self.choices = domain, choices
+        self.group_rows = 1 if choices.group_rows is None else choices.group_rows
+        assumes = (N_IS_PUBLIC, _SHAPE, ROWS_OF_TABLE, *domain.assumes)
+        cost = replace(cost, assumes=without_count(assumes) if cost.neighbors == ADDED else assumes)
+        chosen = repr(choices.by), repr(choices.statistics), cost.neighbors
+        context = str(cost.epsilon), str(cost.delta), repr(domain), *chosen
+        super().__init__("describe", cost, context, random_state)
+
+    @staticmethod
+    def or_learned(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
+        """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
+        if (learn := as_learn(domain)) is not None:
+            found = _LearnedDescribe(learn, choices, cost, random_state=random_state)
+            refuse_unsupported(found)
+            return found
+        domain = checked_domain(domain)
+        costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
+        recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
+        return min(recipes, key=lambda each: each.needed)
+
+    @cached_property
+    def columns(self) -> tuple[TableColumn, ...]:
+        """The cells of each column, those that form groups included."""
+        by = self.choices.by
+        most = {name: _MOST_GROUPS[len(by)] if name in by else self.cells for name in self.domain.names}
+        given = zip(self.domain.names, self.domain.domains, strict=True)
+        return tuple(cells_of(name, each, most[name]) for name, each in given)
+
+    @property
+    def noise(self) -> str:
+        return "gaussian" if self.cost.delta else "laplace"
+
+    @cached_property
+    def described(self) -> tuple[ColumnSums, ...]:
+        """The sums of each column that is described."""
+        shown = self.choices
+        most, columns = self.steps if shown.has_moments else None, self.columns
+        branching = _BRANCHING[self.noise] if shown.has_quantiles else None
+        return tuple(
+            ColumnSums.of(each, branching=branching, steps=most)
+            for each in columns
+            if each.name not in shown.by
+        )
+
+    @property
+    def places(self) -> list[int]:
+        """The places of the columns that form groups."""
+        return [self.domain.names.index(name) for name in self.choices.by]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """The number of values of each column that forms groups."""
+        return tuple(self.columns[place].size for place in self.places)
+
+    @property
+    def counts_groups(self) -> bool:
+        """Whether the number of records of a group is private."""
+        return bool(self.sizes) or self.cost.neighbors == ADDED or self.group_rows > 1
+
+    def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002 - there is none
+        table, _ = table_of(X)
+        if is_frame(table):
+            table = selected_columns(table, self.domain)
+        elif table.shape[1] != len(self.domain):
+            raise ValueError(
+                f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
+            )
+        if not len(table):
+            raise ValueError("frame must have at least one row, got none")
+        refuse_text(table if is_frame(table) else X, self.domain)
+        cells = cells_in(self.columns, Columns(self.domain.encode(table)))
+        return Facts(len(cells)), Columns([self._groups(cells), cells])
+
+    def _groups(self, cells: NDArray[np.int16]) -> NDArray[np.int64]:
+        groups = np.zeros(len(cells), dtype=np.int64)
+        for place, size in zip(self.places, self.sizes, strict=True):
+            groups = groups * size + cells[:, place]
+        return groups
+
+    def check_features(self, n_features: Any) -> None:
+        """Refuse another number of columns than the domain has."""
+        if n_features not in (None, len(self.domain)):
+            raise ValueError(
+                f"n_features must be {len(self.domain)}, as the domain has, got {brief(n_features)}"
+            )
+
+    def plan(self, facts: Facts, *, beta: Any = 0.05) -> "DescribePlan":
+        n, failure = self.count(facts), float(check_number("beta", beta, above=0, below=1))
+        sums = self._sums(n)
+        sums.check()
+        return DescribePlan(
+            self.cost,
+            n,
+            title="DescribePlan",
+            states={
+                "noise": self.noise,
+                "by": self.choices.by,
+                "statistics": self.choices.statistics,
+                "beta": failure,
+            },
+            later={
+                name: partial(_Sums.error, sums, name, failure)
+                for name in ("count_error", "mean_error", "rank_error", "n_needed")
+            },
+        )
+
+    def _sums(self, n: int | None) -> "_Sums":
+        counts = 1 if self.cost.neighbors == ADDED else n
+        each, most = self.group_rows, self.most_records
+        noise = CentralNoise.of(self.noise, self.cost, counts or 1, each=each, most_records=most)
+        return _Sums(noise, self.described, math.prod(self.sizes), self.counts_groups)
+
+    @property
+    def needed(self) -> int:
+        """A number of records in a group, for the choice of the noise."""
+        return int(self._sums(_SOME).error("n_needed", 0.05))
+
+    def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
+        sums = self._sums(plan.n_samples)
+        totals = table.sums(_Totals(sums, self.places, [each.size for each in self.columns]))
+        measured = sums.estimated(sums.released(totals, dice), plan.n_samples)
+        groups = product(*(labels(self.columns[place]) for place in self.places))
+        return Described(tuple(groups), plan, measured)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """What is released: the sizes of groups, where they are private, and the sums of each column; all with
+    equal parts of a budget.
+    """
+
+    noise: CentralNoise
+    described: tuple[ColumnSums, ...]
+    n_groups: int
+    counts_groups: bool
+
+    @cached_property
+    def queries(self) -> list[VectorQuery]:
+        """The sensitivities of each part, for one group or several."""
+        sizes = [_query(self.n_groups, 1, 1, 2)] * self.counts_groups
+        return sizes + [
+            _query(self.n_groups * len(each.matrix), each.added_l1, each.added_squared_l2, each.squared_l2)
+            for each in self.described
+        ]
+
+    @property
+    def _share(self) -> Fraction:
+        return Fraction(1, len(self.queries))
+
+    def check(self) -> None:
+        """Refuse noise that cannot be drawn."""
+        try:
+            self.noise.check(self.queries, self._share, 0)
+        except ValueError:
+            raise ValueError(
+                "epsilon must be larger, or columns, groups or max_rows_per_group fewer, for noise that can"
+                f" be drawn, with {len(self.queries)} parts of the budget"
+            ) from None
+
+    def released(self, totals: Sequence[NDArray[np.int64]], dice: Dice) -> list[Any]:
+        """Return the noisy numbers of each part, of shape (groups, numbers)."""
+        bounds = [self.noise.bounds(each, self._share) for each in self.queries]
+        asked = [np.ravel(each) for each in totals[not self.counts_groups :]]
+        answers = answers_of(self.noise, self.queries, self._share, bounds, asked, dice)
+        scale = self.noise.n * self.noise.each
+        return [each.means.reshape(self.n_groups, -1) * scale for each in answers]
+
+    @cached_property
+    def deviations(self) -> list[float]:
+        """The standard deviation of the noise in each number of each part."""
+        return [self.noise.deviation(each, self._share) * self.noise.n for each in self.queries]
+
+    @property
+    def of_columns(self) -> list[tuple[ColumnSums, float]]:
+        """The sums of each column, and the standard deviation of their noise."""
+        return list(zip(self.described, self.deviations[self.counts_groups :], strict=True))
+
+    @cached_property
+    def _precisions(self) -> NDArray[np.float64]:
+        """The precision, of the sizes and of each column, with which it tells the size of a group."""
+        found = [self.deviations[0] ** -2.0]
+        for sums, deviation in self.of_columns:
+            weights = sums.for_all
+            found.append(0.0 if weights is None else 1 / float(deviation**2 * (weights @ weights)))
+        return np.array(found)
+
+    @cached_property
+    def cells(self) -> list[CellNoise]:
+        """The noise of the cells of each column, given the sizes of groups by all else."""
+        known = self._precisions if self.counts_groups else None
+        return [
+            CellNoise(sums, deviation, 0.0 if known is None else float((known.sum() - known[place]) ** -0.5))
+            for place, (sums, deviation) in enumerate(self.of_columns, start=1)
+        ]
+
+    def estimated(self, released: Sequence[Any], n: int | None) -> tuple[tuple[CellCounts, ...], ...]:
+        """Return the cells of each column, of each group."""
+        if not self.counts_groups:
+            sizes = [np.array([n])] * len(released)
+        else:
+            pairs = zip(self.described, released[1:], strict=True)
+            told = [released[0][:, 0], *(_size_by(sums, found) for sums, found in pairs)]
+            weighted = self._precisions[:, None] * np.array(told)
+            others = (self._precisions.sum() - self._precisions[1:])[:, None]
+            sizes = list((weighted.sum(axis=0) - weighted[1:]) / others)
+        of_columns = zip(self.cells, released[self.counts_groups :], sizes, strict=True)
+        return tuple(tuple(map(cells.estimated, found, each)) for cells, found, each in of_columns)
+
+    def error(self, name: str, beta: float) -> Any:
+        """Return an error that the plan states; see `describe_plan`."""
+        z = normal_tail(beta, laplace=not self.noise.gaussian)
+        numbers = {
+            each.sums.column.name: [z * error for error in each.of_even()]
+            for each in self.cells
+            if isinstance(each.sums.column.domain, NumberDomain)
+        }
+        others = [z * deviation for sums, deviation in self.of_columns if sums.column.name not in numbers]
+        count = z * self.deviations[0] if self.counts_groups else 0.0
+        match name:
+            case "count_error":
+                return count
+            case "mean_error":
+                return {column: mean for column, (mean, _) in numbers.items() if not math.isnan(mean)}
+            case "rank_error":
+                return {column: rank for column, (_, rank) in numbers.items() if not math.isnan(rank)}
+        of_numbers = [error for errors in numbers.values() for error in errors if not math.isnan(error)]
+        return max(1, math.ceil(max(count, *others, *of_numbers, 0.0) / float(ALPHA)))
+
+
+def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> VectorQuery:
+    """Return a query with the sensitivities of sums that are formed elsewhere."""
+    norm = math.isqrt(added_squared_l2 - 1) + 1
+    found = VectorQuery(
+        _formed_elsewhere, size=size, norm=norm, l1=2 * added_l1, squared_l2=squared_l2, added_l1=added_l1
+    )
+    found.added_squared_l2 = added_squared_l2
+    return found
+
+
+def _formed_elsewhere(rows: Any) -> Any:
+    raise NotImplementedError
+
+
+def _size_by(sums: ColumnSums, released: Any) -> Any:
+    """Return the sizes of groups by the sums of one column; 0, which has no weight, if they do not tell."""
+    return np.zeros(len(released)) if sums.for_all is None else released @ sums.for_all
+
+
+@dataclass(frozen=True, eq=False)
+class _Totals:
+    """The number of records of each group, and the sums of each column; a function of the rows of a part."""
+
+    sums: _Sums
+    places: list[int]  # in a row: of the columns that form groups
+    sizes: list[int]  # the number of cells of each column
+
+    def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
+        groups, cells = rows.columns
+        found = [np.bincount(groups, minlength=self.sums.n_groups).astype(np.int64)]
+        others = [place for place in range(cells.shape[1]) if place not in self.places]
+        for each, place in zip(self.sums.described, others, strict=True):
+            size = self.sizes[place]
+            codes = groups * size + cells[:, place]
+            counts = np.bincount(codes, minlength=self.sums.n_groups * size).reshape(-1, size)
+            found.append(each.totals(counts.astype(np.int64)))
+        return found
+
+
+class DescribePlan(ReleasePlan):
+    """The plan of `describe`."""
+
+    _accounting = GAUSSIAN
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A warning if all records together are too few."""
+        n: Any = self.n_samples
+        if n is None or n >= self.n_needed:
+            return ()
+        problem = "the noise of a statistic may be over a twentieth of the records or of the range"
+        return (
+            few_records(
+                n, problem, "declare fewer columns in domain=", "spend more epsilon", enough=self.n_needed
+            ),
+        )
+
+
+class _LearnedDescribe(LearnedRelease):
+    """The recipe of `describe` with a schema that is released first."""
+
+    title = "describe"
+    learns_domain = True
+    stacklevel = 4
+    accounting = GAUSSIAN
+    repeated = False
+
+    def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> _Describe:
+        return _Describe(drawable(schema, facts.types), self.choices, budget)
+
+    def detail(self, facts: TableFacts) -> SchemaDetail:  # noqa: ARG002
+        """Return how fine the domains are."""
+        return _DETAIL

@@ -1,0 +1,220 @@
+"""What `describe` returns: the statistics of columns, with their intervals, as tables.
+
+All is made of the noisy numbers of records in cells; it costs no privacy.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from dplearn._validation import check_choice, check_number
+from dplearn._writing import brief
+from dplearn.domains import Categories
+from dplearn.domains.base import NumberDomain
+from dplearn.privacy.plan import ResultTable
+from dplearn.releases.cell_statistics import CellCounts, Line, ends
+from dplearn.releases.release import Released
+from dplearn.releases.table_columns import TableColumn
+
+#: What an interval is of: the population that the records are drawn from, or these records alone.
+OF = ("population", "table")
+_MISSING, _OTHER = "missing", "other"
+
+
+class Statistic(NamedTuple):
+    """A released number, and its interval."""
+
+    group: tuple[Any, ...]  # a value of each column of `by`
+    column: str
+    value: Any  # a category; None for the statistics of numbers
+    statistic: str
+    estimate: float  # NaN if it is too noisy
+    low: float
+    high: float
+    note: str  # "too noisy", where the interval is all that is possible; or which numbers these are
+
+
+@dataclass(frozen=True, eq=False)
+class Described(Released, ResultTable):
+    """The result of `describe`.
+
+    Attributes
+    ----------
+    groups : tuple of tuple
+        Public or, with learned categories, released. The groups: a value of each column of `by`.
+    plan : ReleasePlan
+        Public, or released with a learned domain. The plan, as `describe_plan` describes it.
+    guarantee : ApproxDP
+        Public. The guarantee of the release.
+    """
+
+    groups: tuple[tuple[Any, ...], ...]
+    plan: Any
+    measured: tuple[tuple[CellCounts, ...], ...]  # of each column, of each group
+
+    def statistics(self, *, of: str = "population", beta: Any = 0.05) -> list[Statistic]:
+        """Return the statistics with their intervals; costs no privacy.
+
+        Parameters
+        ----------
+        of : {"population", "table"}, default="population"
+            What an interval is of. "population": the distribution that the records are independent draws
+            from; it covers sampling and noise. "table": these records; it covers the noise alone. Intervals
+            of counts are always of these records. Numbers are those moved to the ends of their domain.
+        beta : float, default=0.05
+            Allowed probability of failure of each interval, in (0, 1).
+
+        Returns
+        -------
+        list of Statistic
+            Named tuples (group, column, value, statistic, estimate, low, high, note). The estimate is NaN,
+            and the note "too noisy", where the interval is all that is possible. Missing and unlisted
+            categories are left out where their number may be 0.
+        """
+        population = check_choice("of", of, OF) == "population"
+        failure = float(check_number("beta", beta, above=0, below=1))
+        z = normal_tail(failure, laplace=self.plan.noise == "laplace")
+        return [
+            Statistic(group, cells.column.name, value, name, *line, _note(cells.column, name, line))
+            for place, group in enumerate(self.groups)
+            if not {_MISSING, _OTHER}.intersection(group) or self.measured[0][place].count(z).low > 0
+            for cells in (column[place] for column in self.measured)
+            for value, name, line in self._lines(cells, z, population)
+        ]
+
+    def _lines(self, cells: CellCounts, z: float, population: bool) -> Iterator[tuple[Any, str, Line]]:
+        if "count" in self.plan.statistics:
+            yield None, "count", cells.count(z)
+        if not isinstance(cells.column.domain, NumberDomain):
+            yield from _of_categories(cells, z, population)
+            return
+        for name in self.plan.statistics:
+            if name == "mean":
+                yield None, name, cells.mean(z, population=population)
+            elif name == "std":
+                yield None, name, cells.std(z, population=population)
+            elif name != "count":
+                yield None, name, cells.quantile(float(fraction_of(name)), z, population=population)
+
+    def to_frame(self, *, of: str = "population", beta: Any = 0.05) -> Any:
+        """Return the statistics as a data frame of pandas, a row of each.
+
+        Parameters
+        ----------
+        of, beta
+            As for `statistics`.
+
+        Returns
+        -------
+        DataFrame
+            With a column of each column of `by`, and "column", "value", "statistic", "estimate", "low",
+            "high" and "note".
+        """
+        found = self.statistics(of=of, beta=beta)
+        return import_module("pandas").DataFrame(
+            [[*each.group, *each[1:]] for each in found],
+            columns=[*self.plan.by, *Statistic._fields[1:]],
+        )
+
+    def estimates(self) -> Any:
+        """Return the estimates of numbers as `DataFrame.describe`, or `groupby(by).describe()`, would."""
+        frame = self.to_frame()
+        frame = frame[frame["value"].isna() & frame["column"].isin(self._of_numbers)]
+        keys = ["statistic"] if not self.plan.by else list(self.plan.by)
+        wide = ["column"] if not self.plan.by else ["column", "statistic"]
+        found = frame.pivot_table("estimate", keys, wide, sort=False, dropna=False, observed=True)
+        return found.rename_axis(index=None, columns=None) if not self.plan.by else found
+
+    @property
+    def _of_numbers(self) -> list[str]:
+        columns = [column[0].column for column in self.measured]
+        return [each.name for each in columns if isinstance(each.domain, NumberDomain)]
+
+    def to_json(self, *, of: str = "population", beta: Any = 0.05) -> str:
+        """Return the statistics and the guarantee as a JSON text; an estimate that is NaN is null.
+
+        Parameters
+        ----------
+        of, beta
+            As for `statistics`.
+        """
+        rows = [each._asdict() for each in self.statistics(of=of, beta=beta)]
+        for row in rows:
+            row["estimate"] = None if math.isnan(row["estimate"]) else row["estimate"]
+        record = {"format": "dplearn.Described", "version": 1, "by": list(self.plan.by), "of": of}
+        record |= {"beta": float(beta), "guarantee": json.loads(self.plan.guarantee.to_json())}
+        return json.dumps(record | {"statistics": rows}, default=str)
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        rows = [
+            (*each.group, each.column, _name(each), each.estimate, (each.low, each.high), each.note)
+            for each in self.statistics()
+        ]
+        return (*self.plan.by, "column", "statistic", "estimate", "95 % interval", ""), rows
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Released. A warning about the statistics whose interval is all that is possible."""
+        noisy = dict.fromkeys(each.column for each in self.statistics() if math.isnan(each.estimate))
+        if not noisy or self.plan.warnings:  # which say so before
+            return ()
+        return (
+            f"some statistics of {brief(list(noisy))} are too noisy to be estimated: their intervals are all"
+            " that is possible; form fewer groups, leave columns out, or spend more epsilon",
+        )
+
+
+def _note(column: TableColumn, name: str, line: Line) -> str:
+    """Return a remark about a statistic: a function of released numbers."""
+    if math.isnan(line.estimate):
+        return "too noisy"
+    if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
+        low, high = ends(column)
+        return f"of numbers moved to {np.nanmin(low):.6g} to {np.nanmax(high):.6g}"
+    return ""
+
+
+def _name(line: Statistic) -> str:
+    return line.statistic if line.value is None else f"{line.statistic} of {line.value}"
+
+
+def _of_categories(cells: CellCounts, z: float, population: bool) -> Iterator[tuple[Any, str, Line]]:
+    """Yield the lines of a column of categories: the number and the share of each."""
+    for place, value in enumerate(labels(cells.column)):
+        number = cells.cell_count(place, z)
+        if value not in (_MISSING, _OTHER) or number.low > 0:
+            yield value, "count", number
+            if value != _MISSING:
+                yield value, "share", cells.share(place, z, population=population)
+
+
+def labels(column: TableColumn) -> list[Any]:
+    """Return a value that names each cell of a column: the value, or a text for several."""
+    if isinstance(column.domain, Categories):
+        named = [_MISSING if value is None else value for value in column.domain.values]
+        return named + [_OTHER] * column.domain.other
+    texts = column.described()
+    if not isinstance(column.domain, NumberDomain):
+        return list(range(column.size))
+    values = column.domain.decode(column.starts).tolist()
+    return [
+        text if " to " in text or text == _MISSING else value
+        for text, value in zip(texts, values, strict=True)
+    ]
+
+
+def normal_tail(beta: float, *, laplace: bool) -> float:
+    """Return how many standard deviations noise exceeds with at most `beta`; Laplace tails are wider."""
+    normal = -float(ndtri(beta / 2))
+    return max(normal, -math.log(beta) / math.sqrt(2)) if laplace else normal
+
+
+def fraction_of(name: str) -> Fraction:
+    return Fraction(name.removesuffix("%")) / 100

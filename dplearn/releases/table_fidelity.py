@@ -1,0 +1,141 @@
+"""How near synthetic records are to what was released: a report from released numbers alone."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance import PublicStream
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import ResultTable
+from dplearn.releases.table_network import SyntheticTablePlan, TableLayout, TableModel, counts_of, projected
+
+_ROWS = 1 << 18
+_COLUMNS = ("table", "cells", "noise_tv", "synthetic_tv", "too_noisy", "lost")
+
+
+@dataclass(frozen=True, eq=False)
+class TableFidelity(ResultTable):
+    """How near the records of a `SyntheticTable` are to what it released: of each column, then of each other
+    measured table.
+
+    Attributes
+    ----------
+    tables : tuple of str
+        Released. The names of the columns, and of the tables of several columns that were measured.
+    cells : tuple of int
+        Released. The number of cells of each table.
+    noise_tv : tuple of float
+        Released. A bound on the expected total variation distance between the released table and the private
+        one, by noise alone; at most 1.
+    synthetic_tv : tuple of float
+        Released. The total variation distance between the synthetic records and the released table. One below
+        `noise_tv` may be noise that is gone; one far above it shows what the records do not reproduce.
+    too_noisy : tuple of bool
+        Released. Whether the noise of a count is greater than the mean count of its table.
+    lost : dict of str to tuple of str
+        Released. For each column the listed values, or bins, that no synthetic record has.
+    guarantee : ApproxDP
+        Public. The guarantee of the table; the report costs no privacy.
+    """
+
+    tables: tuple[str, ...]
+    cells: tuple[int, ...]
+    noise_tv: tuple[float, ...]
+    synthetic_tv: tuple[float, ...]
+    too_noisy: tuple[bool, ...]
+    lost: dict[str, tuple[str, ...]]
+    guarantee: ApproxDP
+
+    def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        lost = [", ".join(self.lost.get(name, ())) for name in self.tables]
+        found = (self.tables, self.cells, self.noise_tv, self.synthetic_tv, self.too_noisy, lost)
+        return _COLUMNS, list(zip(*found, strict=True))
+
+    def to_frame(self) -> Any:
+        """Return the report as a data frame of pandas, with a row for each table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With the attributes as columns, and in `lost` a text.
+        """
+        names, rows = self._shown()
+        return import_module("pandas").DataFrame(rows, columns=list(names))
+
+
+def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity:
+    """Return the report of a released table: post-processing, by public chance."""
+    layout = model.layout
+    cells = model.draw(_ROWS, PublicStream(0, "rows of a report"))
+    names, sizes, noises, distances, noisy = [], [], [], [], []
+    for places, released, deviation in _measured(model, plan):
+        drawn = counts_of(places, released.shape, cells).reshape(released.shape) / _ROWS
+        names.append(layout.name_of(places))
+        sizes.append(released.size)
+        noises.append(min(1.0, released.size * deviation / math.sqrt(2 * math.pi)))
+        distances.append(float(np.abs(drawn - released).sum() / 2))
+        noisy.append(deviation * released.size > 1)
+    lost = {
+        column.name: tuple(
+            np.array(column.described())[(share == 0) & ~column.rest & ~column.unused].tolist()
+        )
+        for column, share in zip(layout.columns, model.margins, strict=True)
+    }
+    lost = {name: values for name, values in lost.items() if values}
+    return TableFidelity(
+        tuple(names), tuple(sizes), tuple(noises), tuple(distances), tuple(noisy), lost, plan.guarantee
+    )
+
+
+def _measured(
+    model: TableModel, plan: SyntheticTablePlan
+) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64], float]]:
+    """Yield the columns of each released table, its shares, and the standard deviation of their noise."""
+    layout, budget, n = model.layout, model.budget, model.n_samples
+    shape = {places: [layout.sizes[place] for place in places] for places in layout.base}
+    base = {
+        places: _used(layout, places, noisy.reshape(shape[places]), n)
+        for places, noisy in zip(layout.base, model.base, strict=True)
+    }
+    deviations = margin_deviations(plan)
+    for place in range(len(layout.columns)):
+        places = next(places for places in base if place in places)
+        others = tuple(axis for axis, each in enumerate(places) if each != place)
+        yield (place,), base[places].sum(axis=others), deviations[place]
+    for places, share in base.items():
+        if len(places) > 1:
+            yield places, share, budget.base.deviation(share.size) / n
+    for step in model.steps:
+        if step.table is not None and step.parents:
+            places = model.places_of(step.column, step.parents)
+            share = _used(layout, places, step.table.reshape([layout.sizes[each] for each in places]), n)
+            yield places, share, budget.network.deviation(share.size) / n
+
+
+def _used(
+    layout: TableLayout, places: tuple[int, ...], noisy: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    """Return the shares of a noisy table; cells that nothing is drawn from have none."""
+    used = reduce(np.logical_and.outer, [~layout.columns[place].unused for place in places])
+    share = np.zeros(noisy.shape)
+    share[used] = projected(noisy[used], n)
+    return share
+
+
+def margin_deviations(plan: SyntheticTablePlan) -> list[float]:
+    """Return the standard deviation of the noise in the share of a cell of each column."""
+    layout: TableLayout = plan.layout
+    noise, found = plan.budget.base, []
+    for place, size in enumerate(layout.sizes):
+        tables = [places for places in layout.base if place in places]
+        sums = 1.0
+        if layout.target is not None:  # a margin is a sum over the other column; that of the target is a mean
+            sums = math.sqrt(sum(layout.size_of(places) // size for places in tables)) / len(tables)
+        found.append(sums * noise.deviation(layout.size_of(tables[0])) / float(plan.n_samples))
+    return found

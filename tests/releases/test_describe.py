@@ -1,0 +1,176 @@
+"""Statistics of all columns: shapes as of pandas, coverage, groups, refusals, and what is too noisy."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Schema
+from dplearn.releases import describe, describe_plan
+from dplearn.releases.cell_statistics import CellNoise, ColumnSums, tree
+from dplearn.releases.table_columns import table_column
+
+RNG = np.random.default_rng(0)
+N = 3000
+FRAME = pd.DataFrame(
+    {
+        "arm": RNG.choice(["drug", "placebo"], N),
+        "score": RNG.integers(1, 7, N),
+        "weight": RNG.gamma(9, 8, N).clip(0, 200),
+        "town": RNG.choice(["north", "south", "west"], N, p=[0.7, 0.2, 0.1]),
+    }
+)
+SCHEMA = Schema(
+    {
+        "arm": Categories(["drug", "placebo"]),
+        "score": IntegerRange(1, 6),
+        "weight": Grid(0, 200, 401),
+        "town": Categories(["north", "south", "west", "east"]),
+    }
+)
+
+
+def near(found, exact, limit):
+    assert abs(found - exact) <= limit
+
+
+def test_estimates_have_the_shape_of_pandas_and_are_near():
+    found = describe(FRAME, domain=SCHEMA, epsilon=20)
+    wanted = FRAME[["score", "weight"]].describe().drop(index=["min", "max"])
+    assert found.estimates().index.tolist() == wanted.index.tolist()
+    assert found.estimates().columns.tolist() == wanted.columns.tolist()
+    np.testing.assert_allclose(found.estimates(), wanted, atol=0.6)
+    by = describe(FRAME, "arm", domain=SCHEMA, epsilon=20).estimates()
+    wanted = FRAME.groupby("arm")[["score", "weight"]].describe().drop(columns=["min", "max"], level=1)
+    assert (by.index.tolist(), by.columns.tolist()) == (wanted.index.tolist(), wanted.columns.tolist())
+    np.testing.assert_allclose(by.xs("mean", axis=1, level=1), wanted.xs("mean", axis=1, level=1), atol=0.6)
+    shares = (
+        found.to_frame().query("column == 'town' and statistic == 'share'").set_index("value")["estimate"]
+    )
+    near(shares["north"], (FRAME["town"] == "north").mean(), 0.01)
+    assert shares["east"] < 0.01
+
+
+@pytest.mark.parametrize(("delta", "by"), [(0, None), (1e-6, "arm")])
+@pytest.mark.parametrize("statistics", [("count", "mean", "std", "10%", "50%"), ("mean", "std")])
+def test_intervals_hold_as_often_as_they_say_and_no_statistic_is_left_out(delta, by, statistics):
+    weights = FRAME["weight"] if by is None else FRAME.loc[FRAME["arm"] == "drug", "weight"]
+    exact, runs = weights.describe(percentiles=[0.1, 0.5]), 30
+    schema = Schema({name: SCHEMA.columns[name] for name in ("arm", "weight")})
+    wrong = dict.fromkeys(statistics, 0)
+    for _ in range(runs):
+        found = describe(FRAME, by, domain=schema, statistics=statistics, epsilon=1, delta=delta)
+        lines = [each for each in found.statistics(of="table", beta=0.2) if each.group in ((), ("drug",))]
+        own = {each.statistic: each for each in lines if each.column == "weight"}
+        assert [*own] == [*statistics]
+        for name, line in own.items():
+            wrong[name] += not line.low - 0.26 <= exact[name] <= line.high + 0.26  # the grid has steps of .5
+    assert max(wrong.values()) <= binom.isf(1e-6, runs, 0.2)
+
+
+def test_intervals_of_the_population_are_wider_and_counts_are_of_the_table():
+    found = describe(FRAME, domain=SCHEMA)
+    table, population = (found.statistics(of=of) for of in ("table", "population"))
+    for mine, theirs in zip(table, population, strict=True):
+        wider = (theirs.high - theirs.low) - (mine.high - mine.low)
+        assert wider == 0 if mine.statistic == "count" else wider >= 0
+
+
+def test_sizes_of_groups_are_those_of_all_columns_and_gaps_are_not_counted():
+    frame = FRAME.assign(weight=FRAME["weight"].where(RNG.random(N) < 0.5))
+    schema = Schema({**SCHEMA.columns, "weight": Grid(0, 200, 401, missing=True)})
+    found = describe(frame, "arm", domain=schema, epsilon=5)
+    counts = found.estimates().xs("count", axis=1, level=1)
+    near(counts.loc["drug", "score"], (frame["arm"] == "drug").sum(), 20)
+    near(counts.loc["drug", "weight"], frame.loc[frame["arm"] == "drug", "weight"].count(), 40)
+    assert found.groups == (("drug",), ("placebo",))
+
+
+def test_few_records_are_too_noisy_and_say_so():
+    with pytest.warns(UserWarning, match=r"n_samples is 3: .*; \d+ records are enough"):
+        found = describe(FRAME.head(3), domain=SCHEMA, epsilon=0.1)
+    mean = next(each for each in found.statistics() if each.statistic == "mean")
+    assert math.isnan(mean.estimate)
+    assert (mean.low, mean.high, mean.note) == (1, 6, "too noisy")
+    [row] = [
+        each for each in json.loads(found.to_json())["statistics"] if each["note"] and each["value"] is None
+    ][:1]
+    assert row["estimate"] is None
+    assert "too noisy" in str(found)
+
+
+def test_rows_of_groups_take_part_as_often_as_is_said():
+    ids = np.arange(N) // 3
+    found = describe(FRAME, domain=SCHEMA, groups=ids, max_rows_per_group=2, epsilon=50)
+    near(found.estimates().loc["count", "score"], 2 * N / 3, 30)
+    assert found.plan.n_samples == N // 3
+    with pytest.raises(ValueError, match="max_rows_per_group must be 1 where domain='learn'"):
+        describe(FRAME, groups=ids, max_rows_per_group=2)
+
+
+def test_two_columns_form_groups_and_bins_of_many_values():
+    frame = pd.DataFrame({"day": np.arange(N) % 365, "arm": FRAME["arm"], "score": FRAME["score"]})
+    schema = Schema({"day": IntegerRange(0, 364), "arm": SCHEMA.columns["arm"], "score": IntegerRange(1, 6)})
+    found = describe(frame, ["arm", "day"], domain=schema, statistics=("count",), epsilon=5)
+    assert len(found.groups) == 200
+    assert found.groups[0] == ("drug", "0 to 2")
+    assert len(describe(frame, "day", domain=schema, statistics=("count",)).groups) == 365
+
+
+def test_a_learned_table_needs_nothing_declared():
+    frame = FRAME.assign(empty=np.nan, one=7, note="x")
+    found = describe(frame, "arm", epsilon=5)
+    near(
+        found.estimates().loc["drug", ("score", "mean")],
+        FRAME.loc[FRAME["arm"] == "drug", "score"].mean(),
+        0.3,
+    )
+    notes = {each.note for each in found.statistics() if each.statistic == "mean"}
+    assert any(note.startswith("of numbers moved to ") for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"by": "no"}, "by must name columns, got 'no'"),
+        ({"by": ["arm", "arm"]}, "by must be the name of a column, or two names"),
+        ({"by": ["arm", "town", "score"]}, "by must be the name of a column, or two names"),
+        ({"statistics": ["min"]}, "no least or greatest value: take '1%'"),
+        ({"statistics": ["100%"]}, "statistics must be"),
+        ({"statistics": []}, "statistics must be at least one"),
+        ({"domain": Schema({"arm": Hashed(8)})}, "must not be Hashed"),
+        ({"domain": Schema({"arm": SCHEMA.columns["arm"]}), "by": "arm"}, "not in by"),
+        ({"domain": Schema({"score": Floats()})}, "must have bounds"),
+        ({"neighbors": "add_remove", "domain": "learn"}, "neighbors must be 'replace_one'"),
+    ],
+)
+def test_what_is_refused_before_the_charge(given, match):
+    with pytest.raises(ValueError, match=match):
+        describe(FRAME, **{"domain": SCHEMA, **given})
+
+
+def test_the_plan_states_the_noise_of_even_numbers():
+    schema, runs = Schema({"x": IntegerRange(1, 20)}), 40
+    plan = describe_plan(N, domain=schema, statistics=("mean",), beta=0.2)
+    frame = pd.DataFrame({"x": np.arange(N) % 20 + 1})
+    found = [describe(frame, domain=schema, statistics=("mean",)).estimates() for _ in range(runs)]
+    off = np.abs([each.loc["mean", "x"] - 10.5 for each in found])
+    stated = plan.mean_error["x"] * 19 / N
+    assert (off > stated).sum() <= binom.isf(1e-6, runs, 0.2)
+    assert off.max() > stated / 2
+    with pytest.raises(ValueError, match="n_features must be 1"):
+        describe_plan(N, domain=schema, n_features=2)
+
+
+@pytest.mark.parametrize("cells", [1, 2, 5, 16, 17])
+def test_a_tree_counts_each_cell_once_a_level(cells):
+    matrix = tree(cells, branching=4)
+    assert set(matrix.sum(axis=0)) == {matrix.sum(axis=0)[0]}
+    sums = ColumnSums(table_column("x", IntegerRange(1, cells), 64), matrix)
+    counts = np.arange(cells) + 3.0
+    found = CellNoise(sums, 2.0, 0.0).estimated(matrix @ counts, counts.sum())
+    np.testing.assert_allclose(found.cells, counts, atol=1e-5)
+    assert sums.squared_l2 <= 2 * sums.added_squared_l2
