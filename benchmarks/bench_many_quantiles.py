@@ -91,7 +91,7 @@ def measured(name: str, n: int, k: int) -> list[dict[str, Any]]:
         released = cdf(values, epsilon=float(EPSILON), domain=domain).ppf(np.array(fractions, dtype=float))
         return np.asarray(domain.encode(np.asarray(released, dtype=np.int64)))
 
-    bound = int(_halving_errors(fractions, size, n, EPSILON, BETA).max())
+    bound = min(n, max(_halving_errors(fractions, size, n, EPSILON, BETA)))
     by: dict[str, tuple[Callable[[], Any], int | None]] = {"halving": (halve, bound)}
     if terms is not None:
         by["windows"] = window, int(_window_errors(terms, BETA).max())

@@ -118,9 +118,11 @@ summary = grouped(
 summary
 
 # %%
-# The intervals contain the noise, and not the chance by which these patients
-# were recruited.
-pd.DataFrame(summary.mean_intervals(), index=["from", "to"]).T.round()
+# Each mean has an interval for the patients of whom these are a sample; those
+# of the means of these patients alone contain the noise, and nothing else.
+pd.DataFrame(
+    summary.mean_intervals(of="table"), index=["from", "to"]
+).T.round()
 
 # %%
 # Without a list of groups, only those of enough records are released, which
@@ -134,9 +136,8 @@ stable_counts(
 # ------------------------
 # A patient has six rows in the second table, so a guarantee for one row would
 # say little. ``groups=``, of releases and of learners, protects all rows of a
-# patient together. One row of each, chosen by public
-# chance, takes part. So the counts are of patients, by the test in the row
-# that takes part.
+# patient together. Up to ten rows of each take part, or as many as
+# ``max_rows_per_group`` says. So the counts are of rows.
 grouped(
     results["test"],
     results["result"],

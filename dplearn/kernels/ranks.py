@@ -158,7 +158,7 @@ class Step:
     low: int  # of the two known quantiles; -1 and the number of quantiles stand for the ends of the domain
     high: int
     fraction: Fraction  # of the data between the known quantiles, that should be below the wanted one
-    alone: bool  # the only step of its level
+    alone: bool  # every replaced record is replaced within its cell
 
     @property
     def sensitivity(self) -> int:
@@ -175,9 +175,10 @@ def rank_sensitivity(fraction: Fraction, alone: bool) -> int:
     return b if alone else 2 * max(a, b - a)
 
 
-def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
+def halving(wanted: Sequence[Fraction], *, finest: int, sized: bool = True) -> list[list[Step]]:
     """Return levels of steps that find increasing quantiles: the middle one, then recursively both sides."""
     # A step needs only the quantiles of earlier levels. Fractions are rounded to denominators up to `finest`.
+    # If not `sized`, the number of data is private.
     ends = [*wanted, Fraction(1), Fraction(0)]  # index -1 reads the last one
     levels, gaps = [], [(-1, len(wanted))]
     while gaps:
@@ -185,7 +186,7 @@ def halving(wanted: Sequence[Fraction], *, finest: int) -> list[list[Step]]:
         for low, high in gaps:
             place = (low + high) // 2
             part = (ends[place] - ends[low]) / (ends[high] - ends[low])
-            level.append(Step(place, low, high, part.limit_denominator(finest), len(gaps) == 1))
+            level.append(Step(place, low, high, part.limit_denominator(finest), sized and len(gaps) == 1))
         levels.append(level)
         halves = [gap for step in level for gap in ((step.low, step.place), (step.place, step.high))]
         gaps = [(low, high) for low, high in halves if high - low > 1]

@@ -174,14 +174,20 @@ def _draw(codes: EqualCosts, privacy: ApproxDP, dice: Dice, sensitivity: int) ->
 
 
 def codes_at_fractions(
-    ranks: Ranks, size: int, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
+    ranks: Ranks,
+    size: int,
+    fractions: Sequence[Fraction],
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    most: int | None = None,
 ) -> list[int]:
     """Return private quantiles of integer codes at the given fractions.
 
     Parameters
     ----------
     ranks : Ranks
-        Private. n codes, n at least 1, from 0 to size - 1.
+        Private. n codes from 0 to size - 1; n is at least 1 where it is public.
     size : int
         Number of codes in the domain; an integer of any size.
     fractions : sequence of Fraction of length k
@@ -190,6 +196,8 @@ def codes_at_fractions(
         Its `epsilon` is spent whole; its `delta` is not used.
     dice : Dice
         Source of chance.
+    most : int, optional
+        Public. None: n is public. Otherwise n is private, from 0 to `most`.
 
     Returns
     -------
@@ -199,7 +207,8 @@ def codes_at_fractions(
 
     Notes
     -----
-    **Privacy.** `privacy`, for one replaced record. Proof: equal codes are first made distinct, by a map that
+    **Privacy.** `privacy`, for one replaced record; with `most`, half its epsilon for one added or removed.
+    Proof: equal codes are first made distinct, by a map that
     preserves neighbours (`ApartCodes`). The steps of one level read data in disjoint cells, whose ends were
     released before. The replaced record leaves one cell and enters another cell or the same one. If it is
     the same cell, its number of data m is unchanged and the selection cost in this step moves by at most the
@@ -208,7 +217,16 @@ def codes_at_fractions(
     at half the level's epsilon, and no other step changes. Hence a level has a privacy cost of its epsilon,
     for all earlier outcomes, and the epsilons of all levels add up to that of `privacy`.
 
-    **Assumes.** All values lie in the domain, which is public; the number of records is public.
+    With `most`, all else that the output depends on is public: the places of equal codes and the rounding of
+    fractions follow from `most`, and every step has `alone=False`. An added code adds one pair of code and
+    place, which lies in one cell of each level, for all earlier outcomes: there the selection cost moves by
+    at most half the sensitivity, at half the level's epsilon, and no other step changes. Hence all levels
+    together cost half of epsilon. A replaced code costs epsilon as above, or as one removed and one added.
+    So parts of a table by the values of a key, each with quantiles of this `privacy`, together cost epsilon
+    for one replaced record, which leaves one part and enters another or the same, and m times as much for m
+    replaced records.
+
+    **Assumes.** All values lie in the domain, which is public; the number of records, or `most`, is public.
 
     **Accuracy.** `dplearn.theory.quantile_errors` bounds the rank errors.
 
@@ -231,13 +249,13 @@ def codes_at_fractions(
     >>> codes_at_fractions(ranks, 2**64, quarters, privacy=ApproxDP(1), dice=SeededDice(0))
     [249, 500, 750]
     """
-    n, k = len(ranks), len(fractions)
-    levels = halving(fractions, finest=finest_fraction(n))
+    n, k = len(ranks) if most is None else most, len(fractions)
+    levels = halving(fractions, finest=finest_fraction(n), sized=most is None)
     # For one quantile no cell is split, and equal codes need not be made distinct.
     bits = (n - 1).bit_length() if k > 1 else 0
     apart = ApartCodes(ranks, bits) if bits else ranks
     part = ApproxDP(epsilon_of(privacy) / len(levels))
-    codes, upto = {-1: 0, k: (size << bits) - 1}, {-1: 0, k: n}
+    codes, upto = {-1: 0, k: (size << bits) - 1}, {-1: 0, k: len(ranks)}
     for level in levels:
         for step in level:
             # Data at or below a released code are to its left; both neighbouring cells may choose the code.

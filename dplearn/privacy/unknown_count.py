@@ -22,7 +22,8 @@ TAKING_ADDED = (
     "StatisticalQueryNaiveBayes, StatisticalQueryLogisticRegression, AdditiveClassifier, AdditiveRegressor,"
     " LinearRegressor, SubsampleAggregateClassifier, SoftLabelAggregateClassifier,"
     " KnowledgeTransferClassifier, SoftLabelTransferClassifier, queries.central, releases.describe,"
-    " releases.stable_counts and releases.grouped take neighbors='add_remove'"
+    " releases.stable_counts, releases.grouped, releases.quantiles and releases.median take"
+    " neighbors='add_remove'"
 )
 
 

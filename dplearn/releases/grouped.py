@@ -1,6 +1,7 @@
 """Private counts, sums and means by category, for declared or learned categories."""
 
-from collections.abc import Hashable, Iterator, Sequence
+import math
+from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,10 +15,11 @@ from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
-from dplearn.domains.cells import object_array
-from dplearn.domains.keys import KeyCounts, read_keys, spelled
+from dplearn.domains.cells import is_frame, object_array
+from dplearn.domains.keys import KeyCounts
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.kernels.confidence_bounds import mean_bounds
 from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
@@ -29,6 +31,7 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
+from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     UNKNOWN_COUNT,
     ColumnRelease,
@@ -36,29 +39,17 @@ from dplearn.releases.release import (
     ReleasePlan,
     checked_bounds,
     few_records,
-    in_memory,
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.table.groups import MOST_ROWS
-from dplearn.table.passes import InTurn
-from dplearn.table.sources import (
-    DaskParts,
-    check_index,
-    column_in_parts,
-    column_of,
-    in_parts,
-    is_dask,
-    partitions,
-    parts_read,
-)
 from dplearn.table.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
+_BETA = Fraction(1, 20)  # of intervals that are shown
 _ROWS = 10  # of a group, as many as take part in a learner's sums
 _FLOATS = Floats()
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
-_KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 _VALUES = "values are finite numbers; they are clipped to the bounds"
 
 
@@ -71,9 +62,11 @@ class Grouped(Released, ResultTable):
     counts : dict
         Released. Maps each category to its noisy number of records, with groups of those that take part.
     sums, means : dict or None
-        Released. Map each category to the noisy sum and mean of its clipped values; None without values.
-    bounds : tuple of float or None
-        Public. The bounds on values.
+        Released. Map each category to the noisy sum and mean of its clipped values; None without values. Of
+        several columns they map the name of each column to such a dict. A mean is NaN where the noise could
+        hide any mean within the bounds.
+    bounds : tuple of float, dict of such tuples, or None
+        Public. The bounds on values, by the name of each of several columns.
     plan : ReleasePlan
         Public. The plan of the release, as `grouped_plan` describes it.
     guarantee : ApproxDP
@@ -81,47 +74,118 @@ class Grouped(Released, ResultTable):
     """
 
     counts: dict[Hashable, int]
-    sums: dict[Hashable, float] | None
-    means: dict[Hashable, float] | None
-    bounds: tuple[float, float] | None
+    sums: dict[Hashable, Any] | None
+    means: dict[Hashable, Any] | None
+    bounds: Any
     plan: ReleasePlan
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        columns = {"count": self.counts, "sum": self.sums, "mean": self.means}
-        known = {name: column for name, column in columns.items() if column is not None}
+        known: dict[str, dict[Hashable, Any]] = {"count": self.counts, "count, 95 %": self.count_intervals()}
+        if self.means is not None and self.sums is not None:
+            intervals = self.mean_intervals()
+            if isinstance(self.bounds, dict):
+                for name in self.bounds:
+                    known |= {f"mean {name}": self.means[name], f"mean {name}, 95 %": intervals[name]}
+            else:
+                known |= {"sum": self.sums, "mean": self.means, "mean, 95 %": intervals}
         return ("category", *known), [(key, *(each[key] for each in known.values())) for key in self.counts]
 
-    def mean_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
+    def count_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
+        """Return an interval for the number of records of each category; costs no privacy.
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability, for each category, that its interval does not contain its number, in (0, 1).
+
+        Returns
+        -------
+        dict
+            Maps each category to the lower and the upper end.
+        """
+        off = _error(self.plan.shares[0], check_number("beta", beta, above=0, below=1), self.plan.moved)
+        most = float("inf") if self.plan.most is None else float(self.plan.most)
+        return {
+            key: (float(max(0, count - off)), min(most, float(count + off)))
+            for key, count in self.counts.items()
+        }
+
+    def mean_intervals(self, beta: float = 0.05, *, of: str = "population") -> dict[Hashable, Any]:
         """Return an interval for the mean of each category's clipped values; costs no privacy.
 
         Parameters
         ----------
         beta : float, default=0.05
             Probability, for each category, that its interval does not contain its mean, in (0, 1).
+        of : {"population", "table"}, default="population"
+            "population": the mean of the distribution from which the values of a category are independent
+            draws; with groups, the values of different groups. "table": the mean of the records themselves;
+            only the privacy noise is covered.
 
         Returns
         -------
         dict
-            Maps each category to the lower and the upper end. Only the privacy noise is covered, not the
-            sampling error and, with groups, not the records that take no part. Of a category without records
-            the interval says nothing.
+            Maps each category to the lower and the upper end; of several columns, the name of each column to
+            such a dict. With groups, the records that take no part are not covered. Of a category without
+            records the interval says nothing.
+
+        Notes
+        -----
+        **Accuracy.** For the table, half of beta is for the count and half for the sum; for the population,
+        half of beta is for these, and half for the sample, by Hoeffding's bound (1963, Theorem 1), which
+        holds for every distribution within the bounds: of these, one on both bounds has the greatest
+        variance, (high - mean) (mean - low). Up to m = `max_rows_per_group` values of a group may be equal:
+        then c of them count as c / m draws.
         """
-        if self.means is None or self.sums is None or self.bounds is None:
+        if self.sums is None:
             raise ValueError("there are no means: the release had no values")
-        low, high = self.bounds
-        middle, half = low / 2 + high / 2, high / 2 - low / 2
-        share = self.guarantee.epsilon / 2
-        failure = check_number("beta", beta, above=0, below=1) / 2
-        moved = self.plan.moved
-        off = _error(share, failure, moved), _error_of_sum(share, failure, moved)
-        found = {}
-        for key, count in self.counts.items():
-            total = (self.sums[key] - middle * count) / half if half else 0.0
-            counts = max(count - off[0], 1), max(count + off[0], 1)
-            ends = [(total + side * off[1]) / each for side in (-1, 1) for each in counts]
-            places = np.clip([min(ends), max(ends)], -1, 1)
-            found[key] = float(middle + half * places[0]), float(middle + half * places[1])
-        return found
+        if of not in ("population", "table"):
+            raise ValueError(f"of must be 'population' or 'table', got {of!r}")
+        failure, sampled = check_number("beta", beta, above=0, below=1), of == "population"
+        if isinstance(self.bounds, dict):
+            columns = {name: (self.sums[name], bounds) for name, bounds in self.bounds.items()}
+            return {name: self._intervals(*each, failure, sampled) for name, each in columns.items()}
+        return self._intervals(self.sums, self.bounds, failure, sampled)
+
+    def _intervals(
+        self, sums: dict[Hashable, float], bounds: tuple[float, float], beta: Fraction, sampled: bool
+    ) -> dict[Hashable, tuple[float, float]]:
+        """Return an interval for each category's mean of one column."""
+        failure = beta / 2 if sampled else beta
+        found = _scaled_intervals(self.counts, sums, bounds, self.plan, failure / 2)
+        (low, high), rows = bounds, self.plan.group_rows
+        places = {}
+        for key, (first, last, count) in found.items():
+            if sampled:
+                draws, error = max(1, count // rows), float(failure / 2)
+                first, last = mean_bounds(first, draws, error)[0], mean_bounds(last, draws, error)[1]
+            places[key] = low + (high - low) * first, low + (high - low) * last
+        return places
+
+
+def _scaled_intervals(
+    counts: dict[Hashable, int],
+    sums: dict[Hashable, float],
+    bounds: tuple[float, float],
+    plan: ReleasePlan,
+    failure: Fraction,
+) -> dict[Hashable, tuple[float, float, int]]:
+    """Return where each category's mean is from 0 to 1, and the least number of its records.
+
+    Each of both fails with probability at most `failure`.
+    """
+    (low, high), (for_counts, for_sums) = bounds, plan.shares
+    middle, half = low / 2 + high / 2, high / 2 - low / 2
+    off = _error(for_counts, failure, plan.moved)
+    off_sum = _error_of_sum(for_sums, failure, plan.moved * plan.columns)
+    found = {}
+    for key, count in counts.items():
+        total = (sums[key] - middle * count) / half if half else 0.0
+        fewest = max(count - off, 1)
+        ends = [(total + side * off_sum) / each for side in (-1, 1) for each in (fewest, max(count + off, 1))]
+        first, last = np.clip([min(ends), max(ends)], -1, 1).tolist()
+        found[key] = (1 + first) / 2, (1 + last) / 2, fewest
+    return found
 
 
 @documented_by(ColumnRelease)
@@ -145,11 +209,14 @@ def grouped(
     ----------
     keys : series, array, or list of shape (n,), or parts of a series or array
         Private. The category of each record, with the types of `stable_counts`.
-    values : array-like of shape (n,), or parts like those of `keys`, optional
-        Private. One number a record; finite. None: only counts are released, from all of epsilon.
-    bounds : pair of numbers, optional
+    values : array-like of shape (n,), data frame, or parts like those of `keys`, optional
+        Private. One number a record; finite. Several columns of a data frame: see `bounds`. None: only counts
+        are released, from all of epsilon.
+    bounds : pair of numbers, or dict of such pairs, optional
         Public bounds (low, high) on the values, known without looking at the data; required with values.
-        Values outside are moved to the nearest bound. The noise is proportional to the width.
+        Values outside are moved to the nearest bound. The noise is proportional to the width. A dict from the
+        names of columns of a data frame to the bounds of each: then the sums and means of these columns are
+        released, with counts for all of them, and the noise of sums is proportional to their number.
     categories : sequence of keys, optional
         Public. The categories, known without looking at the data; all of them are released, and records of no
         category are left out. Keys of different types differ: the category "1" has no record with the key 1.
@@ -164,7 +231,7 @@ def grouped(
         the records that take part: of all records if no group has more. None: 10.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. With values, one half is for the counts and one half for the
-        sums. A float stands for its shortest decimal: 0.1 is 1/10.
+        sums of all columns. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=0.0
         Probability with which the guarantee may fail, in [0, 1); choose it far below 1 / n_samples. Spent on
         learned categories only, which need it.
@@ -186,7 +253,8 @@ def grouped(
     Warns
     -----
     UserWarning
-        If there are so few records that no category can be released, where their number is public: for
+        If there are so few records that no category can be released, or that the mean of a category of all
+        records may be any value within the bounds, where their number is public: for
         neighbors="replace_one".
 
     Notes
@@ -196,9 +264,10 @@ def grouped(
     counts by 2 in the L1 norm; learned categories are those of `stable_histogram`, with (e, delta). Values
     are integers from -S to S. If both records are in one category, one sum moves by at most 2 S; if not, two
     sums by at most S each. So the sums of all categories together cost e, although they are as many as there
-    are categories. Given the released categories, a record of another category counts as one with the value
-    0. For one added or removed record: it moves one count by 1 and one sum by at most S, and nothing else
-    depends on the number of records.
+    are categories. With d columns, a replaced record moves the sums of each in this way, so noise that is d
+    times as wide costs e for all of them. Given the released categories, a record of another category counts
+    as one with the value 0. For one added or removed record: it moves one count by 1 and one sum of each
+    column by at most S, and nothing else depends on the number of records.
 
     For one replaced group, let m be `max_rows_per_group`: at most m of its records leave and at most m enter,
     which moves the counts by at most 2 m in the L1 norm, and the sums by at most 2 m S. So noise that is m
@@ -211,7 +280,7 @@ def grouped(
 
     **Assumes.** The entries of `guarantee.assumes`.
 
-    **Accuracy.** `Grouped.mean_intervals`, and `grouped_plan`.
+    **Accuracy.** `Grouped.count_intervals`, `Grouped.mean_intervals`, and `grouped_plan`.
 
     **Source.** Dwork, McSherry, Nissim and Smith (2006); for learned categories as for `stable_counts`.
 
@@ -272,8 +341,8 @@ def grouped_plan(
         at most this.
 
         `mean_error`: with the same probability, the noise of the sum of values of each of these, measured
-        from the middle of the bounds, is at most this; in units of the width of the bounds. None without
-        values.
+        from the middle of the bounds, is at most this; in units of the width of the bounds, for each of
+        several columns. None without values.
 
         `n_needed`: a number of records of a category for which, with probability at least 1 - beta, it is
         released, and its mean has an error of at most .05 of the width of the bounds; without values, its
@@ -291,7 +360,7 @@ def grouped_plan(
 
 
 class _Keyed(Columns):
-    """Keys, and values as integers from -2**bits to 2**bits."""
+    """Keys, and values of each column as integers from -2**bits to 2**bits."""
 
     @classmethod
     def of(cls, keys: list[Hashable], values: NDArray[np.int64]) -> "_Keyed":
@@ -309,17 +378,6 @@ class _Keyed(Columns):
         """The values."""
         return self.columns[1]
 
-    def codes(self, categories: Sequence[Hashable]) -> NDArray[np.intp]:
-        """Return the place of each record's category, and the number of categories for a record of none."""
-        keys = self.keys
-        if {*map(type, keys), *map(type, categories)} == {str}:
-            place: dict[Any, int] = {key: code for code, key in enumerate(categories)}
-            found = [place.get(key, len(categories)) for key in keys]
-        else:  # keys of different types are not compared: "a" and b"a" have equal hashes
-            place = {spelled(key): code for code, key in enumerate(categories)}
-            found = [place.get(spelled(key), len(categories)) for key in keys]
-        return np.array(found, dtype=np.intp)
-
 
 @dataclass(frozen=True)
 class _Totals:
@@ -328,9 +386,9 @@ class _Totals:
     categories: tuple[Hashable, ...]
 
     def __call__(self, rows: _Keyed) -> list[NDArray[np.int64]]:
-        size, codes = len(self.categories), rows.codes(self.categories)
+        size, codes = len(self.categories), places_of(rows.keys, self.categories)
         counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
-        sums = np.zeros(size + 1, dtype=np.int64)
+        sums = np.zeros((size + 1, rows.values.shape[1]), dtype=np.int64)
         np.add.at(sums, codes, rows.values)
         return [counts, sums[:size]]
 
@@ -359,20 +417,17 @@ class _Grouped(ColumnRelease[Grouped]):
         rows = 1 if group_rows is None else group_rows
         self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
         self.bounds = _checked_bounds(bounds, with_values)
-        self.categories = None if categories is None else _checked_categories(categories)
+        self.columns = 1 if not isinstance(self.bounds, dict) else len(self.bounds)
+        self.categories = None if categories is None else checked_categories(categories)
         given = check_number("delta", delta, low=0, below=1)
         if self.categories is None and not given:
             raise ValueError(
                 "delta must be above 0, such as 1e-6, where categories are learned, got 0: or declare them,"
                 " categories=[...], if they are known without looking at the data"
             )
-        declared = (
-            ()
-            if self.categories is None
-            else (f"the {len(self.categories)} categories are chosen without the data",)
-        )
+        chosen = () if self.categories is None else (declared(self.categories),)
         unknown = neighbors == ADDED
-        assumes = (N_IS_PUBLIC, _KEYS, *declared, *((_VALUES,) if with_values else ()))
+        assumes = (N_IS_PUBLIC, KEYS, *chosen, *((_VALUES,) if with_values else ()))
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             given if self.categories is None else 0,
@@ -387,29 +442,13 @@ class _Grouped(ColumnRelease[Grouped]):
         self.shares = _shares(cost.epsilon, values=with_values)
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
-        keys, numbers = X, y
-        if numbers is None:
-            return column_in_parts(keys, "keys")
-        check_index("values", numbers, keys, of="keys")
-        if is_dask(keys, "keys") or is_dask(numbers, "values"):
-            if not (is_dask(keys, "keys") and is_dask(numbers, "values")):
-                raise TypeError("keys and values must both be collections of Dask, or both be in memory")
-            pairs = list(zip(partitions(keys), partitions(numbers), strict=True))
-            return in_parts(DaskParts(pairs))
-        if callable(keys) != callable(numbers):
-            raise TypeError("keys and values must both be functions that return parts, or both be in memory")
-        if not callable(keys):
-            return None
-        return in_parts(InTurn(lambda: _zipped(parts_read(keys), parts_read(numbers))))
-
-    def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return in_memory(X), None if y is None else in_memory(y)
+        return pairs_in_parts(X, y, ("keys", "values"))
 
     def read(self, X: Any, y: Any) -> tuple[Facts, _Keyed]:
         keys = read_column_of_keys(X)
         if y is None:
-            return Facts(len(keys)), _Keyed.of(keys, np.zeros(len(keys), dtype=np.int64))
-        codes = _whole(y, self.bounds, self.bits)
+            return Facts(len(keys)), _Keyed.of(keys, np.zeros((len(keys), 1), dtype=np.int64))
+        codes = _codes_of_columns(y, self.bounds, self.bits)
         if len(codes) != len(keys):
             raise ValueError(_UNEQUAL.format(len(keys), len(codes)))
         return Facts(len(keys)), _Keyed.of(keys, codes)
@@ -420,7 +459,7 @@ class _Grouped(ColumnRelease[Grouped]):
         for_counts, for_sums = self.shares
         each = failure / (2 * together)
         count_error = _error(for_counts, each, self.moved)
-        sum_error = None if for_sums is None else _error_of_sum(for_sums, each, self.moved)
+        sum_error = None if for_sums is None else _error_of_sum(for_sums, each, self.moved * self.columns)
         # The mean moves by at most so much, in halves of the width, if count and sum have these errors.
         off = count_error + (sum_error or 0)
         needed = max(1, -int(-off / ALPHA // (1 if sum_error is None else 2)))
@@ -442,12 +481,20 @@ class _Grouped(ColumnRelease[Grouped]):
                 "beta": float(failure),
                 "n_keys": together,
             },
-            keeps={"moved": self.moved},
+            keeps={
+                "moved": self.moved,
+                "shares": self.shares,
+                "columns": self.columns,
+                "group_rows": self.group_rows,
+                "most": None if n is None else n * self.group_rows,
+            },
             notes={"mean_error": "of a sum, in widths of the bounds", "n_needed": "records of a category"},
-            warns=() if n is None else self._few(n, threshold, count_error),
+            warns=() if n is None else self._few(n, threshold, count_error, sum_error),
         )
 
-    def _few(self, n: int, threshold: int | None, count_error: int) -> tuple[str, ...]:
+    def _few(
+        self, n: int, threshold: int | None, count_error: int, sum_error: float | None
+    ) -> tuple[str, ...]:
         """Return a warning if no learned category can be released, or noise may exceed the records."""
         most = n * self.moved // 2  # records that take part
         if threshold is None and most <= count_error:
@@ -460,17 +507,20 @@ class _Grouped(ColumnRelease[Grouped]):
                     subset=UNKNOWN_COUNT,
                 ),
             )
-        if threshold is None or most >= threshold:
+        if threshold is not None and most < threshold:
+            return (
+                few_records(
+                    n,
+                    f"no category can be released, because released counts are at least {threshold}",
+                    "declare categories=",
+                    "spend more epsilon or delta",
+                    subset=UNKNOWN_COUNT,
+                ),
+            )
+        if sum_error is None or most > count_error + sum_error:
             return ()
-        return (
-            few_records(
-                n,
-                f"no category can be released, because released counts are at least {threshold}",
-                "declare categories=",
-                "spend more epsilon or delta",
-                subset=UNKNOWN_COUNT,
-            ),
-        )
+        problem = "the mean of a category may be any value within the bounds, even of one with all records"
+        return (few_records(n, problem, "use more records", "spend more epsilon", subset=UNKNOWN_COUNT),)
 
     def _learning(self, epsilon: Fraction) -> ApproxDP:
         """Return the privacy of `stable_histogram` with which the learned categories cost epsilon."""
@@ -501,39 +551,48 @@ class _Grouped(ColumnRelease[Grouped]):
                 high=n,
             )
             counts = dict(zip(categories, noisy.tolist(), strict=True))
-        if for_sums is None or self.bounds is None:
+        if for_sums is None:
             return Grouped(counts, None, None, None, plan)
         most = n << self.bits
         sums = laplace_counts(
-            totals[1],
+            totals[1].ravel(),
             privacy=ApproxDP(for_sums),
             dice=dice,
-            sensitivity=self.moved << self.bits,
+            sensitivity=self.moved * self.columns << self.bits,
             low=-most,
             high=most,
         )
-        return _with_values(counts, np.asarray(sums) / (1 << self.bits), self.bounds, plan)
+        scaled = np.asarray(sums).reshape(totals[1].shape) / (1 << self.bits)
+        if not isinstance(self.bounds, dict):
+            return Grouped(
+                counts, *_sums_and_means(counts, scaled[:, 0], self.bounds, plan), self.bounds, plan
+            )
+        found = {
+            name: _sums_and_means(counts, column, bounds, plan)
+            for (name, bounds), column in zip(self.bounds.items(), scaled.T, strict=True)
+        }
+        sums_of, means_of = ({name: each[place] for name, each in found.items()} for place in range(2))
+        return Grouped(counts, sums_of, means_of, self.bounds, plan)
 
 
-def _with_values(
+def _sums_and_means(
     counts: dict[Hashable, int], totals: NDArray[np.float64], bounds: tuple[float, float], plan: ReleasePlan
-) -> Grouped:
-    """Return the result from noisy sums of values, measured from the middle in halves of the width."""
+) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
+    """Return noisy sums and means from sums of values, measured from the middle in halves of the width."""
     low, high = bounds
     middle, half = low / 2 + high / 2, high / 2 - low / 2
     sums, means = {}, {}
     for (key, count), total in zip(counts.items(), totals.tolist(), strict=True):
         sums[key] = middle * count + half * total
         means[key] = middle + half * min(max(total / max(count, 1), -1.0), 1.0)
-    return Grouped(counts, sums, means, bounds, plan)
+    for key, (first, last, _) in _scaled_intervals(counts, sums, bounds, plan, _BETA / 4).items():
+        if first <= 0 and last >= 1:  # any value is possible
+            means[key] = math.nan
+    return sums, means
 
 
 def _key_counts(rows: _Keyed) -> list[KeyCounts]:
     return [KeyCounts.of(rows.keys)]
-
-
-def _zipped(keys: Any, values: Any) -> Iterator[tuple[Any, Any]]:
-    yield from zip(map(column_of, keys), map(column_of, values), strict=True)
 
 
 def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:
@@ -552,15 +611,29 @@ def _error_of_sum(epsilon: Fraction, failure: Fraction, moved: int) -> float:
     return (laplace_quantile(ratio, failure / 2) - 1) / (1 << _BITS)
 
 
-def _whole(values: Any, bounds: tuple[float, float] | None, bits: int) -> NDArray[np.int64]:
+def _codes_of_columns(values: Any, bounds: Any, bits: int) -> NDArray[np.int64]:
+    """Return the values of each column as integers, a column of the result for each."""
+    if not isinstance(bounds, dict):
+        return _whole(values, bounds, bits)[:, np.newaxis]
+    if not is_frame(values):
+        raise TypeError(
+            "values must be a data frame where bounds is a dict of columns, got"
+            f" {type(values).__name__}: pd.DataFrame of them, or one pair of bounds"
+        )
+    if absent := [name for name in bounds if name not in list(values.columns)]:
+        raise ValueError(f"bounds must be of columns of values, which have no {brief(absent[0])}")
+    columns = [_whole(values[name], each, bits, f"values[{name!r}]") for name, each in bounds.items()]
+    return np.stack(columns, axis=1)
+
+
+def _whole(values: Any, bounds: tuple[float, float], bits: int, name: str = "values") -> NDArray[np.int64]:
     """Return numbers as integers, measured from the middle of the bounds."""
-    assert bounds is not None
     codes, cells = None, read_column(values)
     with suppress(DomainError):  # raised outside, so that the error has no context
         codes = _FLOATS.encode(cells)
     if codes is None:
         raise DomainError(
-            "values holds a missing or infinite number, or a cell that is no number; fill in a constant"
+            f"{name} holds a missing or infinite number, or a cell that is no number; fill in a constant"
             " within the bounds, or drop such records if their number may be public"
         )
     low, high = bounds
@@ -570,31 +643,15 @@ def _whole(values: Any, bounds: tuple[float, float] | None, bits: int) -> NDArra
     return np.asarray(steps.clip(-(1 << bits), 1 << bits), dtype=np.int64)
 
 
-def _checked_bounds(bounds: Any, with_values: bool) -> tuple[float, float] | None:
+def _checked_bounds(bounds: Any, with_values: bool) -> Any:
     if bounds is None:
         if with_values:
             raise ValueError("bounds must be given with values, such as bounds=(0, 100), got None")
         return None
     if not with_values:
         raise ValueError("bounds must be None without values, since only counts are released")
-    return checked_bounds(bounds)
-
-
-def _checked_categories(categories: Any) -> tuple[Hashable, ...]:
-    if isinstance(categories, (str, bytes)) or not np.iterable(categories):
-        raise TypeError(f"categories must be a sequence of keys, got {brief(categories)}")
-    try:
-        read = tuple(read_column_of_keys(list(categories)))
-    except (DomainError, ValueError):
-        read = ()
-    if not read:
-        raise ValueError(
-            "categories must be at least one key, each missing, text, bytes, a whole number or a tuple of"
-            " these"
-        )
-    if len({*map(spelled, read_keys(read))}) < len(read):
-        raise ValueError(
-            "categories must be distinct, got some key twice; the persons that records belong to go to"
-            " groups="
-        )
-    return read
+    if not isinstance(bounds, dict):
+        return checked_bounds(bounds)
+    if not bounds:
+        raise ValueError("bounds must be a pair, or a dict of pairs for at least one column, got {}")
+    return {name: checked_bounds(each) for name, each in bounds.items()}

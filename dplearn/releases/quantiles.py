@@ -12,18 +12,19 @@ public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, fo
 (True, True)
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise, product
-from math import ceil, inf, log, log1p, log2, sqrt
+from math import ceil, floor, inf, log, log1p, log2, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
+from scipy.stats import binom
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
@@ -31,19 +32,22 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.cells import as_numbers
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.ranks import Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
+from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
 from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import ResultTable
+from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     ALL_GROUPS,
+    UNKNOWN_COUNT,
     ColumnRelease,
     Released,
     ReleasePlan,
@@ -52,6 +56,8 @@ from dplearn.releases.release import (
     read_column,
     written,
 )
+from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.table.groups import MOST_ROWS
 from dplearn.table.ranks import parted_ranks
 from dplearn.table.table import Columns, Table
 
@@ -74,15 +80,16 @@ class Quantiles(Released, ResultTable):
 
     Attributes
     ----------
-    values : ndarray of shape (k,)
-        Released. The quantiles: numbers of the domain, in nondecreasing order.
+    values : ndarray of shape (k,) or dict of such arrays
+        Released. The quantiles: numbers of the domain, in nondecreasing order. With `by`, a dict from each
+        category to its quantiles.
     plan : ReleasePlan
         Public. The plan of the release, as `quantiles_plan` describes it.
     guarantee : ApproxDP
         Public. The guarantee of the release.
     """
 
-    values: NDArray[Any]
+    values: Any
     plan: ReleasePlan
 
     @property
@@ -93,17 +100,90 @@ class Quantiles(Released, ResultTable):
 
     @property
     def value(self) -> Any:
-        """Released. The value of a single quantile."""
-        if len(self.values) != 1:
-            raise ValueError(f"value needs a single quantile, got {len(self.values)}: use values instead")
-        return self.values.tolist()[0]
+        """Released. The value of a single quantile; with `by`, a dict from each category to its value."""
+        if len(self.q) != 1:
+            raise ValueError(f"value needs a single quantile, got {len(self.q)}: use values instead")
+        if self.plan.categories is None:
+            return self.values.tolist()[0]
+        return {category: values.tolist()[0] for category, values in self.values.items()}
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
-        return ("quantile", "value"), list(zip(self.q, self.values.tolist(), strict=True))
+        if self.plan.categories is None:
+            return ("quantile", "value"), list(zip(self.q, self.values.tolist(), strict=True))
+        rows = [(category, *values.tolist()) for category, values in self.values.items()]
+        return ("category", *(f"quantile {each:g}" for each in self.q)), rows
 
     def __float__(self) -> float:
         """Return the value of a single quantile as a float."""
         return float(self.value)
+
+    def interval(self, beta: float = 0.05, *, of: str = "population") -> list[tuple[Any, Any]]:
+        """Return an interval for each quantile, in the units of the values; costs no privacy.
+
+        The ends are released quantiles on either side. An interval is open to an end of the domain where no
+        quantile far enough was released: of a single quantile nothing else is known. For an interval of the
+        median release quantiles around it, such as q=[0.4, 0.45, 0.5, 0.55, 0.6].
+
+        Parameters
+        ----------
+        beta : float, default=0.05
+            Probability, for each quantile, that its interval does not contain it, in (0, 1).
+        of : {"population", "table"}, default="population"
+            "population": the quantile of the distribution from which the records are independent draws.
+            "table": the quantile of the records themselves; only the privacy noise is covered.
+
+        Returns
+        -------
+        list of k tuples
+            The lower and the upper end of each.
+
+        Raises
+        ------
+        ValueError
+            If the number of records is private: of categories, of added records, or of several rows a group.
+
+        Notes
+        -----
+        **Accuracy.** It holds for all data, with ties and gaps: errors of the released quantiles are those of
+        `dplearn.theory.quantile_errors`, with half of beta, or with all of it for of="table". Let at most m
+        records be less than the released quantile of p, m = p n + error. It is the lower end for quantile q
+        if m < q n, and for the population if a binomial number with n draws and probability q is at most m
+        with probability at most beta / 4: at least so many records are at most the population's quantile.
+        The upper end is the mirror image.
+
+        Examples
+        --------
+        `random_state` makes this example repeatable; leave it out on private data.
+
+        >>> from dplearn.domains import IntegerRange
+        >>> from dplearn.releases import quantiles
+        >>> wages, domain = range(1200, 6200), IntegerRange(0, 10_000)
+        >>> found = quantiles(list(wages), [0.4, 0.5, 0.6], domain=domain, random_state=0)
+        >>> found.interval()[1]
+        (3198, 4206)
+        """
+        plan, sampled = self.plan, of == "population"
+        failure = float(check_number("beta", beta, above=0, below=1))
+        if of not in ("population", "table"):
+            raise ValueError(f"of must be 'population' or 'table', got {of!r}")
+        if plan.private is not None:
+            raise ValueError("interval needs a public number of records, and the number here is private")
+        n, share = plan.n_samples, failure / 2 if sampled else failure
+        errors = _errors(plan.fractions, plan.domain.size, n, epsilon_of(plan.guarantee), share)
+        ranks = [q * n for q in plan.fractions]
+        most = [floor(rank + error) for rank, error in zip(ranks, errors, strict=True)]  # are less
+        least = [ceil(rank - error) for rank, error in zip(ranks, errors, strict=True)]  # are at most it
+        found = []
+        for q, rank in zip(self.q, ranks, strict=True):
+            low, high = _ends(plan.domain)
+            for value, below in zip(self.values.tolist(), most, strict=True):
+                if binom.cdf(below, n, q) <= failure / 4 if sampled else below < rank:
+                    low = value
+            for value, upto in zip(self.values[::-1].tolist(), least[::-1], strict=True):
+                if binom.sf(upto - 1, n, q) <= failure / 4 if sampled else upto > rank:
+                    high = value
+            found.append((low, high))
+        return found
 
 
 @documented_by(ColumnRelease)
@@ -111,9 +191,13 @@ def quantiles(
     values: Any,
     q: Any,
     *,
+    by: Any = None,
+    categories: Any = None,
     epsilon: Any = 1.0,
     domain: Any = "float64",
     groups: Any = None,
+    max_rows_per_group: int | None = None,
+    neighbors: str = "replace_one",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
@@ -123,9 +207,25 @@ def quantiles(
     ----------
     q : float or sequence of float of length k
         Public. Fractions from 0 to 1, strictly increasing; 0.25 is the lower quartile.
+    by : series, array, or list of shape (n,), or parts like those of the column, optional
+        Private. The category of each record, with the types of the keys of `stable_counts`: the release is
+        of the quantiles of each category, whose numbers of records stay private. It needs `categories`.
+    categories : sequence of keys, optional
+        Public. The categories, known without looking at the data; quantiles of all of them are released, and
+        records of no category are left out. Of a category without records, a value may be any value of the
+        domain.
     epsilon : float, default=1.0
         Privacy budget of all quantiles together; at least 1e-9. A float stands for its shortest decimal: 0.1
         is 1/10.
+    groups : array-like of shape (n,), or parts like those of the column, optional
+        Private. The group of each value, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all values of a group together, and the set of groups is public.
+    max_rows_per_group : int, optional
+        Public. With groups: the most values of a group that take part, at most 1000; of a group with more,
+        so many are chosen by public chance. Rank errors are proportional to it. None: 1.
+    neighbors : {"replace_one", "add_remove"}, default="replace_one"
+        The tables between which the guarantee holds. "add_remove": one has one record more, and the number
+        of records is private.
 
     Returns
     -------
@@ -141,7 +241,11 @@ def quantiles(
     Notes
     -----
     **Privacy.** (epsilon, 0) for one replaced record; the proofs are in `codes_at_fractions` and, for many
-    quantiles that are far apart, `codes_in_windows`.
+    quantiles that are far apart, `codes_in_windows`. With categories, for added or removed records, or with
+    m > 1 for m = `max_rows_per_group`, numbers of records are private, and one record added to a category or
+    removed costs half of the epsilon e of `codes_at_fractions`: all categories together cost e for one
+    replaced record, e / 2 for one added or removed, and m e for a replaced group, of which at most m records
+    leave and at most m enter. So e is epsilon, 2 epsilon, or epsilon / m.
 
     **Assumes.** The entries of `guarantee.assumes`: the number of records is public, and all values lie in
     the domain.
@@ -162,20 +266,30 @@ def quantiles(
     >>> [round(value / 50) for value in found.values], found.plan.error
     ([49, 74, 99], 346)
     """
-    return _Quantiles("quantiles", q, epsilon, domain, random_state).run_on(values, None, ledger, groups)
+    most = None if groups is None else max_rows_per_group
+    given = epsilon, domain, random_state, _declared(by, categories), neighbors, most
+    return _Quantiles("quantiles", q, *given).run_on(values, by, ledger, groups)
 
 
 @documented_by(quantiles, ColumnRelease)
 def quantiles_plan(
-    n_samples: int,
+    n_samples: int | None,
     q: Any,
     *,
+    categories: Any = None,
     epsilon: Any = 1.0,
     domain: Any = "float64",
+    max_rows_per_group: int | None = None,
+    neighbors: str = "replace_one",
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> ReleasePlan:
     """Return the plan of `quantiles`, with bounds on the rank errors, without data; as text, a summary.
+
+    Parameters
+    ----------
+    n_samples : int or None
+        Number of records, at least 1. None, for "add_remove": unknown.
 
     Returns
     -------
@@ -195,6 +309,9 @@ def quantiles_plan(
 
         `method`: "windows" for many quantiles that are far apart, else "halving".
 
+        With categories, errors and numbers of records are those of each category by itself, whatever its
+        private number of records. Where the number is private, it cannot be compared with `n_inside`.
+
     See Also
     --------
     dplearn.theory.quantile_errors : The bound and its proof.
@@ -206,16 +323,21 @@ def quantiles_plan(
     >>> plan.errors, plan.n_inside, plan.n_needed
     ((351, 234, 351), 1353, 6920)
     """
-    return _Quantiles("quantiles", q, epsilon, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
+    given = epsilon, domain, None, categories, neighbors, max_rows_per_group
+    return _Quantiles("quantiles", q, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
-@documented_by(ColumnRelease)
+@documented_by(quantiles, ColumnRelease)
 def median(
     values: Any,
     *,
+    by: Any = None,
+    categories: Any = None,
     epsilon: Any = 1.0,
     domain: Any = "float64",
     groups: Any = None,
+    max_rows_per_group: int | None = None,
+    neighbors: str = "replace_one",
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
@@ -235,15 +357,20 @@ def median(
     >>> round(median(wages, epsilon=1, random_state=0).value, -2)
     3700.0
     """
-    return _Quantiles("median", 0.5, epsilon, domain, random_state).run_on(values, None, ledger, groups)
+    most = None if groups is None else max_rows_per_group
+    given = epsilon, domain, random_state, _declared(by, categories), neighbors, most
+    return _Quantiles("median", 0.5, *given).run_on(values, by, ledger, groups)
 
 
-@documented_by(ColumnRelease)
+@documented_by(quantiles, ColumnRelease)
 def median_plan(
-    n_samples: int,
+    n_samples: int | None,
     *,
+    categories: Any = None,
     epsilon: Any = 1.0,
     domain: Any = "float64",
+    max_rows_per_group: int | None = None,
+    neighbors: str = "replace_one",
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> ReleasePlan:
@@ -258,57 +385,140 @@ def median_plan(
     An error of at most 0.05 of the records needs 1900 records.
     100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
     """
-    return _Quantiles("median", 0.5, epsilon, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
+    given = epsilon, domain, None, categories, neighbors, max_rows_per_group
+    return _Quantiles("median", 0.5, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
 class _Quantiles(ColumnRelease[Quantiles]):
-    """The recipe of `quantiles` and `median`; `name` is the function's name in the ledger."""
+    """The recipe of `quantiles` and `median`; `name` is the function's name in the ledger, and y the keys."""
 
-    def __init__(self, name: str, q: Any, epsilon: Any, domain: Any, random_state: Any = None):
+    group_rows: int = 1
+    unequal = "values and by must have equal lengths, got {} and {}"
+    repeated = False
+    most_records = MOST_RECORDS  # audits use fewer
+
+    def __init__(
+        self,
+        name: str,
+        q: Any,
+        epsilon: Any,
+        domain: Any,
+        random_state: Any = None,
+        categories: Any = None,
+        neighbors: str = "replace_one",
+        group_rows: Any = None,
+    ):
         self.domain = as_number_domain(domain)
         self.fractions = tuple(check_fractions("q", np.atleast_1d(q).tolist()))
+        self.categories = None if categories is None else checked_categories(categories)
+        rows = 1 if group_rows is None else group_rows
+        self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
+        unknown = neighbors == ADDED
+        keyed = () if self.categories is None else (KEYS, declared(self.categories))
+        assumes = (N_IS_PUBLIC, self.domain.assumption, *keyed)
         cost = ApproxDP(
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
-            assumes=(N_IS_PUBLIC, self.domain.assumption),
+            neighbors=neighbors,
+            assumes=without_count(assumes) if unknown else assumes,
         )
-        context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon)
+        #: Whether the number of values that quantiles are of is public.
+        self.sized = not (unknown or keyed or rows > 1)
+        more = () if self.sized else (repr(self.categories), neighbors, str(rows))
+        context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon), *more
         super().__init__(name, cost, context, random_state)
 
-    def read(self, X: Any, y: Any) -> tuple[Facts, Ranks]:  # noqa: ARG002 - there is none
+    def parts_of(self, X: Any, y: Any) -> Table | None:
+        return pairs_in_parts(X, y, ("values", "by"))
+
+    def read(self, X: Any, y: Any) -> tuple[Facts, Any]:
+        if not self.sized:
+            return self.read_part(X, y)
         ranks = _ranks(X, self.domain, self.fractions)
         return Facts(len(ranks)), ranks
 
-    def read_part(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002
+    def read_part(self, X: Any, y: Any) -> tuple[Facts, Columns]:
         codes = self.domain.encode(read_column(X))
-        return Facts(len(codes)), Columns([codes])
+        if self.categories is None:
+            return Facts(len(codes)), Columns([codes])
+        keys = read_column_of_keys(y)
+        if len(keys) != len(codes):
+            raise ValueError(self.unequal.format(len(codes), len(keys)))
+        return Facts(len(codes)), Columns([codes, places_of(keys, self.categories)])
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        return plan_of_fractions(self.cost, self.count(facts), self.fractions, self.domain, alpha, beta)
+        n, private = self.count(facts), None
+        if not self.sized:
+            unknown = self.cost.neighbors == ADDED
+            most = self.most_records if unknown else n * self.group_rows
+            private = most, self.cost.epsilon * (2 if unknown else 1) / self.group_rows
+        of = self.fractions, self.domain, alpha, beta
+        return plan_of_fractions(self.cost, n, *of, private=private, categories=self.categories)
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Quantiles:
-        size = plan.domain.size
+        size, of = plan.domain.size, (plan.domain, plan.fractions)
+        if plan.private is not None:
+            names = (None,) if self.categories is None else self.categories
+            most, epsilon = plan.private
+            given: Any = {"privacy": ApproxDP(epsilon), "dice": dice, "most": most}
+            found = [
+                release_quantiles(ranks, *of, **given)
+                for ranks in table.sums(partial(_ranks_by_place, len(names)))
+            ]
+            by_category = dict(zip(names, found, strict=True))
+            return Quantiles(found[0] if self.categories is None else by_category, plan)
         ranks: Ranks | None = table.at_once(lambda ranks: ranks)
         if ranks is None:
             window = rank_windows(plan.fractions, size, plan.n_samples, privacy=plan.guarantee)
             [ranks] = parted_ranks(table, [size], [window])
-        values = release_quantiles(ranks, plan.domain, plan.fractions, privacy=plan.guarantee, dice=dice)
-        return Quantiles(values, plan)
+        return Quantiles(release_quantiles(ranks, *of, privacy=plan.guarantee, dice=dice), plan)
+
+
+def _declared(by: Any, categories: Any) -> Any:
+    """Return the categories, which must be given if and only if keys are."""
+    if by is None and categories is not None:
+        raise ValueError("by must be given with categories, the key of each record, got None")
+    if by is not None and categories is None:
+        raise ValueError(
+            "categories must be given with by, the keys that can occur, known without looking at the data,"
+            " got None"
+        )
+    return categories
+
+
+def _ranks_by_place(size: int, rows: Columns) -> list[CodeCounts]:
+    """Return the ranks of the codes in each of `size` places; without places, of all."""
+    codes, *places = rows.columns
+    if not places:
+        return [CodeCounts.of(codes)]
+    order = np.argsort(places[0], kind="stable")
+    ends = np.searchsorted(places[0][order], np.arange(size + 1))
+    return [CodeCounts.of(codes[order[low:high]]) for low, high in pairwise(ends.tolist())]
 
 
 def plan_of_fractions(
     guarantee: ApproxDP,
-    n: int,
+    n: Any,
     fractions: tuple[Fraction, ...],
     domain: NumberDomain,
     alpha: Any = 0.05,
     beta: Any = 0.05,
+    *,
+    private: tuple[int, Fraction] | None = None,
+    categories: tuple[Hashable, ...] | None = None,
 ) -> ReleasePlan:
-    """Return the plan of quantiles, which `quantiles_plan` describes."""
+    """Return the plan of quantiles, which `quantiles_plan` describes.
+
+    `private`, where the number of values is private: the most values, and the epsilon of
+    `codes_at_fractions`.
+    """
     size, epsilon = domain.size, epsilon_of(guarantee)
     alpha, beta = (
         float(check_number(name, each, above=0, below=1)) for name, each in (("alpha", alpha), ("beta", beta))
     )
-    terms = windows_for(fractions, size, n, epsilon=epsilon)
+    terms = None if private else windows_for(fractions, size, n, epsilon=epsilon)
+    most, spent = private or (n, epsilon)
+    errors = fractions, size, most, spent, beta, private is None
+    records = fractions, size, spent, beta, private and most
     return ReleasePlan(
         guarantee,
         n,
@@ -320,34 +530,44 @@ def plan_of_fractions(
             "beta": beta,
         },
         later={
-            "errors": partial(_errors, fractions, size, n, epsilon, beta),
-            "n_inside": partial(_n_inside, fractions, size, epsilon, beta),
-            "n_needed": partial(_n_needed, fractions, size, epsilon, alpha, beta),
+            "errors": partial(_errors, *errors),
+            "n_inside": partial(_n_inside, *records),
+            "n_needed": partial(_n_needed, alpha, *records),
         },
         keeps={
             "fractions": fractions,
-            "error": partial(_greatest_error, fractions, size, n, epsilon, beta),
+            "error": partial(_greatest_error, *errors),
             "method": "halving" if terms is None else "windows",
-            "inside": partial(_inside, fractions, size, epsilon, beta, n),
+            "inside": partial(_inside, most, *records),
+            "private": private,
+            "categories": categories,
         },
-        warns=quantile_warnings(n, fractions, size, epsilon=epsilon),
+        warns=quantile_warnings(n, fractions, size, epsilon=epsilon, private=private),
         text=_summary,
     )
 
 
 def _summary(plan: ReleasePlan) -> str:
-    several = len(plan.q) > 1
+    several, keyed = len(plan.q) > 1, plan.categories is not None
+    n = "a private number of" if plan.n_samples is None else plan.n_samples
+    among = f" in {len(plan.categories)} categories" if keyed else ""
     lines = [
-        f"{len(plan.q)} quantile{'s' * several} of {plan.n_samples} records,"
+        f"{len(plan.q)} quantile{'s' * several} of {n} records{among},"
         f" epsilon {float(plan.guarantee.epsilon):g}.",
-        f"With probability {1 - plan.beta:g} {'each' if several else 'its'} error is at most"
-        f" {plan.error} ranks.",
-        f"An error of at most {plan.alpha:g} of the records needs {plan.n_needed} records.",
+        f"With probability {1 - plan.beta:g}{' in a category,' * keyed} {'each' if several else 'its'} error"
+        f" is at most {plan.error} ranks.",
+        f"An error of at most {plan.alpha:g} of the records{' of a category' * keyed} needs {plan.n_needed}"
+        f" records{' of it' * keyed}.",
     ]
     if plan.n_inside is None:
         lines.append(
             "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
             " quantiles instead."
+        )
+    elif plan.private is not None:
+        lines.append(
+            f"Of fewer records {'of a category ' * keyed}than {plan.n_inside}, the released"
+            f" value{'s' * several} may lie outside the data, anywhere in the domain."
         )
     elif not plan.inside:
         lines.append(
@@ -359,9 +579,19 @@ def _summary(plan: ReleasePlan) -> str:
 
 @lru_cache(maxsize=64)
 def _errors(
-    q: tuple[Fraction, ...], size: int, n_samples: int, epsilon: Fraction, beta: float
+    q: tuple[Fraction, ...], size: int, n: int, epsilon: Fraction, beta: float, sized: bool = True
 ) -> tuple[int, ...]:
-    return tuple(quantile_errors(q, size, n_samples, epsilon=epsilon, beta=beta).tolist())
+    if sized:
+        return tuple(quantile_errors(q, size, n, epsilon=epsilon, beta=beta).tolist())
+    return tuple(min(n, each) for each in _errors_of_a_part(q, size, n, epsilon, beta))
+
+
+@lru_cache(maxsize=64)
+def _errors_of_a_part(
+    q: tuple[Fraction, ...], size: int, most: int, epsilon: Fraction, beta: float
+) -> list[int]:
+    """Return bounds on the rank errors of `codes_at_fractions` with `most`, for any number of codes."""
+    return _halving_errors(q, size, most, epsilon, Fraction(str(beta)), sized=False)
 
 
 def _greatest_error(*given: Any) -> int:
@@ -369,18 +599,38 @@ def _greatest_error(*given: Any) -> int:
 
 
 @lru_cache(maxsize=64)
-def _n_inside(q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float) -> int | None:
-    return quantile_range_sample_size(q, size, epsilon=epsilon, beta=beta)
+def _n_inside(
+    q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float, most: int | None = None
+) -> int | None:
+    if most is None:
+        return quantile_range_sample_size(q, size, epsilon=epsilon, beta=beta)
+    tails = [min(each, 1 - each) for each in q]
+    errors = _errors_of_a_part(q, size, most, epsilon, beta)
+    found = [int(error / tail) + 1 for error, tail in zip(errors, tails, strict=True) if tail]
+    return max(found) if all(tails) else None
 
 
-def _inside(q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float, n_samples: int) -> bool:
-    needed = _n_inside(q, size, epsilon, beta)
-    return needed is not None and n_samples >= needed
+def _inside(n: int, *records: Any) -> bool:
+    needed = _n_inside(*records)
+    return needed is not None and n >= needed
 
 
 @lru_cache(maxsize=64)
-def _n_needed(q: tuple[Fraction, ...], size: int, epsilon: Fraction, alpha: float, beta: float) -> int:
-    return quantile_sample_size(q, size, epsilon=epsilon, alpha=alpha, beta=beta)
+def _n_needed(
+    alpha: float, q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float, most: int | None = None
+) -> int:
+    if most is None:
+        return quantile_sample_size(q, size, epsilon=epsilon, alpha=alpha, beta=beta)
+    return max(1, ceil(max(_errors_of_a_part(q, size, most, epsilon, beta)) / Fraction(str(alpha))))
+
+
+def _ends(domain: NumberDomain) -> tuple[Any, Any]:
+    """Return the ends of a domain; infinite ones of all floats, and where a value may be missing."""
+    if domain.accepts_missing or isinstance(domain, Floats):
+        return -inf, inf
+    ends = np.array([0, domain.size - 1], dtype=object if domain.size > 1 << 64 else np.uint64)
+    low, high = domain.decode(ends).tolist()
+    return low, high
 
 
 def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
@@ -444,14 +694,21 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
 
 @ignores_float_errors
 def release_quantiles(
-    ranks: Ranks, domain: NumberDomain, fractions: Sequence[Fraction], *, privacy: ApproxDP, dice: Dice
+    ranks: Ranks,
+    domain: NumberDomain,
+    fractions: Sequence[Fraction],
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    most: int | None = None,
 ) -> NDArray[Any]:
     """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`."""
-    size, epsilon = domain.size, epsilon_of(privacy)
-    terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon)
-    codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
+    size, codes = domain.size, None
+    if most is None:
+        terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon_of(privacy))
+        codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
     if codes is None:  # also, very rarely, because of great noise in the windows' ranks, whatever the data
-        codes = codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice)
+        codes = codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice, most=most)
     # Without an explicit dtype, numpy would convert a mix of small and large integers to floats.
     exact = np.array(codes, dtype=object if domain.size > 1 << 64 else np.uint64)
     return domain.decode(exact)
@@ -515,9 +772,10 @@ def quantile_errors(
     wanted = tuple(check_number("q", each, low=0, high=1) for each in q)
     whole = check_number("epsilon", epsilon, above=0)
     terms = windows_for(wanted, size, n, epsilon=whole)
-    return (
-        _halving_errors(wanted, size, n, whole, failure) if terms is None else _window_errors(terms, failure)
-    )
+    if terms is not None:
+        return _window_errors(terms, failure)
+    errors = _halving_errors(wanted, size, n, whole, failure)
+    return np.array([min(n, each) for each in errors], dtype=np.int64)
 
 
 @lru_cache(maxsize=1024)
@@ -533,7 +791,7 @@ def windows_for(
     if terms is None:
         return None
     fewer = 1 << (n.bit_length() - 1)
-    halved = _halving_errors(fractions, size, fewer, epsilon, Fraction(BETA)).max()
+    halved = min(fewer, max(_halving_errors(fractions, size, fewer, epsilon, Fraction(BETA))))
     return terms if 2 * _window_errors(terms, Fraction(BETA)).max() <= halved else None
 
 
@@ -549,11 +807,16 @@ def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
 
 
 def _halving_errors(
-    wanted: tuple[Fraction, ...], size: int, n: int, epsilon: Fraction, beta: Fraction
-) -> NDArray[np.int64]:
-    """Return bounds on the rank errors of `codes_at_fractions`; see `quantile_errors`."""
+    wanted: tuple[Fraction, ...],
+    size: int,
+    n: int,
+    epsilon: Fraction,
+    beta: Fraction,
+    sized: bool = True,
+) -> list[int]:
+    """Return bounds on the rank errors of `codes_at_fractions`, of at most n codes; see `quantile_errors`."""
     share = beta / max(1, len(wanted))
-    levels = halving(wanted, finest=finest_fraction(n))
+    levels = halving(wanted, finest=finest_fraction(n), sized=sized)
     part = epsilon / max(1, len(levels))
     split = len(wanted) > 1
     codes = size << (n - 1).bit_length() if split else size
@@ -566,7 +829,7 @@ def _halving_errors(
         exact = (ends[step.place] - low) / (high - low)
         inherited = (1 - step.fraction) * errors[step.low] + step.fraction * errors[step.high]
         errors[step.place] = own + inherited + n * abs(exact - step.fraction)
-    return np.array([min(n, ceil(errors[place])) for place in range(len(wanted))], dtype=np.int64)
+    return [ceil(errors[place]) for place in range(len(wanted))]
 
 
 @documented_by(quantile_errors)
@@ -740,27 +1003,37 @@ def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def quantile_warnings(
-    n_samples: int, q: Sequence[Fraction], size: int, *, epsilon: Fraction, columns: int = 1
+    n_samples: Any,
+    q: Sequence[Fraction],
+    size: int,
+    *,
+    epsilon: Fraction,
+    columns: int = 1,
+    private: tuple[int, Fraction] | None = None,
 ) -> tuple[str, ...]:
     """Return warnings for quantiles that may lie outside the data, anywhere in the domain."""
     inner = tuple(each for each in q if 0 < each < 1)
     ends: tuple[str, ...] = ()
     if len(inner) < len(q):
+        given = "" if n_samples is None else f"n_samples is {n_samples}: "
         ends = (
-            f"n_samples is {n_samples}: for any number of records, quantiles 0 and 1 may be any value"
+            f"{given}for any number of records, quantiles 0 and 1 may be any value"
             " beyond the data; use inner quantiles instead, such as 0.01 and 0.99",
         )
-    missed = _errors(inner, size, n_samples, epsilon, 0.05) if inner else ()
+    if n_samples is None or not inner:
+        return ends
+    most, spent = private or (n_samples, epsilon)
+    missed = _errors(inner, size, most, spent, 0.05, private is None)
     # With an error of q n ranks or more a value may be below all data; with (1 - q) n, above all data.
     shares = [float(off / min(each, 1 - each)) for off, each in zip(missed, inner, strict=True)]
     return ends + few_records_warnings(
         n_samples,
-        max(shares, default=0.0),
-        enough=n_samples,
+        max(shares),
+        enough=most,
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
-        f" {written(size)} values may miss by {max(missed, default=0)} ranks, so that every value of the"
+        f" {written(size)} values may miss by {max(missed)} ranks, so that every value of the"
         " domain is possible",
         size=size,
         remedy="take fewer columns" if columns > 1 else "",
-        subset=ALL_GROUPS if columns == 1 else "",
+        subset="" if columns > 1 else UNKNOWN_COUNT if private else ALL_GROUPS,
     )

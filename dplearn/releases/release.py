@@ -154,7 +154,7 @@ class ColumnRelease(Release[Result]):
         return column_in_parts(X, self.takes)
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return in_memory(X), y
+        return in_memory(X), None if y is None else in_memory(y)
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Any]:  # noqa: ARG002 - there is none
         codes = read_codes(X, self.domain, takes_missing=self.takes_missing)

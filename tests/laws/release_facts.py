@@ -28,7 +28,7 @@ def released_as(name, words):
     if "parts" in words:
         if isinstance(table, pd.DataFrame) and "groups" in words:
             table, more["groups"] = table.assign(person=PEOPLE), "person"
-        parameters = {"values": cut_up(AGES)} if "values" in record.parameters else {}
+        parameters = {each: cut_up(column) for each, column in record.beside.items()}
         table = cut_up(table)
     protects = "groups" if "groups" in words else "examples"
     neighbors = more.get("neighbors", "replace_one")

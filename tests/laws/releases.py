@@ -61,6 +61,11 @@ class Record:
         return TABLES.get(self.of, self.of)
 
     @property
+    def beside(self):
+        """The columns beside its table, by their parameters."""
+        return {each: self.parameters[each] for each in ("values", "by") if each in self.parameters}
+
+    @property
     def is_of_a_column(self):
         """Whether it is a function of one column."""
         return isinstance(self.table, pd.Series) and self.name in releases.__all__
@@ -93,6 +98,7 @@ def cut_up(table):
 OF_ERRORS = PrivateScorer("neg_mean_absolute_error", target_range=(0, 99))
 IN_YEARS = {"domain": IntegerRange(0, 120)}
 RECURSIVE = {"method": "recursive", "epsilon": 20, "delta": 1e-2, **IN_YEARS}
+BY = {"by": KEYS, "categories": ["k0", "k2", "none"]}
 MEANS = {"values": AGES, "bounds": (0, 99)}
 RELEASES = {
     "mean": Record(releases.mean, "ages", {"bounds": (0, 120)}),
@@ -108,6 +114,10 @@ RELEASES = {
     "median of floats": Record(releases.median, "heights", {}),
     "quantiles": Record(releases.quantiles, "ages", {"q": [0.1, 0.5], **IN_YEARS}),
     "quantiles of floats": Record(releases.quantiles, "heights", {"q": [0, 0.1, 1]}),
+    "median by category": Record(releases.median, "ages", BY | IN_YEARS),
+    "quantiles by category": Record(
+        releases.quantiles, "heights", {"q": [0.2, 0.5], "max_rows_per_group": 3, **BY}
+    ),
     "cdf": Record(releases.cdf, "ages", IN_YEARS),
     "cdf of floats": Record(releases.cdf, "heights", {"delta": 1e-6}),
     "cdf in blocks": Record(releases.cdf, "ages", {"method": "blocks", "delta": 1e-6, **IN_YEARS}),
@@ -117,6 +127,15 @@ RELEASES = {
     "grouped": Record(releases.grouped, "keys", {"categories": ["k0", "k1", "k2"]}),
     "grouped of any keys": Record(releases.grouped, "keys", {"delta": 1e-4}),
     "grouped means": Record(releases.grouped, "keys", {"categories": ["k0"], **MEANS}),
+    "grouped means of columns": Record(
+        releases.grouped,
+        "keys",
+        {
+            "categories": ["k0", "k1"],
+            "values": MIXED.assign(half=AGES / 2)[["age", "half"]],
+            "bounds": {"age": (0, 99), "half": (0, 50)},
+        },
+    ),
     "grouped means of persons": Record(
         releases.grouped, "keys", {"delta": 1e-4, "max_rows_per_group": 3, **MEANS}
     ),

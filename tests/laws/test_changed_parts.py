@@ -91,9 +91,8 @@ def test_a_release_notices_another_value(name):
     record = RELEASES[name]
     table, other = record.table, record.table[400:].copy()
     other.iloc[-1] = next(row for row in table.to_numpy() if np.all(row != table.to_numpy()[-1]))
-    usual, given = [table[:400], table[400:]], {}
-    if "values" in record.parameters:
-        given["values"] = lambda: [record.parameters["values"][:400], record.parameters["values"][400:]]
+    usual = [table[:400], table[400:]]
+    given = {name: lambda each=each: [each[:400], each[400:]] for name, each in record.beside.items()}
     quiet = Read(usual)
     record.make(quiet, **given)
     if quiet.passes == 1:

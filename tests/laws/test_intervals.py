@@ -19,13 +19,22 @@ MOST = int(binom.isf(2e-6, RUNS, BETA))
 def ranks_beyond(values, q, found):
     """How many values lie between a quantile and what was found."""
     least, most = (values < found).sum(), (values <= found).sum()
-    return max(0, least - q * N, q * N - most)
+    return max(0, least - q * len(values), q * len(values) - most)
 
 
 def of_quantiles(found, fractions, values=AGES):
     return max(
         ranks_beyond(values, q, value) / error
         for q, value, error in zip(fractions, found.values, found.plan.errors, strict=True)
+    )
+
+
+def of_categories(found):
+    """Of each category; the last one has no records."""
+    return max(
+        ranks_beyond(TABLES["heights" if len(found.q) > 1 else "ages"][key == KEYS], q, value) / error
+        for key, values in found.values.items()
+        for q, value, error in zip(found.q, values, found.plan.errors, strict=True)
     )
 
 
@@ -50,7 +59,15 @@ def of_interval(ends, exact):
 
 
 def of_mean(found):
-    return of_interval(found.mean_intervals()["k0"], AGES[KEYS == "k0"].mean())
+    return of_interval(found.mean_intervals(of="table")["k0"], AGES[KEYS == "k0"].mean())
+
+
+def of_columns(found):
+    intervals = found.mean_intervals(of="table")
+    exact = AGES[KEYS == "k0"].mean()
+    ends = intervals["age"]["k0"], intervals["half"]["k0"], found.count_intervals()["k0"]
+    true = exact, exact / 2, (KEYS == "k0").sum()
+    return sum(map(of_interval, ends, true)) / 3
 
 
 def of_described(found):
@@ -72,6 +89,8 @@ STATED = {
     "median": (lambda found: of_quantiles(found, [0.5]), 0.01),
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
     "quantiles": (lambda found: of_quantiles(found, [0.1, 0.5]), 0.05),
+    "median by category": (of_categories, 0.03),
+    "quantiles by category": (of_categories, 0.03),
     "cdf": (of_cdf, 0.15),
     "small_database": (of_decades, 0.01),
     "multiplicative_weights": (of_decades, 0.016),
@@ -79,6 +98,7 @@ STATED = {
     "grouped": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped of any keys": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped means": (of_mean, 0.2),
+    "grouped means of columns": (of_columns, 0.2),
     "grouped means of persons": (of_mean, 0.2),
     "describe": (of_described, 0.45),
     "central": (of_answer, 0.45),

@@ -217,16 +217,15 @@ OF_PARTS = {name: each for name, each in RELEASES.items() if each.name in releas
 def test_a_release_shows_nothing(name, fails_in, capfd, caplog, recwarn):
     record = OF_PARTS[name]
     halves = [record.table[:400], record.table[400:]]
-    values = record.parameters.get("values")
-    others = {} if values is None else {"values": lambda: [values[:400], values[400:]]}
+    others = {name: lambda each=each: [each[:400], each[400:]] for name, each in record.beside.items()}
     if (record.name, record.parameters, fails_in) == ("learned_schema", {"delta": 0}, 2):
         return  # the table is read once
     passes = Passes(fails_in, halves)
     run = lambda: record.make(passes.parts, **others)  # noqa: E731
     assert_nothing_is_shown(run, capfd, caplog, recwarn)
-    if values is not None:
-        other = Passes(fails_in, others["values"]())
-        run = lambda: record.make(lambda: halves, values=other.parts)  # noqa: E731
+    for name, parts in others.items():
+        other = Passes(fails_in, parts())
+        run = lambda more={name: other.parts}: record.make(lambda: halves, **more)  # noqa: E731
         assert_nothing_is_shown(run, capfd, caplog, recwarn)
 
 

@@ -60,7 +60,7 @@ blocks, noisy_counts, sparse_vector, keys = (
     for name in ("block_points", "noisy_counts", "sparse_vector", "stable_histogram")
 )
 schemas = importlib.import_module("dplearn.releases.learned_schema")
-grouped = sys.modules["dplearn.releases.grouped"]
+grouped, by_fractions = (sys.modules[f"dplearn.releases.{name}"] for name in ("grouped", "quantiles"))
 
 
 # Distributions: trees of counts, and points of blocks
@@ -171,6 +171,12 @@ LEVELS = {
 }
 MEDIAN, LOWER = ((0, 2, 2, 2, 3), (0, 2, 2, 2, 0)), ((3, 2, 2, 2, 2), (0, 2, 2, 2, 2))
 TWO_QUANTILES = ((0, 1, 3), (3, 1, 3))
+BY = (
+    "added_lower_quartile_by_category",
+    "lower_quartile_by_category",
+    "two_quantiles_by_category",
+    "quantile_of_groups_by_category",
+)
 
 
 @pytest.mark.nightly
@@ -203,7 +209,36 @@ of_medians = instead(
     rank_selection, "rank_sensitivity", lambda fraction, _: fraction.denominator, "of_medians"
 )
 ends = instead(rank_selection, "Cell", ends_of_the_data)
+as_if_sized = around(
+    rank_selection, "halving", lambda right, *of, sized, **how: right(*of, **how), "as_if_sized"
+)
+places_of_their_number = around(
+    by_fractions,
+    "codes_at_fractions",
+    lambda right, ranks, *of, most, **how: right(ranks, *of, most=max(1, len(ranks)), **how),
+    "places_of_their_number",
+)
+
+
+def within(name, epsilon):
+    """A case that is kept for less than its claim, which no small table attains."""
+    return replace(CASES[name], claim=replace(CASES[name].claim, epsilon=Fraction(epsilon)))
+
+
+BY_CATEGORY = [
+    *on(BY[0], in_places(BY[0], (0, 1, 1), (0, 1)), one_change),
+    *on(within(BY[1], 1), in_places(BY[1], (0, 1, 1), (0, 1, 3)), as_if_sized),
+    *on(BY[2], in_places(BY[2], (0, 1), (1, 1)), places_of_their_number, way=LAW),
+    *on(
+        within(BY[3], Fraction(1, 2)),
+        in_places(BY[3], (0, 2), (2, 2)),
+        given(
+            "of_one_row", by_fractions, "codes_at_fractions", privacy=lambda old: ApproxDP(2 * old.epsilon)
+        ),
+    ),
+]
 QUANTILES = [
+    *BY_CATEGORY,
     *on("median", MEDIAN, one_change),
     *on("lower_quartile", LOWER, one_change),
     *on(LEVELS[HALF], HALF_BELOW, one_change, late=True),
@@ -435,6 +470,18 @@ GROUPED = [
         given("half_of_the_noise", grouped, "laplace_counts", sensitivity=lambda old: old // 2),
     ),
     *on("grouped", SWAPPED, sums_of_the_whole_epsilon),
+    *on(
+        "grouped_columns",
+        in_places("grouped_columns", (0,), (3,)),
+        around(
+            grouped,
+            "laplace_counts",
+            lambda right, counts, *, sensitivity, **how: right(
+                counts, sensitivity=sensitivity if len(counts) == 2 else sensitivity // 2, **how
+            ),
+            "noise_of_one_column",
+        ),
+    ),
     *on(
         grouped_case("far", 3, (*FAR_VALUES, ("b", 1.0)), coarse(["a", "b"], 2)),
         tuple((each, ("b", 1.0), ("b", 1.0)) for each in FAR_VALUES),

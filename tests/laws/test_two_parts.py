@@ -77,6 +77,7 @@ AT_NIGHT = (
     "interior_point_exponential",
     "grouped",
     "two_quantiles",
+    "median_by_category",
     "learned_schema",
     "synthetic_table",
 )

@@ -167,13 +167,13 @@ def test_a_ledger_of_replaced_records_charges_two_steps(learner):
         fitted(learner, 150, ledger=PrivacyLedger(Fraction(19, 10) * Fraction(str(learner.epsilon)), 1e-4))
 
 
+@pytest.mark.filterwarnings("ignore:for any number of records")
 @every_release
 def test_releases_keep_the_same_laws(record):
     guarantees, plans = set(), set()
-    values = record.parameters.get("values")
     for n in (1, 2, 600):
         ledger = PrivacyLedger(2, 0.5, neighbors="add_remove", allow_reproducible=True)
-        more = {} if values is None else {"values": values[:n]}
+        more = {name: each[:n] for name, each in record.beside.items()}
         source = record.make(TABLES[record.of][:n], neighbors="add_remove", ledger=ledger, **more)
         guarantees |= {source.guarantee, *(each.guarantee for each in ledger.history())}
         plans.add(str(getattr(source, "plan", source)))

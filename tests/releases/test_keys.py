@@ -1,5 +1,6 @@
 """Counts, sums and means of keys: declared or found, in memory or in parts."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -156,7 +157,7 @@ def test_counts_and_means_of_groups_are_those_of_the_rows(kind, declared, parts)
     given |= {"bounds": (18, 90), "epsilon": 30, "max_rows_per_group": 5, "random_state": 0}
     found = grouped(keys, values, groups=groups, **given)
     assert set(true.index) <= set(found.counts)
-    intervals = found.mean_intervals(beta=0.01)
+    intervals = found.mean_intervals(beta=0.01, of="table")
     for year, (size, mean, total) in true.iterrows():
         assert abs(found.counts[year] - size) < 25
         assert abs(found.means[year] - mean) < 0.4
@@ -172,3 +173,47 @@ def test_of_a_group_with_more_rows_as_many_take_part_as_are_allowed():
     for most in (1, 2, 4, 7):
         found = grouped(table["year"], max_rows_per_group=most, **given)
         assert sum(found.counts.values()) == table.groupby("person").size().clip(upper=most).sum()
+
+
+@pytest.mark.parametrize("kind", ["even", "rare", "persons"])
+def test_the_means_of_populations_lie_in_their_intervals(kind):
+    """Of rare great values the sample's variance would say too little, and of persons that of their rows."""
+    missed, missed_by_table, rows = 0, 0, 5 if kind == "persons" else 1
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        values = rng.uniform(size=400) if kind == "even" else (rng.random(400) < 0.01).astype(float)
+        given = {"bounds": (0, 1), "categories": ["a"], "epsilon": 50, "random_state": seed}
+        if kind == "persons":
+            values = np.repeat(rng.random(400) < 0.5, rows).astype(float)
+            given |= {"groups": np.repeat(np.arange(400), rows), "max_rows_per_group": rows}
+        found = grouped(["a"] * len(values), values, **given)
+        true = 0.01 if kind == "rare" else 0.5
+        (low, high), (least, most) = (found.mean_intervals(of=of)["a"] for of in ("population", "table"))
+        missed += not low <= true <= high
+        missed_by_table += not least <= true <= most
+    assert missed <= 5
+    assert missed_by_table > 20
+
+
+def test_columns_together_have_the_counts_and_each_its_own_means():
+    frame = pd.DataFrame({"half": VALUES / 2, "wage": VALUES, "other": np.nan})
+    bounds, of = {"wage": (0, 100), "half": (0, 50)}, {"categories": ["north", "nowhere"], "random_state": 0}
+    found = grouped(KEYS, frame, bounds=bounds, **of)
+    low, high = found.count_intervals(1e-6)["north"]
+    assert low <= (KEYS == "north").sum() <= high < low + 200
+    for name, column in (("wage", VALUES), ("half", VALUES / 2)):
+        assert found.means[name]["north"] == pytest.approx(column[KEYS == "north"].mean(), abs=0.5)
+        assert math.isnan(found.means[name]["nowhere"])
+        assert found.mean_intervals()[name]["nowhere"] == bounds[name]
+    assert "nan" in str(found)
+    parts = in_parts(KEYS), in_parts(frame)
+    assert str(grouped(*parts, bounds=bounds, **of)).split("\n")[1:] == str(found).split("\n")[1:]
+    for wrong, match in (
+        ({"wage": (0, 100), "none": (0, 1)}, "no 'none'"),
+        ({}, "at least one column"),
+        ({"other": (0, 1)}, r"values\['other'\]"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            grouped(KEYS, frame, bounds=wrong, **of)
+    with pytest.raises(TypeError, match="must be a data frame"):
+        grouped(KEYS, VALUES, bounds=bounds, **of)

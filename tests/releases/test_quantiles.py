@@ -6,6 +6,7 @@ from importlib import import_module
 
 import numpy as np
 import pytest
+from scipy.stats import binom, lognorm, norm
 
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
@@ -266,3 +267,46 @@ def test_the_noise_of_ranks_stays_within_its_bound():
         law /= law.sum()
         missed += law[np.abs(np.arange(-reach, reach + 1)) > bound].sum()
     assert beta / 10**5 < missed < beta  # Chernoff's bound twice
+
+
+AROUND = [0.35, 0.499, 0.5, 0.501, 0.65]
+#: A draw of records, the quantiles of their distribution, and a domain.
+DRAWS = {
+    "floats": (lambda rng: rng.normal(0.3, 1, 6000), norm(0.3, 1).ppf(AROUND), "float64"),
+    "skewed": (lambda rng: rng.lognormal(8, 1, 6000), lognorm(1, scale=np.exp(8)).ppf(AROUND), "float64"),
+    "ties": (lambda rng: rng.integers(1, 6, 6000), [2, 3, 3, 3, 4], IntegerRange(0, 99)),
+    "a gap": (lambda rng: rng.choice([1, 9], 6000, p=[0.4, 0.6]), [1, 9, 9, 9, 9], Grid(0, 10, 101)),
+}
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_quantiles_lie_in_their_intervals_as_often_as_stated(kind, monkeypatch):
+    draw, true, domain = DRAWS[kind]
+    samples = [draw(np.random.default_rng(seed)) for seed in range(60)]
+    made = [
+        quantiles(each, AROUND, domain=domain, epsilon=2, random_state=seed)
+        for seed, each in enumerate(samples)
+    ]
+    own = [np.sort(each)[[int(q * 6000) - 1 for q in AROUND]] for each in samples]
+
+    def missed(of):
+        return sum(
+            not np.all([low <= value <= high for value, (low, high) in zip(*pair, strict=True)])
+            for pair in zip(
+                own if of == "table" else [true] * 60, [each.interval(of=of) for each in made], strict=True
+            )
+        )
+
+    assert missed("table") == 0  # bounds for the worst data
+    assert missed("population") <= binom.isf(2e-6, 60, 5 * 0.05)
+    assert all(np.isfinite(each.interval()[2]).all() for each in made)
+    monkeypatch.setattr(sys.modules["dplearn.releases.quantiles"], "_errors", lambda *_: (0,) * 5)
+    assert missed("table") > 5 or kind in ("ties", "a gap")  # whose values are exact
+
+
+def test_an_interval_is_open_where_nothing_was_released_and_refused_of_private_numbers():
+    assert median(WAGES).interval() == [(-np.inf, np.inf)]
+    assert median(WAGES.astype(int), domain=IntegerRange(0, 10**7)).interval() == [(0, 10**7)]
+    for found, match in ((median(WAGES, neighbors="add_remove"), "private"), (median(WAGES), "of must be")):
+        with pytest.raises(ValueError, match=match):
+            found.interval(of="all" if match != "private" else "table")

@@ -92,7 +92,7 @@ def test_all_releases_are_in_the_list_and_each_has_a_plan_of_the_same_parameters
         function, planned = (getattr(releases, each) for each in (name, f"{name}_plan"))
         _, *asked = inspect.signature(function).parameters.values()
         n_samples, *told = inspect.signature(planned).parameters.values()
-        private = {"values", "ledger", "random_state", "groups"}
+        private = {"values", "ledger", "random_state", "groups"} | {"by"} - {each.name for each in told}
         public = [each for each in asked if each.name not in private]
         assert n_samples.name == "n_samples"
         assert told[: len(public)] == public, name

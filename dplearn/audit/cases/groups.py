@@ -119,9 +119,7 @@ def _released(make: Callable[[], Release[Any]], text: Callable[[Any], str]) -> R
 
     def values(rows: Rows) -> Any:
         every: Any = list(chain.from_iterable(rows))
-        if make().name != "grouped":
-            return every
-        return tuple(map(list, zip(*every, strict=True))) if isinstance(every[0], tuple) else (every, None)
+        return tuple(map(list, zip(*every, strict=True))) if isinstance(every[0], tuple) else every
 
     return ReleaseFit(make, values, lambda found: (text(found), found), groups_of)
 
@@ -131,6 +129,10 @@ _LEARNED = partial(_two_rows, None, 6, Fraction(1, 4), values=False)
 _A, _B = ("a", -1.0), ("b", 1.0)
 _PAIRS = [(_A,), (_B, _A), (_A, _A), (_B, _B, ("c", 1.0))]
 _SHORT_VALUES = [(0,), (2,), (0, 2), (2, 2, 0)]
+_KEYED = [((0, "a"),), ((1, "a"), (1, "a")), ((0, "b"), (0, "b")), ((1, "a"), (0, "b"), (0, "c"))]
+_BY_TWO_ROWS = partial(
+    _Quantiles, "quantiles", [0.25], 2, IntegerRange(0, 1), 0, ["a", "b"], "replace_one", 2
+)
 
 CASES = (
     AuditCase(
@@ -172,6 +174,19 @@ CASES = (
         rules=None,
         part_of=("Quantiles",),
         required=Required(4, 0.27),
+    ),
+    AuditCase(
+        "quantile_of_groups_by_category",
+        _released(
+            _BY_TWO_ROWS, lambda found: str([(key, each.tolist()) for key, each in found.values.items()])
+        ),
+        _KEYED,
+        2,
+        replace(_BY_TWO_ROWS().cost, protects="groups"),
+        ordered=False,
+        rules=None,
+        part_of=("Quantiles",),
+        required=Required(8, 0.2),
     ),
     AuditCase(
         "naive_bayes_of_groups",

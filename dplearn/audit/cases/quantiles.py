@@ -27,9 +27,10 @@ from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import first_reaching
 from dplearn.preprocessing.quantile_columns import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import ADDED
 from dplearn.releases.quantiles import _Quantiles
 
-__all__ = ["CASES", "level_case", "quantiles_case", "windows_case"]
+__all__ = ["CASES", "by_category_case", "level_case", "quantiles_case", "windows_case"]
 
 
 _LEFT_OUT = Fraction(1, 1 << 30)  # delta for the noise beyond the enumerated part
@@ -69,6 +70,45 @@ def quantiles_case(
         rules=rules,
         verifies=("codes_at_fractions",),
         part_of=_MADE_OF_QUANTILES,
+        required=required,
+    )
+
+
+def by_category_case(
+    name: str,
+    q: Sequence[Fraction],
+    *,
+    values: int,
+    n: int,
+    epsilon: int,
+    neighbors: str = "replace_one",
+    keyed: bool = True,
+    required: Required = NOTHING_REQUIRED,
+) -> AuditCase:
+    """Return a case of quantiles of numbers from 0 to values - 1 by category, of which one may be empty."""
+    categories, domain = (["a", "b"] if keyed else None), IntegerRange(0, values - 1)
+    release = _Quantiles(name, q, epsilon, domain, None, categories, neighbors)
+    release.most_records = n
+
+    def columns(rows: Rows) -> tuple[Any, Any]:
+        keys, numbers = zip(*rows, strict=True)
+        return np.array(numbers), list(keys) if keyed else None
+
+    def shown(found: Any) -> tuple[str, Any]:
+        by = found.values.items() if keyed else [("all", found.values)]
+        return str([(key, each.tolist()) for key, each in by]), found.values
+
+    keys = [*categories, "c"] if categories else ["a"]
+    return AuditCase(
+        name,
+        ReleaseFit(lambda: release, columns, shown),
+        [*product(keys[:2], range(values)), *((key, 0) for key in keys[2:])],
+        n,
+        release.cost,
+        ordered=False,
+        rules=None,
+        verifies=("codes_at_fractions",),
+        part_of=("Quantiles",),
         required=required,
     )
 
@@ -213,6 +253,34 @@ CASES = (
     quantiles_case("two_quantiles", _QUARTERS[:2], values=4, n=3, epsilon=4, required=Required(20, 0.37)),
     quantiles_case("quartiles", _QUARTERS, values=4, n=2, epsilon=4, required=Required(10, 0.47)),
     quantiles_case("quartiles_of_three", _QUARTERS, values=2, n=3, epsilon=4, required=Required(4, 0.23)),
+    by_category_case(
+        "median_by_category", _QUARTERS[1:2], values=3, n=3, epsilon=2, required=Required(70, 0.49)
+    ),
+    by_category_case(
+        "lower_quartile_by_category", _QUARTERS[:1], values=3, n=3, epsilon=2, required=Required(84, 0.39)
+    ),
+    by_category_case(
+        "two_quantiles_by_category", _QUARTERS[:2], values=2, n=2, epsilon=4, required=Required(15, 0.13)
+    ),
+    by_category_case(
+        "added_lower_quartile_by_category",
+        _QUARTERS[:1],
+        values=3,
+        n=3,
+        epsilon=2,
+        neighbors=ADDED,
+        required=Required(84, 0.53),
+    ),
+    by_category_case(
+        "added_quartiles",
+        _QUARTERS,
+        values=2,
+        n=2,
+        epsilon=4,
+        neighbors=ADDED,
+        keyed=False,
+        required=Required(5, 0.55),
+    ),
     level_case("level_of_medians", Fraction(1, 2), width=3, n=4, epsilon=1, required=Required(105, 0.56)),
     level_case(
         "level_of_lower_quartiles", Fraction(1, 4), width=3, n=4, epsilon=1, required=Required(125, 0.46)

@@ -8,6 +8,7 @@ With Gaussian noise fits are replayed on neighbours; the case of `gaussian_count
 """
 
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -75,6 +76,9 @@ def grouped_case(
 
     def values(rows: Rows) -> tuple[Any, Any]:
         keys, numbers = zip(*rows, strict=True)
+        if isinstance(release.bounds, dict):
+            frame: Any = import_module("pandas").DataFrame  # which is an optional package
+            return list(keys), frame(list(numbers), columns=list(release.bounds))
         return list(keys), None if release.bounds is None else np.array(numbers)
 
     return AuditCase(
@@ -90,9 +94,12 @@ def grouped_case(
     )
 
 
-def coarse(categories: Any, epsilon: Any, delta: Any = 0, values: bool = True, **options: Any) -> _Grouped:
+def coarse(
+    categories: Any, epsilon: Any, delta: Any = 0, values: bool = True, columns: Any = (), **options: Any
+) -> _Grouped:
     """Return a release by category whose values are on a grid of one step."""
-    release = _Grouped(values, (-1, 1) if values else None, categories, epsilon, delta, **options)
+    bounds = dict.fromkeys(columns, (-1, 1)) or ((-1, 1) if values else None)
+    release = _Grouped(values, bounds, categories, epsilon, delta, **options)
     release.bits = 0
     return release
 
@@ -146,6 +153,13 @@ CASES = (
     grouped_case("grouped", 2, _KEYED, coarse(["a", "b"], 2), required=Required(8, 0.9)),
     grouped_case(
         "grouped_counts", 3, _KEYED[1:], coarse(["a", "b"], 1, values=False), required=Required(10, 0.9)
+    ),
+    grouped_case(
+        "grouped_columns",
+        1,
+        [(key, place) for key in "ab" for place in ((-1.0, -1.0), (1.0, 1.0), (1.0, -1.0))],
+        coarse(["a", "b"], 2, columns="xy"),
+        required=Required(6, 0.9),
     ),
     grouped_case("grouped_learned", 3, _KEYED[:3], coarse(None, 4, 0.125), required=Required(8, 0.4)),
 )
