@@ -22,6 +22,7 @@ from dplearn.display.planning import (
 )
 from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
 from dplearn.display.shapes import ShapesDisplay, SyntheticTableDisplay
+from dplearn.display.statistics import StatisticsDisplay
 from dplearn.table.passes import PassProgress
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "RegistryEntry",
     "SampleSizeDisplay",
     "ShapesDisplay",
+    "StatisticsDisplay",
     "SyntheticTableDisplay",
     "TeacherAgreementDisplay",
     "privacy_card",

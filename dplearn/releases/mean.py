@@ -312,7 +312,7 @@ def std(
     >>> from dplearn.releases import std
     >>> ages = [20 + i % 60 for i in range(6000)]
     >>> round(std(ages, (0, 120), epsilon=1, random_state=0).value, 1)
-    17.3
+    17.4
     """
     recipe = _Std("std", bounds, epsilon, max_rows_per_group, random_state)
     return recipe.run_on(values, None, ledger, groups)
@@ -340,7 +340,7 @@ def std_plan(
     --------
     >>> from dplearn.releases import std_plan
     >>> std_plan(6000, (0, 120)).n_needed
-    331
+    738
     """
     return _Std("std", bounds, epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
 
@@ -413,14 +413,16 @@ class _Mean(ColumnRelease[Result]):
         sums = [(total, self.reach, self.cost.epsilon - spread)]
         sums += [(squares, self.most_square, spread)] * bool(spread)
         found = [
-            laplace_counts(
-                [each],
-                privacy=ApproxDP(epsilon),
-                dice=dice,
-                sensitivity=most * table.each,
-                low=0,
-                high=count * most,
-            )[0]
+            float(
+                laplace_counts(
+                    [each],
+                    privacy=ApproxDP(epsilon),
+                    dice=dice,
+                    sensitivity=most * table.each,
+                    low=0,
+                    high=count * most,
+                )[0]
+            )
             / count
             for each, most, epsilon in sums
         ]
