@@ -153,7 +153,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     ) -> tuple[Any, NDArray[np.int16], NDArray[Any], int]:
         """Return synthetic rows, cells (each `least` times) and values of their target, and a seed."""
         stream = plan.public.stream
-        columns = plan.layout.columns
+        columns = tables.layout.columns
         cells = tables.draw(plan.n_rows, stream)
         if least:
             counts = np.bincount(cells[:, -1], minlength=columns[-1].size)

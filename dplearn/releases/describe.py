@@ -47,7 +47,7 @@ from dplearn.releases.synthetic_table import (
     selected_columns,
     table_of,
 )
-from dplearn.releases.table_columns import TableColumn, TableTypes, cells_in
+from dplearn.releases.table_columns import TableColumn, cells_in
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.table import Columns, Table
 
@@ -607,8 +607,8 @@ class _LearnedDescribe(LearnedRelease):
     accounting = GAUSSIAN
     repeated = False
 
-    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> _Describe:
-        return _Describe(drawable(schema, types), self.choices, budget)
+    def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> _Describe:
+        return _Describe(drawable(schema, facts.types), self.choices, budget)
 
     def detail(self, facts: TableFacts) -> SchemaDetail:  # noqa: ARG002
         """Return how fine the domains are."""

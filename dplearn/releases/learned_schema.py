@@ -52,6 +52,7 @@ _UNLISTED = (
     " declare domain=Schema(...)"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
+_CENTER = 0.5  # the tail without a range
 _SHOWN = 5  # columns in a warning
 _BITS = 100  # of the square root of a budget
 
@@ -63,6 +64,7 @@ class SchemaDetail:
     points: int = 1025  # of the grid in a learned range; integers with fewer values are kept apart
     listed: int | None = None  # the most categories of a column; None: so few that all codes are few
     drawn: bool = False  # numbers will be drawn: ends are not round, so that few lie beyond the table's
+    medians: bool = False  # with too few records for ranges, the median of each column is released
 
 
 _DETAIL = SchemaDetail()
@@ -80,7 +82,7 @@ class LearnedSchemaPlan(ReleasePlan):
         Number of records.
     tail : float or None
         The ends of a range are selected at this fraction of the records from either end; None if no ranges
-        are released.
+        are released. 0.5: of a synthetic table with too few records for ranges; both ends are the median.
     error : int or None
         With probability at least 1 - beta the numbers of at most tail n + error records lie below their
         column's range, likewise above it, and either end lies within the column's numbers before it is moved
@@ -118,6 +120,10 @@ class LearnedSchemaPlan(ReleasePlan):
             return kinds
         if self.tail is None and self.columns.of_numbers:
             texts.append("numbers have no learned range, and are told apart by their powers of two")
+        if self.tail == _CENTER:
+            texts.append(
+                "numbers have a learned median and no range, and bins that grow with the distance from it"
+            )
         unlisted = self.threshold is None and bool(self.columns.of_categories)
         if unlisted and self.guarantee.delta:
             rest = "'other'" if self.detail.drawn else "hashed"
@@ -385,21 +391,27 @@ class SchemaRelease(Release[LearnedSchema]):
         declared: Any = declared_kinds(self.columns)
         kinds: ColumnKinds = getattr(facts, "kinds", declared)
         d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
-        uses = list(product((d_numbers, 0), (d_lists, 0)) if self.cost.delta else [(d_numbers, 0), (0, 0)])
-        if not self.curated:
-            uses = uses[-1:]
-        every = _Parts.of(self.cost, self.concentrated, d_numbers, d_lists if self.cost.delta else 0)
+        lists = (d_lists, 0) if self.cost.delta else (0,)
+        if self.detail.medians:
+            ends = [(each, d) for d in lists for each in (2 * d_numbers, d_numbers, 0)]
+        else:
+            ends = list(product((2 * d_numbers, 0), lists))
+        uses = ends if self.curated else [(0, 0)]
+        every = _Parts.of(self.cost, self.concentrated, 2 * d_numbers, lists[0])
         parts = next(
             found
             for use in uses
-            if (found := _Parts.of(self.cost, self.concentrated, *use)).n_needed(self.numbers.size, failure)
+            if (found := _Parts.of(self.cost, self.concentrated, *use)).n_needed(
+                self.numbers.size, failure, centers=self.detail.medians and use[0] == d_numbers
+            )
             <= n
         )
         error = parts.error(self.numbers.size, failure)
+        tail = None if error is None else _CENTER if parts.ends < 2 * d_numbers else float(_tail(error, n))
         return LearnedSchemaPlan(
             self.cost,
             n,
-            tail=None if error is None else float(_tail(error, n)),
+            tail=tail,
             error=error,
             threshold=parts.threshold,
             n_needed=every.n_needed(self.numbers.size, failure),
@@ -436,16 +448,15 @@ class ConcentratedPart:
 class _Parts:
     """The division of the budget."""
 
-    ends: int  # selections: two for each column of numbers, if ranges are released
+    ends: int  # selections: two for each column of numbers, if ranges are released; one, if medians are
     lists: int  # columns whose categories are listed
     epsilon: Fraction = Fraction(0)  # of each selection
     rho: Fraction = Fraction(0)  # of all lists together
     failure: Fraction = Fraction(0)  # of all lists together
 
     @classmethod
-    def of(cls, cost: ApproxDP, given: "ConcentratedPart | None", numbers: int, lists: int) -> "_Parts":
-        """Return the division for this many columns of numbers and of lists."""
-        ends = 2 * numbers
+    def of(cls, cost: ApproxDP, given: "ConcentratedPart | None", ends: int, lists: int) -> "_Parts":
+        """Return the division for this many selections and columns of lists."""
         if not ends and not lists:
             return cls(0, 0)
         if given is not None:
@@ -490,10 +501,10 @@ class _Parts:
         """The cost of all lists, except for their failure."""
         return ZeroConcentratedDP(self.rho)
 
-    def n_needed(self, size: int, beta: Fraction) -> int:
-        """Return the number of records from which on these ranges and lists are worth their cost."""
-        error, threshold = self.error(size, beta), self.threshold
-        return max(1, -(-_TAILS * (error or 0) // _MOST_TAIL), _MOST_COUNT * (threshold or 0))
+    def n_needed(self, size: int, beta: Fraction, *, centers: bool = False) -> int:
+        """Return the number of records from which on these ends and lists are worth their cost."""
+        error, threshold = self.error(size, beta) or 0, self.threshold or 0
+        return max(1, error if centers else -(-_TAILS * error // _MOST_TAIL), _MOST_COUNT * threshold)
 
 
 def _selection_epsilon(rho: Fraction, count: int) -> Fraction:
@@ -598,7 +609,7 @@ def _key_counts(lists: Sequence[int], rows: Columns) -> list[KeyCounts]:
 
 
 def _tail_of(plan: LearnedSchemaPlan) -> Fraction:
-    return _tail(plan.error or 0, plan.n_samples)
+    return Fraction(1, 2) if plan.tail == _CENTER else _tail(plan.error or 0, plan.n_samples)
 
 
 def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
@@ -609,7 +620,10 @@ def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan,
     # Missing numbers have the code 0. They are moved above all numbers for the low end, and stay below all
     # numbers for the high end, so that either end is found by its rank among the numbers from that end.
     low = 1 + _selected(read.from_low(number), size, tail, privacy, dice)
-    high = _selected(read.from_high(number), size, 1 - tail, privacy, dice)
+    if plan.tail == _CENTER:
+        high = low if low < size else 0
+    else:
+        high = _selected(read.from_high(number), size, 1 - tail, privacy, dice)
     if low == size or high == 0:  # most numbers are missing
         return plan.numbers  # type: ignore[no-any-return]
     low, high = min(low, high), max(low, high)
@@ -621,7 +635,8 @@ def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan,
     if low == high and kind == "numbers":
         least, most = (lowest, above) if above > lowest else (below, lowest)
         return Grid(float(least), float(most), 2, "accept", missing=True)
-    first, last = _slightly_outward(kind, (below, lowest, highest, above), tail)
+    outward = Fraction(0) if plan.tail == _CENTER else tail
+    first, last = _slightly_outward(kind, (below, lowest, highest, above), outward)
     first, last = max(first, 0) if lowest >= 0 else first, min(last, 0) if highest <= 0 else last
     return _range(kind, first, last, plan.detail.points)
 

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import partial
 from inspect import signature
 from math import isqrt
+from sys import maxsize
 from typing import Any, Self
 
 import numpy as np
@@ -44,8 +45,10 @@ from dplearn.releases.learned_schema import (
 from dplearn.releases.public_tables import PublicRows
 from dplearn.releases.release import Release, Released
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
+from dplearn.releases.table_cells import ranged_column, widest_numbers
 from dplearn.releases.table_columns import (
     MOST_BINS,
+    POINTS,
     TableColumn,
     TableTypes,
     as_table,
@@ -65,6 +68,7 @@ from dplearn.releases.table_network import (
     TableNoise,
     checked_layout,
     released_tables,
+    replan,
     synthetic_table_plan,
 )
 from dplearn.table.sources import table_in_memory
@@ -75,7 +79,6 @@ _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that 
 _NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
 _ASSUMES = (COLUMNS, ROWS_OF_TABLE)
 _NO_TYPES = TableTypes()
-_POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
 
 
 @documented_by()
@@ -108,8 +111,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         columns depend on the target alone. It is lowered so that all rounds count at most 10,660 tables: with
         41 columns or more besides the target to one besides it, with 23 or more to two.
     n_bins : int, default=16
-        The most bins of a column of integers or of a grid, from 2 to 16,384; `Floats` have bins between
-        powers of two, whatever it is. The bin of missing numbers is one more.
+        The most bins of equal width of a column of integers or of a grid, from 2 to 16,384; `Floats` have
+        bins between powers of two, whatever it is. The bin of missing numbers is one more. A range from 0 or
+        above whose end is 256 times its start or more has bins that grow by a factor of sqrt(2), and a
+        learned range has growing ones beyond its ends; those whose counts may be noise are left out.
         Synthetic numbers are uniform within their bin.
 
     Attributes
@@ -141,7 +146,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** `plan` states the expected total variation distance of each base table's noise, and that of
-    a table of the network of any size. For all other queries no error is promised. Missing values of a column
+    a table of the network of any size; far bins that are left out are not counted. For all other queries no
+    error is promised. Values beyond a learned range are lost if the noisy count of their bin is below 2
+    `base_deviation`, as are those of a single far bin below 5. Missing values of a column
     are dropped if their noisy count is below 4 `base_deviation`, times the square root of the number of
     labels if there is a target; so are categories that are not listed. With public rows, each noisy table is
     moved towards theirs, and a dependence in them is looked for first; both count for little where the noise
@@ -366,6 +373,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             **released.types.to_dict(),
             "schema": Schema({column.name: column.domain for column in layout.columns}).to_dict(),
             "starts": [column.starts.tolist() for column in layout.columns],
+            "unused": [np.flatnonzero(column.unused).tolist() for column in layout.columns],
+            "ranged": [column.ranged for column in layout.columns],
             "target": None if layout.target is None else layout.columns[layout.target].name,
             "degree": layout.degree,
             "n_bins": self.n_bins,
@@ -420,11 +429,13 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             raise ValueError("the guarantee is unknown")
         schema, target = Schema.from_dict(record["schema"]), record["target"]
         place = None if target is None else schema.names.index(target)
+        cells = zip(*(record[name] for name in ("starts", "unused", "ranged")), strict=True)
         columns = [
-            TableColumn(name, domain, np.array(starts, dtype=np.uint64))
-            for (name, domain), starts in zip(schema.columns.items(), record["starts"], strict=True)
+            TableColumn.released(name, domain, *each)
+            for (name, domain), each in zip(schema.columns.items(), cells, strict=True)
         ]
-        layout = checked_layout(columns, place, record["degree"], record["max_cells"])
+        most: int = record["max_cells"]  # of the planned cells; the released ones may be some more
+        layout = replace(checked_layout(columns, place, record["degree"], maxsize), max_cells=most)
         costs = record["budget"]
         budget = TableBudget(
             _noise_of(costs["base"]), Fraction(costs["selection"]), _noise_of(costs["network"])
@@ -463,7 +474,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         n_bins : int
             Public. As for the constructor.
         """
-        layout: TableLayout = plan.layout
+        layout = tables.layout
         found = cls(
             float(plan.guarantee.epsilon),
             float(plan.guarantee.delta),
@@ -473,7 +484,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             n_bins=n_bins,
             max_cells=layout.max_cells,
         )
-        found._publish(ReleasedTable(tables, plan, types))
+        found._publish(ReleasedTable(tables, replan(plan, tables), types))
         return found
 
     def _recipe(self, X_public: Any = None) -> "TableRelease | LearnedTableRelease":
@@ -494,7 +505,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             for place, (parents, _) in model.conditionals.items()
         }
         self.columns_ = layout.columns
-        self.domain_ = Schema({column.name: column.domain for column in layout.columns})
+        self.domain_ = Schema({column.name: column.used_domain for column in layout.columns})
         self.marginals_ = dict(zip(names, model.margins, strict=True))
         self.guarantee_, self.plan_ = released.plan.guarantee, released.plan
         self._released = released
@@ -564,6 +575,7 @@ class ReleasedTable(Released):
     tables: TableModel
     plan: SyntheticTablePlan
     types: TableTypes
+    schema: Product | None = None  # the learned one, of which the cells are a function
 
 
 def checked_cost(shell: Any, *, reproducible: bool) -> ApproxDP:
@@ -594,11 +606,11 @@ class TableChoices:
             check_count("max_cells", shell.max_cells, low=4),
         )
 
-    def layout(self, domain: Product) -> TableLayout:
-        """Return the layout of a table with a domain."""
+    def layout(self, domain: Product, columns: Sequence[TableColumn] = ()) -> TableLayout:
+        """Return the layout of a table with a domain, and cells of its columns if they are given."""
         self.check_target(domain.names)
         return checked_layout(
-            table_columns(domain, self.n_bins),
+            columns or table_columns(domain, self.n_bins),
             None if self.target is None else domain.names.index(self.target),
             self.degree,
             self.max_cells,
@@ -678,7 +690,8 @@ class TableRelease(Release[ReleasedTable]):
         return synthetic_table_plan(self.cost, n, self.layout, reach=self.reach)
 
     def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
-        return ReleasedTable(released_tables(table, plan, dice, self.public), plan, table.facts.types)
+        tables = released_tables(table, plan, dice, self.public)
+        return ReleasedTable(tables, replan(plan, tables), table.facts.types)
 
 
 class LearnedRelease(Release[Any]):
@@ -729,7 +742,7 @@ class LearnedRelease(Release[Any]):
     def plan(self, facts: TableFacts) -> SchemaFitPlan:
         n = check_count("n_samples", facts.n_samples, low=1)
         facts = replace(facts, n_samples=n)
-        inner = partial(self.inner, types=facts.types)
+        inner = partial(self.inner, facts=facts)
         fit = SchemaFit(partial(self.release, facts), inner, self.accounting, facts)
         columns = COLUMNS_AND_CATEGORIES if facts.types.declared else COLUMNS
         assumes = [columns if each == COLUMNS else each for each in self.cost.assumes]
@@ -760,14 +773,15 @@ class LearnedRelease(Release[Any]):
 
     def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> Any:
         learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
-        inner = self.inner(learned.schema, plan.rest, table.facts.types)
+        inner = self.inner(learned.schema, plan.rest, table.facts)
         inner_plan = inner.plan(Facts(plan.n_samples))
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        return replace(found, plan=part_of(plan.guarantee, inner_plan))
+        found = replace(found, plan=part_of(plan.guarantee, found.plan))
+        return replace(found, schema=learned.schema) if isinstance(found, ReleasedTable) else found
 
-    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> Any:
+    def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> Any:
         """Return the recipe of the inner release, given a learned schema and the rest of the budget."""
         raise NotImplementedError
 
@@ -782,11 +796,26 @@ class LearnedTableRelease(LearnedRelease):
     title = "SyntheticTable"
     accounting = CONCENTRATED
 
-    def inner(self, schema: Product, budget: ApproxDP, types: TableTypes) -> TableRelease:
+    def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
-        domain = drawable(schema, types)
-        layout = self.choices.layout(domain)
+        domain, columns = drawable(schema, facts.types), []
+        for place, (name, each) in enumerate(zip(domain.names, domain.domains, strict=True)):
+            columns.append(self._column(name, each, facts, place))
+        domain = _of_names(schema, [column.domain for column in columns])
+        layout = self.choices.layout(domain, columns)
         return TableRelease(domain, layout, budget, reach=self.reach, public=self.public)
+
+    def _column(self, name: str, domain: Domain, facts: TableFacts, place: int) -> TableColumn:
+        """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
+        if not isinstance(domain, NumberDomain):
+            return table_column(name, domain, self.choices.n_bins)
+        assert facts.kinds is not None
+        whole, dtype = (
+            facts.kinds.kinds[place] == "integers",
+            (facts.types.types or ("",) * (place + 1))[place],
+        )
+        widest = widest_numbers(self.numbers, dtype, whole=whole, missing=domain.accepts_missing)
+        return ranged_column(name, domain, self.choices.n_bins, widest)
 
     def detail(self, facts: TableFacts) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
@@ -799,7 +828,9 @@ class LearnedTableRelease(LearnedRelease):
             of_numbers = max(self.choices.n_bins + 1, unranged)
             booleans = 2 + len(facts.types.declared.get(place, (False, True)))
             most //= {"booleans": booleans, "categories": isqrt(most)}.get(kind, of_numbers)
-        return SchemaDetail(_POINTS, max(1, most - 2), drawn=True)  # missing and other cells have one each
+        return SchemaDetail(
+            POINTS, max(1, most - 2), drawn=True, medians=True
+        )  # missing and other cells have one each
 
 
 def _assumed(public: Any) -> tuple[str, ...]:
@@ -837,6 +868,14 @@ def selected_columns(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
+def _of_names(schema: Product, domains: Sequence[Domain]) -> Product:
+    return (
+        Schema(dict(zip(schema.names, domains, strict=True)))
+        if isinstance(schema, Schema)
+        else Product(domains)
+    )
+
+
 def drawable(schema: Product, types: TableTypes) -> Product:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
     without, of declared categories for types with these, and with one cell for all categories not listed.
@@ -847,9 +886,7 @@ def drawable(schema: Product, types: TableTypes) -> Product:
         else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
     ]
-    if not isinstance(schema, Schema):
-        return Product(found)
-    return Schema(dict(zip(schema.names, found, strict=True)))
+    return _of_names(schema, found)
 
 
 def _listed(domain: Domain) -> Domain:

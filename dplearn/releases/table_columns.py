@@ -16,7 +16,7 @@ The cell of a value is a function of the value and its declared domain; so are t
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.domains import Categories, Domain, Floats, Product
+from dplearn.domains import Categories, Domain, Floats, Grid, IntegerRange, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import column_type, is_frame, object_array
 from dplearn.kernels.intervals import CodePlaces
@@ -34,11 +34,15 @@ from dplearn.table.table import Columns
 #: The most cells of a column of numbers; a cell is held in 16 bits.
 MOST_BINS = 1 << 14
 _WIDE = 256.0  # a range from 0 or above is wide if its end is this many times its start, or more
-_GROWTH = 2.0**0.5  # of the cells of a wide range, from the greatest down
+_TINY = 2.0**-64
+_FEW = 16  # cells with records of a column without a range, as far as plans know
 _EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells of unbounded floats
+#: Kinds of cells: left out if their counts may be noise; perhaps one with the cell before; not drawn from.
+FAR, SPLIT, UNUSED = 1, 2, 4
+POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
 #: The kinds of tables.
 KINDS = ("pandas", "polars", "array")
-_WHOLE = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)  # Int64 of pandas and of polars too
+WHOLE = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)  # Int64 of pandas and of polars too
 _GAPLESS = re.compile(r"bool|u?int(8|16|32|64)")
 _REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
 _TEXT_OR_NONE = {str, type(None)}
@@ -55,6 +59,17 @@ class TableColumn:
     name: str
     domain: Domain
     starts: NDArray[np.uint64]  # the first code of each cell, ascending; categories have a cell each
+    kinds: NDArray[np.int8] | None = None  # sums of `FAR`, `SPLIT` and `UNUSED` of each cell; None: all 0
+    ranged: bool = False  # the cells are those of a learned range, and of all numbers beyond it
+
+    @classmethod
+    def released(
+        cls, name: str, domain: Domain, starts: Sequence[int], unused: Sequence[int], ranged: bool
+    ) -> "TableColumn":
+        """Return a released column."""
+        kinds = np.zeros(len(starts), dtype=np.int8)
+        kinds[list(unused)] = UNUSED
+        return cls(name, domain, np.array(starts, dtype=np.uint64), kinds, ranged)
 
     @property
     def size(self) -> int:
@@ -81,6 +96,51 @@ class TableColumn:
         if isinstance(self.domain, Categories):
             return np.array([value is None for value in self._listed])
         return np.arange(self.size) < self.gap
+
+    @property
+    def marks(self) -> NDArray[np.int8]:
+        """The kind of each cell."""
+        return np.zeros(self.size, dtype=np.int8) if self.kinds is None else self.kinds
+
+    def near(self, cells: NDArray[np.bool_]) -> "TableColumn":
+        """Return the column in which these cells are no far ones."""
+        return replace(self, kinds=np.where(cells, self.marks & ~FAR, self.marks).astype(np.int8))
+
+    @property
+    def unused(self) -> NDArray[np.bool_]:
+        """Whether no number is drawn from each cell."""
+        return self.marks & UNUSED > 0
+
+    @property
+    def n_used(self) -> int:
+        """The number of cells that are drawn from, whatever the counts; of a wide declared range, of all."""
+        found = int((self.marks == 0).sum())
+        if found > self.gap:
+            return found
+        return self.gap + _FEW if self.ranged else self.size
+
+    @property
+    def used_domain(self) -> Domain:
+        """The domain; of a learned range that of the cells that numbers are drawn from."""
+        if not self.ranged:
+            return self.domain
+        assert isinstance(self.domain, (Floats, IntegerRange))
+        used = np.flatnonzero(~self.unused[self.gap :]) + self.gap
+        ends = np.append(self.starts, np.uint64(self.domain.size))
+        codes = np.array([ends[used[0]], ends[used[-1] + 1] - np.uint64(1)])
+        low, high = np.asarray(self.domain.decode(codes)).tolist()
+        outside, missing = "accept" if self.gap else "clip", bool(self.gap)
+        if isinstance(self.domain, IntegerRange):
+            return IntegerRange(int(low), int(high), outside, missing=missing)
+        if high > low:
+            return Grid(low, high, POINTS, outside, missing=missing)
+        return Grid(low, max(np.nextafter(low, np.inf), low + _TINY), 2, outside, missing=missing)
+
+    @property
+    def firsts(self) -> NDArray[np.float64]:
+        """The first number of each cell."""
+        assert isinstance(self.domain, NumberDomain)
+        return np.asarray(self.domain.decode(self.starts), dtype=np.float64)
 
     @property
     def rest(self) -> NDArray[np.bool_]:
@@ -173,9 +233,9 @@ def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
 
 
 def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
-    """Return the cells of a column, at most `n_bins` of numbers: of a value each, of equal width, growing by
-    a factor of sqrt(2) from 0, or of floats between powers of two. Missing numbers have the first, hashed
-    values one of each bucket.
+    """Return the cells of a column: of numbers a value each, or `n_bins` of equal width; in a wide range from
+    0 they grow by a factor of sqrt(2), and floats have those between powers of two. Missing numbers have the
+    first, hashed values one of each bucket.
     """
     if not isinstance(domain, NumberDomain):
         return TableColumn(name, domain, np.arange(domain.size, dtype=np.uint64))
@@ -185,22 +245,47 @@ def table_column(name: str, domain: Domain, n_bins: int) -> TableColumn:
     numbers = domain.size - gap
     if numbers <= n_bins:
         return TableColumn(name, domain, np.arange(domain.size, dtype=np.uint64))
-    starts = [*range(gap), *(gap + first for first in _first_numbers(domain, gap, numbers, n_bins))]
-    return TableColumn(name, domain, np.unique(np.array(starts, dtype=np.uint64)))
-
-
-def _first_numbers(domain: NumberDomain, gap: int, numbers: int, n_bins: int) -> list[int]:
-    """Return the first code of each cell of numbers, less `gap`."""
     if isinstance(domain, Floats):
         powers = 2.0 ** np.array(_EXPONENTS)
         codes = domain.nearest(np.concatenate([-powers[::-1], [0.0], powers]))
-        return [0, *(int(code) - gap for code in codes)]
+        return TableColumn(name, domain, with_firsts(codes, gap))
     low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
     if low < 0 or high < _WIDE * max(low, 1.0):
-        return [numbers * place // n_bins for place in range(n_bins)]
-    after_zero = [1] * (low == 0)
-    ends = high * _GROWTH ** -np.arange(n_bins - 1.0 - len(after_zero), 0.0, -1.0)
-    return [0, *after_zero, *(int(code) - gap for code in domain.nearest(np.ceil(ends[ends > low])))]
+        return TableColumn(name, domain, with_firsts(gap + np.array(even_starts(numbers, n_bins)), gap))
+    least = float(domain.decode(np.array([gap + (low == 0)], dtype=np.uint64))[0])
+    ends = np.ceil(high * 2.0 ** -(np.arange(max(n_bins - 2.0, 2 * np.log2(high / least))) / 2))
+    whole = with_firsts(domain.nearest(np.append(ends[::2], least)), gap)
+    return far_column(name, domain, (whole, domain.nearest(ends[1::2])))
+
+
+def with_firsts(codes: NDArray[Any], gap: int) -> NDArray[np.uint64]:
+    """Return first codes of cells, in order, with those of missing numbers and of the least one."""
+    return np.unique(np.append(np.asarray(codes).astype(np.uint64), np.arange(gap + 1, dtype=np.uint64)))
+
+
+def far_column(
+    name: str,
+    domain: NumberDomain,
+    codes: tuple[NDArray[Any], NDArray[Any]],
+    near: Sequence[Any] = (),
+    *,
+    ranged: bool = False,
+) -> TableColumn:
+    """Return the column of first codes of cells, and of cuts where a cell may be two; all cells are far, but
+    for those from the first to before the second code in `near`.
+    """
+    starts, cuts = (each.astype(np.uint64) for each in codes)
+    both = np.union1d(starts, cuts)
+    first, end = near or (domain.size, 0)
+    kinds = np.where(np.isin(both, starts), 0, SPLIT) | np.where((both < first) | (both >= end), FAR, 0)
+    kinds[: int(domain.accepts_missing)] = 0
+    return TableColumn(name, domain, both, kinds.astype(np.int8), ranged)
+
+
+def even_starts(size: int, n_bins: int) -> list[int]:
+    """Return the first codes of cells of equal width, or of one code each if there are fewer."""
+    n_bins = min(size, n_bins)
+    return [size * place // n_bins for place in range(n_bins)]
 
 
 @dataclass(frozen=True)
@@ -293,7 +378,7 @@ def _typed(column: TableColumn, values: NDArray[Any], name: str) -> NDArray[Any]
         return values.astype(np.float64).clip(-limit, limit).astype(name.lower())
     if name == "bool":
         return np.asarray(np.rint(values) != 0)
-    if not _WHOLE.fullmatch(name):
+    if not WHOLE.fullmatch(name):
         return values
     info = np.iinfo(name.lower())
     values = np.rint(values).clip(max(info.min, -_BELOW), min(info.max, _BELOW))
@@ -304,7 +389,7 @@ def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name:
     """Return a series of pandas of a given type, which pandas would else infer from the values."""
     if not isinstance(column.domain, Categories):
         series = pandas.Series(values, dtype=values.dtype)
-        nullable = name[:1] in "IUF" and (_WHOLE.fullmatch(name) or _REAL.fullmatch(name))
+        nullable = name[:1] in "IUF" and (WHOLE.fullmatch(name) or _REAL.fullmatch(name))
         return series.astype(name) if nullable else series
     if name == _DECLARED:
         listed, known = _among_declared(column, values)
@@ -327,7 +412,7 @@ def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name:
     """Return a series of polars; categories of several types are objects."""
     if values.dtype != object:
         series = polars.Series(column.name, values, nan_to_null=values.dtype.kind == "f")
-        return series.cast(getattr(polars, name)) if _WHOLE.fullmatch(name) else series
+        return series.cast(getattr(polars, name)) if WHOLE.fullmatch(name) else series
     if name == _DECLARED:
         listed, known = _among_declared(column, values)
         return polars.Series(column.name, known, dtype=polars.Enum(listed))

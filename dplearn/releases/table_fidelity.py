@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
 from importlib import import_module
 from typing import Any
 
@@ -81,7 +82,9 @@ def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity
         distances.append(float(np.abs(drawn - released).sum() / 2))
         noisy.append(deviation * released.size > 1)
     lost = {
-        column.name: tuple(np.array(column.described())[(share == 0) & ~column.rest].tolist())
+        column.name: tuple(
+            np.array(column.described())[(share == 0) & ~column.rest & ~column.unused].tolist()
+        )
         for column, share in zip(layout.columns, model.margins, strict=True)
     }
     lost = {name: values for name, values in lost.items() if values}
@@ -97,7 +100,7 @@ def _measured(
     layout, budget, n = model.layout, model.budget, model.n_samples
     shape = {places: [layout.sizes[place] for place in places] for places in layout.base}
     base = {
-        places: projected(noisy, n).reshape(shape[places])
+        places: _used(layout, places, noisy.reshape(shape[places]), n)
         for places, noisy in zip(layout.base, model.base, strict=True)
     }
     deviations = margin_deviations(plan)
@@ -111,8 +114,18 @@ def _measured(
     for step in model.steps:
         if step.table is not None and step.parents:
             places = model.places_of(step.column, step.parents)
-            share = projected(step.table, n).reshape([layout.sizes[each] for each in places])
+            share = _used(layout, places, step.table.reshape([layout.sizes[each] for each in places]), n)
             yield places, share, budget.network.deviation(share.size) / n
+
+
+def _used(
+    layout: TableLayout, places: tuple[int, ...], noisy: NDArray[np.int64], n: int
+) -> NDArray[np.float64]:
+    """Return the shares of a noisy table; cells that nothing is drawn from have none."""
+    used = reduce(np.logical_and.outer, [~layout.columns[place].unused for place in places])
+    share = np.zeros(noisy.shape)
+    share[used] = projected(noisy[used], n)
+    return share
 
 
 def margin_deviations(plan: SyntheticTablePlan) -> list[float]:

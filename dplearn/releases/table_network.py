@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial, reduce
-from itertools import combinations
+from itertools import combinations, zip_longest
 from math import comb, isqrt
 from typing import Any
 
@@ -32,6 +32,7 @@ from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
 from dplearn.releases.public_tables import PublicRows, along, dependent, towards
 from dplearn.releases.release import ReleasePlan, few_records
+from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import TableColumn
 from dplearn.table.table import as_table
 
@@ -46,6 +47,7 @@ _WIDEST = 1 << 55  # variance of Gaussian noise
 _RAKINGS = 20
 _LEAST = 1e-300
 Floats64 = NDArray[np.float64]
+_PUBLIC = 0.005  # far cells with this share of public rows are no far ones
 _ROWS = 1 << 16  # synthetic rows for the joint distributions of parents that no table contains
 _DRAWN = 1 << 16  # rows at once
 _PRIOR = 1e-3  # the weight of the distribution without a network's table in one with it
@@ -142,6 +144,11 @@ class TableLayout:
         return tuple(column.size for column in self.columns)
 
     @cached_property
+    def n_used(self) -> tuple[int, ...]:
+        """The numbers of cells that are drawn from, whatever the counts."""
+        return tuple(column.n_used for column in self.columns)
+
+    @cached_property
     def base(self) -> tuple[tuple[int, ...], ...]:
         """The columns of each base table: one column, or the target and one column."""
         places = range(len(self.columns))
@@ -167,6 +174,10 @@ class TableLayout:
     def size_of(self, places: Sequence[int]) -> int:
         """Return the number of cells of the table of some columns."""
         return math.prod(self.sizes[place] for place in places)
+
+    def used_size(self, places: Sequence[int]) -> int:
+        """Return that without the cells that are left out if their counts may be noise."""
+        return math.prod(self.n_used[place] for place in places)
 
     def name_of(self, places: Sequence[int]) -> str:
         """Return the name of a table: the names of its columns."""
@@ -280,7 +291,7 @@ class SyntheticTablePlan(ReleasePlan):
         noisy = [
             layout.name_of(places)
             for places in layout.base
-            if budget.base.deviation(size := layout.size_of(places)) * size > self.n_samples
+            if budget.base.deviation(size := layout.used_size(places)) * size > self.n_samples
         ]
         if not noisy:
             return ()
@@ -312,7 +323,7 @@ def synthetic_table_plan(
             " too wide to be drawn"
         )
     errors = {
-        layout.name_of(places): budget.base.expected_error(layout.size_of(places)) for places in layout.base
+        layout.name_of(places): budget.base.expected_error(layout.used_size(places)) for places in layout.base
     }
     return SyntheticTablePlan(
         guarantee,
@@ -330,6 +341,14 @@ def synthetic_table_plan(
     )
 
 
+def replan(plan: SyntheticTablePlan, tables: "TableModel") -> SyntheticTablePlan:
+    """Return the plan with the cells of a release."""
+    if tables.layout is plan.layout:
+        return plan
+    found = synthetic_table_plan(plan.guarantee, plan.n_samples, tables.layout, budget=plan.budget)
+    return replace(plan, layout=found.layout, expected_tv=found.expected_tv, n_needed=found.n_needed)
+
+
 def checked_layout(
     columns: Sequence[TableColumn], target: int | None, degree: int, max_cells: int
 ) -> TableLayout:
@@ -343,10 +362,10 @@ def checked_layout(
                 f"column {column.name!r} must have at most {_MOST_IN_COLUMN} categories or bins, got {size}"
             )
     for places in layout.base:
-        if layout.size_of(places) > max_cells:
+        if layout.used_size(places) > max_cells:
             raise ValueError(
                 f"the table of {layout.name_of(places)} must have at most max_cells={max_cells} cells, got"
-                f" {layout.size_of(places)}: declare fewer categories, or take fewer bins"
+                f" {layout.used_size(places)}: declare fewer categories, or take fewer bins"
             )
     while layout.others > 1 and _n_tables(layout) > _MOST_TABLES:
         layout = replace(layout, degree=layout.degree - 1)
@@ -610,7 +629,8 @@ class TableModel:
         counts = np.moveaxis(table, places.index(place), 0).reshape(len(rest), -1)
         least = _NOISE * self.budget.base.deviation(noisy.size) * counts.shape[1] ** 0.5
         kept = ~rest | (counts.sum(axis=1) >= least)
-        return kept if kept.any() else np.ones_like(kept)
+        used = ~self.layout.columns[place].unused
+        return used & kept if kept.any() else used
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
@@ -676,6 +696,11 @@ def released_tables(
     n, sizes = plan.n_samples, layout.sizes
     counts = _tables(records, layout.base, sizes)
     base = [plan.budget.base.noisy(each, n, dice) for each in counts]
+    if any(column.kinds is not None for column in layout.columns):
+        layout, base, new = merged_layout(layout, base, plan.budget.base, public)
+        sizes, plan = layout.sizes, replace(plan, layout=layout)
+        records = as_table(records).map(partial(_merged_cells, new))
+        public = None if public is None else PublicRows(_merged_cells(new, public.cells), sizes)
     known = None if public is None else [public.counts(places) for places in layout.base]
     model = TableModel(layout, plan.budget, n, base, known=known)
     qualities: dict[Candidate, int] = {}
@@ -700,6 +725,65 @@ def released_tables(
     return model
 
 
+def merged_layout(
+    layout: TableLayout, base: Sequence[NDArray[np.int64]], noise: TableNoise, public: PublicRows | None
+) -> tuple[TableLayout, list[NDArray[np.int64]], list[NDArray[np.int16]]]:
+    """Return the layout without cells that may be noise and are rare in public rows, its base tables, and the
+    new cell of each cell.
+    """
+    columns = list(layout.columns)
+    shaped = [
+        table.reshape([layout.sizes[place] for place in places])
+        for places, table in zip(layout.base, base, strict=True)
+    ]
+    new = [np.arange(size, dtype=np.int16) for size in layout.sizes]
+    # The target is first: the counts of other columns are sums over the cells of it that are left.
+    for place in sorted(range(len(columns)), key=lambda each: each != layout.target):
+        if columns[place].kinds is None:
+            continue
+        if public is not None:
+            columns[place] = columns[place].near(public.counts((place,)) > _PUBLIC * len(public.cells))
+        found = [number for number, places in enumerate(layout.base) if place in places]
+        axes = [layout.base[number].index(place) for number in found]
+        others = [
+            columns[each] for number in found for each in layout.base[number] if each != place
+        ]  # one a table, or none
+        sums = [
+            _alone(shaped[number], axis, other) for number, axis, other in zip_longest(found, axes, others)
+        ]
+        variance = max(1, sum(int((~other.unused).sum()) for other in others)) / len(found) ** 2
+        deviation = noise.deviation(base[found[0]].size) * math.sqrt(variance)
+        gaussian, tails = noise.rho is not None, place != layout.target  # tables of a label have little noise
+        columns[place], new[place] = merged(
+            columns[place], np.mean(sums, axis=0), deviation, gaussian=gaussian, tails=tails
+        )
+        for number, axis in zip(found, axes, strict=True):
+            shaped[number] = _summed(shaped[number], new[place], columns[place].size, axis)
+    return replace(layout, columns=tuple(columns)), [each.ravel() for each in shaped], new
+
+
+def _alone(table: NDArray[np.int64], axis: int, other: TableColumn | None) -> NDArray[np.int64]:
+    """Return the counts of the cells along an axis, over the cells of the other column that are used."""
+    if other is None:
+        return table
+    return np.asarray(np.compress(~other.unused, table, axis=1 - axis).sum(axis=1 - axis))
+
+
+def _summed(table: NDArray[np.int64], cells: NDArray[np.int16], size: int, axis: int) -> NDArray[np.int64]:
+    """Return a table whose cells along an axis are sums over those that are one."""
+    found = np.zeros((size, *np.delete(table.shape, axis)), dtype=np.int64)
+    np.add.at(found, cells, np.moveaxis(table, axis, 0))
+    return np.moveaxis(found, 0, axis)
+
+
+def _merged_cells(new: Sequence[NDArray[np.int16]], cells: NDArray[np.int16]) -> NDArray[np.int16]:
+    """Return records with the new cells."""
+    found = np.empty_like(cells)
+    for place, each in enumerate(new):
+        found[:, place] = each[cells[:, place]]
+    return found
+
+
 def candidates_of(
     plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int], *, any_noise: bool = False
 ) -> Iterator[Candidate]:
@@ -707,23 +791,18 @@ def candidates_of(
     with any noise.
     """
     layout: TableLayout = plan.layout
-    sizes = layout.sizes
-    labels = 1 if layout.target is None else sizes[layout.target]
+    target = () if layout.target is None else (layout.target,)
     above = [
-        (parents, labels * math.prod(sizes[place] for place in parents))
+        (parents, layout.size_of((*target, *parents)), layout.used_size((*target, *parents)))
         for size in range(1, layout.others + 1)
         for parents in combinations(sorted(placed), size)
     ]
-    is_worth = cache(
-        lambda cells: (
-            cells <= layout.max_cells and (any_noise or plan.network_error(cells) < layout.most_error)
-        )
-    )
+    is_worth = cache(lambda used: any_noise or plan.network_error(used) < layout.most_error)
     for column in unplaced:
         yield column, ()
-        own = sizes[column]
-        for parents, cells in above:
-            if is_worth(own * cells):
+        own, used_own = layout.sizes[column], layout.n_used[column]
+        for parents, cells, used in above:
+            if own * cells <= layout.max_cells and is_worth(used_own * used):
                 yield column, parents
 
 
@@ -775,7 +854,7 @@ def _add_qualities(
     for some in _in_batches(asked, plan.layout, model):
         places = [model.places_of(*each) for each in some]
         for each, here, counts in zip(some, places, _tables(records, places, plan.layout.sizes), strict=True):
-            penalty = round(plan.budget.network.expected_error(len(counts)))
+            penalty = round(plan.budget.network.expected_error(plan.layout.used_size(here)))
             qualities[each] = quality_of(counts, model.expected(here), penalty)
 
 

@@ -47,10 +47,9 @@ def _shown(found: Any) -> tuple[str, Any]:
 
 
 def _learned(found: Any) -> tuple[str, Any]:
-    """Return the same with the domains, which are released too."""
-    columns = [(column.domain, column.size) for column in found.tables.layout.columns]
+    """Return the same with the learned schema, which is released too."""
     text, shown = _shown(found)
-    return f"{columns}{text}", shown
+    return f"{found.schema}{text}", shown
 
 
 def synthetic_case(
