@@ -30,10 +30,11 @@ from scipy.optimize import isotonic_regression
 from dplearn.domains import Categories, Domain, Floats, Grid
 from dplearn.domains.base import NumberDomain
 from dplearn.releases.table_cells import merged
-from dplearn.releases.table_columns import FAR, POINTS, TableColumn, table_column
+from dplearn.releases.table_columns import FAR, POINTS, TableColumn, even_starts, table_column, with_firsts
 
 Vector = NDArray[np.float64]
 MOST_CELLS = 256  # of a column of numbers
+_MOST_NUMBER = 1e30
 _BRANCHING = 4  # of trees of learned ranges
 _PUBLIC = 1e-3  # the standard deviation of a public number of records, in those of a cell's number
 _CUTOFF = 1e-12  # of eigenvalues
@@ -57,11 +58,21 @@ def cells_of(name: str, domain: Domain, most: int) -> TableColumn:
     assert isinstance(read, NumberDomain)
     numbers = read.size - gap
     low, step, high = (float(each) for each in domain.decode([gap, gap + 1, domain.size - 1]))
-    starts = np.arange(most) * numbers // most + gap
+    check_squares(f"the range of column {name!r}", low, high)
+    starts = np.array(even_starts(numbers, most), dtype=np.uint64) + np.uint64(gap)
     if low >= 0 and domain.size > _WIDE * most:
         ends = np.geomspace(low or step, high, most)
-        starts = np.append(gap, read.nearest(ends[:-1]).astype(np.int64))
-    return TableColumn(name, read, np.unique(np.append(np.arange(gap), starts)).astype(np.uint64))
+        starts = read.nearest(ends[:-1]).astype(np.uint64)
+    return TableColumn(name, read, with_firsts(starts, gap))
+
+
+def check_squares(name: str, low: float, high: float) -> None:
+    """Refuse a range whose squares are no floats."""
+    if max(abs(low), abs(high)) > _MOST_NUMBER or high - low < 1 / _MOST_NUMBER:
+        raise ValueError(
+            f"{name} must have ends of magnitudes up to {_MOST_NUMBER:g} that are not nearly equal, got"
+            f" {low:g} and {high:g}; give the numbers in other units"
+        )
 
 
 def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
@@ -251,6 +262,7 @@ class CellCounts:
     noise: CellNoise
     cells: Vector
     total: tuple[float, float]  # the number of records that are no gaps, and its noise's standard deviation
+    rows: int = 1  # of a person that may take part: so many count as one draw from the population
 
     @property
     def column(self) -> TableColumn:
@@ -283,7 +295,7 @@ class CellCounts:
         own = (np.flatnonzero(self.noise.known) == cell).astype(float)
         share = min(max(self.cells[cell] / self.n, 0.0), 1.0)
         near = min((max(self.cells[cell], 0.0) + 1) / (self.n + 2), 1.0)
-        sampling = near * (1 - near) / self.n if population else 0.0
+        sampling = near * (1 - near) * self.rows / self.n if population else 0.0
         return _around(share, self.noise.of((own - share) / self.n) ** 2 + sampling, z, 0.0, 1.0)
 
     def cell_count(self, cell: int, z: float) -> Line:
@@ -316,7 +328,8 @@ class CellCounts:
         if self.few:
             return Line(math.nan, float(self._ends[0].min()), float(self._ends[1].max()))
         mean, spread, off = self._moments
-        sampling = min(spread + off, (x.max() - mean) * (mean - x.min())) / self.n if population else 0.0
+        most = min(spread + off, (x.max() - mean) * (mean - x.min()))
+        sampling = most * self.rows / self.n if population else 0.0
         noise = self.noise.of((x - mean) / self.n) ** 2
         low, high = float(self._ends[0].min()), float(self._ends[1].max())
         return _around(mean, noise + sampling, z, low, high, self._within)
@@ -335,7 +348,7 @@ class CellCounts:
             return Line(math.nan, 0.0, most)
         mean, spread, off = self._moments
         reach = max(x.max() - mean, mean - x.min())
-        sampling = spread * max(reach**2 - spread, 0.0) / self.n if population else 0.0
+        sampling = spread * max(reach**2 - spread, 0.0) * self.rows / self.n if population else 0.0
         found = _around(spread, off**2 + sampling, z, 0.0, most**2)
         value, least, greatest = (math.sqrt(each) if each >= 0 else each for each in found)
         found = Line(value, max(least - self._within, 0.0), min(greatest + self._within, most))
@@ -344,16 +357,19 @@ class CellCounts:
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
         """Return a quantile of the numbers.
 
-        Its interval holds each cell whose number of records up to it, and up to the cell before, are
-        consistent with the quantile: so it has the probability of two normal tails.
+        Its interval holds each cell whose number of records up to it, and up to the cell before, as they
+        were estimated, are consistent with the quantile: so it has the probability of two normal tails.
         """
         low, high = self._ends
         if self.few:
             return Line(math.nan, float(low[0]), float(high[-1]))
-        upto, target = isotonic_regression(self._own.cumsum()).x, q * self.n
-        off = z * np.sqrt(self.noise.of_rank(q) ** 2 + (self.n * q * (1 - q) if population else 0.0))
-        before, reached = np.append(0.0, upto[:-1]), np.append(0.0, off[:-1])
-        possible = np.flatnonzero((upto + off >= target) & (before - reached <= target))
+        sums, target = self._own.cumsum(), q * self.n
+        sampling = self.n * q * (1 - q) * self.rows if population else 0.0
+        off = z * np.sqrt(self.noise.of_rank(q) ** 2 + sampling)
+        least = np.append(0.0, (sums - off)[:-1])
+        possible = np.flatnonzero((sums + off >= target) & (least <= target))
+        upto = isotonic_regression(sums).x
+        before = np.append(0.0, upto[:-1])
         place = min(int(np.searchsorted(upto, target)), len(upto) - 1)
         inside = np.clip((target - before[place]) / max(upto[place] - before[place], 1e-9), 0.0, 1.0)
         value = float(low[place] + inside * (high[place] - low[place]))

@@ -58,6 +58,8 @@ _BRANCHING = {"gaussian": 4, "laplace": 16}  # of trees; the errors of quantiles
 _DETAIL = SchemaDetail(MOST_CELLS, 98, drawn=True)  # ends are not moved outward to round numbers
 _ROWS = 10  # of a group, as many as take part in a learner's sums
 _QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
+_MOST_NUMBERS = 1 << 27  # sums
+_MOST_VALUES = 4096  # of a column of categories
 _SOME = 1000  # records, of whose number noise hardly depends
 _SHAPE = "the number, names and types of the columns are public, and what is released of them"
 
@@ -221,6 +223,8 @@ def describe_plan(
     most = None if max_rows_per_group is None else _most_rows(max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors))
+    if most is not None:
+        refuse_unsupported(recipe, "groups")
     if isinstance(recipe, _Describe):
         recipe.check_features(n_features)
         return recipe.plan(Facts(n_samples), beta=beta)
@@ -340,7 +344,17 @@ class _Describe(Release[Described]):
         domain = checked_domain(domain)
         costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
         recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
+        recipes[0].check_size()
         return min(recipes, key=lambda each: each.needed)
+
+    def check_size(self) -> None:
+        """Refuse so many groups that their sums do not fit into memory."""
+        numbers = math.prod(self.sizes) * sum(len(each.matrix) for each in self.described)
+        if numbers > _MOST_NUMBERS:
+            raise ValueError(
+                f"by must form fewer groups, or fewer columns be described: there are {numbers} sums, and at"
+                f" most {_MOST_NUMBERS} fit into memory"
+            )
 
     @cached_property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -350,7 +364,14 @@ class _Describe(Release[Described]):
         by = self.choices.by
         most = {name: _MOST_GROUPS[len(by)] if name in by else self.cells for name in self.domain.names}
         given = zip(self.domain.names, self.domain.domains, strict=True)
-        return tuple(cells_of(name, each, most[name]) for name, each in given)
+        found = tuple(cells_of(name, each, most[name]) for name, each in given)
+        for each in found:
+            if each.size > _MOST_VALUES:
+                raise ValueError(
+                    f"column {each.name!r} must have at most {_MOST_VALUES} categories, got {each.size}:"
+                    " declare fewer, Categories([...], other=True), or take stable_counts"
+                )
+        return found
 
     @cached_property
     def reads(self) -> Product:
@@ -571,7 +592,8 @@ class _Sums:
             if sums.column.ranged and len(cells):
                 noise, cells = noise.settled(cells, gaussian=self.noise.gaussian)
             numbers = zip(cells, totals, strict=True)
-            found.append(tuple(CellCounts(noise, each, (total, off)) for each, total in numbers))
+            rows = self.noise.each
+            found.append(tuple(CellCounts(noise, each, (total, off), rows) for each, total in numbers))
         return tuple(found)
 
     def error(self, name: str, beta: float) -> Any:

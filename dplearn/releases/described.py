@@ -17,6 +17,7 @@ from dplearn._validation import check_choice, check_number
 from dplearn._writing import brief
 from dplearn.domains import Categories
 from dplearn.domains.base import NumberDomain
+from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.cell_statistics import CellCounts, Line, ends
 from dplearn.releases.release import Released
@@ -59,6 +60,7 @@ class Described(Released, ResultTable):
     plan: Any
     measured: tuple[tuple[CellCounts, ...], ...] = field(repr=False)  # of each column, of each group
 
+    @ignores_float_errors
     def statistics(self, *, of: str = "population", beta: Any = 0.05) -> list[Statistic]:
         """Return the statistics with their intervals; costs no privacy.
 
@@ -66,8 +68,9 @@ class Described(Released, ResultTable):
         ----------
         of : {"population", "table"}, default="population"
             What an interval is of. "population": the distribution that the records are independent draws
-            from; it covers sampling and noise. "table": these records; it covers the noise alone. Intervals
-            of counts are always of these records. Numbers are those moved to the ends of their domain.
+            from, or, with groups, persons with their rows; it covers sampling and noise. "table": these
+            records; it covers the noise alone. Intervals of counts are always of these records. Numbers are
+            those moved to the ends of their domain.
         beta : float, default=0.05
             Allowed probability of failure of each interval, in (0, 1).
 

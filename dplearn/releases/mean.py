@@ -19,6 +19,7 @@ from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
+from dplearn.releases.cell_statistics import check_squares
 from dplearn.releases.described import OF, normal_tail
 from dplearn.releases.release import (
     ALL_GROUPS,
@@ -80,9 +81,15 @@ class Mean(Released):
         tuple of float
             The ends, within the bounds.
         """
-        sampling = self.variance / self.plan.n_samples if check_choice("of", of, OF) == OF[0] else 0.0
-        z = normal_tail(float(check_number("beta", beta, above=0, below=1)), laplace=True)
-        off, (low, high) = z * math.hypot(*self.plan.deviations, math.sqrt(sampling)), self.plan.bounds
+        z, (low, high) = (
+            normal_tail(float(check_number("beta", beta, above=0, below=1)), laplace=True),
+            self.plan.bounds,
+        )
+        of_mean, of_squares = self.plan.deviations
+        variance = min(self.variance + z * of_squares, (high / 2 - low / 2) * (high / 2 - low / 2))
+        sampling = variance / self.plan.n_samples if check_choice("of", of, OF) == OF[0] else 0.0
+        off = z * math.hypot(of_mean, math.sqrt(sampling))
+        off = off if off < math.inf else high - low  # of bounds whose squares are no floats
         return max(self.value - off, low), min(self.value + off, high)
 
 
@@ -397,7 +404,13 @@ class _Mean(ColumnRelease[Result]):
         noise = _tail((1 - share) * self.cost.epsilon / self.reach, failure)
         needed = max(1, math.ceil(noise / (self.reach * float(ALPHA))))
         deviation = _deviation((1 - share) * self.cost.epsilon / self.reach) * self.step / n
-        return self._stated(n, failure, share, self.step * noise / n, needed, deviation)
+        of_squares = self._of_squares(n, share) if share else 0.0
+        return self._stated(n, failure, share, self.step * noise / n, needed, deviation, of_squares)
+
+    def _of_squares(self, n: int, share: Fraction) -> float:
+        """Return the standard deviation of the noise in the mean square of distances from the middle."""
+        half = (self.bounds[1] - self.bounds[0]) / 2
+        return half * half * _deviation(share * self.cost.epsilon / self.most_square) / (self.most_square * n)
 
     def _stated(
         self, n: int, beta: Fraction, share: Fraction, error: float, needed: int, *deviations: float
@@ -442,15 +455,16 @@ class _Mean(ColumnRelease[Result]):
         ]
         low, high = self.bounds
         mean = min(low + self.step * found[0], high)  # the last bits of a float may exceed the bound
-        most_spread = (high - mean) * (mean - low)  # Bhatia and Davis (2000)
         if not spread:
-            return self.result(mean, most_spread, plan)
-        variance = found[1] * ((high - low) / 2) ** 2 / self.most_square - (mean - low / 2 - high / 2) ** 2
-        return self.result(mean, min(max(variance, 0.0), most_spread), plan)
+            near = (mean * plan.n_samples + low + high) / (plan.n_samples + 2)  # rare ones may be unseen
+            return self.result(mean, (high - near) * (near - low), plan)  # Bhatia and Davis (2000)
+        half, off = (high - low) / 2, mean - low / 2 - high / 2
+        variance = found[1] / self.most_square * half * half - off * off
+        return self.result(mean, min(max(variance, 0.0), (high - mean) * (mean - low)), plan)
 
     def _sums(self, steps: NDArray[Any]) -> list[Any]:
         from_middle = 2 * steps.astype(np.int64) - self.reach
-        squares = (from_middle // self.coarser) ** 2
+        squares = ((from_middle + self.coarser // 2) // self.coarser) ** 2  # rounded to the nearest
         return [steps.sum(dtype=np.int64), squares.clip(0, self.most_square).sum(dtype=np.int64)]
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
@@ -476,6 +490,10 @@ class _Std(_Mean[Std]):
 
     warns_of = "variance"
 
+    def domain_of(self) -> Any:
+        check_squares("bounds", *self.bounds)
+        return super().domain_of()
+
     def spread_share(self, n: int) -> Fraction:  # noqa: ARG002
         return Fraction(1, 2)
 
@@ -489,7 +507,7 @@ class _Std(_Mean[Std]):
             (high - low) * self.step * _tail(half / self.reach, failure / 2),
         ]
         needed = max(1, math.ceil(sum(noise) / (most * float(ALPHA))))
-        of_squares = most * _deviation(half / self.most_square) / (self.most_square * n)
+        of_squares = self._of_squares(n, Fraction(1, 2))
         of_mean = self.step * _deviation(half / self.reach) / n
         return self._stated(n, failure, Fraction(1, 2), sum(noise) / n, needed, of_mean, of_squares)
 

@@ -26,7 +26,7 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 from dplearn.fit.execute import Facts, Recipe, execute
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.unknown_count import ADDED
@@ -88,7 +88,9 @@ class Release(Recipe, Generic[Result]):
         """Carry out the release on private values and return the result."""
         dice = dice_for(self.random_state, self.name, *self.context)
         done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
-        for text in done.released.warnings:
+        with float_errors_ignored():
+            texts = done.released.warnings
+        for text in texts:
             with suppress(UserWarning):  # as an error it would lose a release that is paid for
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel - 1)
         found: Result = done.released
