@@ -7,7 +7,7 @@ the first column, below 2**64, times those of all others, whose product is at mo
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -61,6 +61,12 @@ class Corner:
         for feature, code, above in zip(self.features, self.codes, self.above, strict=True):
             inside &= (columns[feature] <= code) != above
         return np.where(inside, self.inner, 1 - self.inner).astype(np.intp)
+
+    def at_integers(self, whole: Sequence[bool]) -> "Corner":
+        """Return the same rule, with cuts of columns of integers, those in `whole`, at integers."""
+        parts = zip(self.features, self.domains, self.codes, strict=True)
+        codes = (domain.at_integers(code) if whole[each] else code for each, domain, code in parts)
+        return replace(self, codes=tuple(codes))
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
         """Return the rule in words, without tests that always hold."""

@@ -1,7 +1,7 @@
 """Decision stumps and thresholds: concepts that test one column at one cut."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,10 @@ class Stump:
         codes = columns[self.feature]
         yes = codes <= self.code if self.domain.ordered else codes == self.code
         return np.where(yes, self.inner, self.outer).astype(np.intp)
+
+    def at_integers(self, whole: Sequence[bool]) -> "Stump":
+        """Return the same test, of a column of integers, one of those in `whole`, at an integer."""
+        return replace(self, code=self.domain.at_integers(self.code)) if whole[self.feature] else self
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
         if self.inner == self.outer or self.code < 0:

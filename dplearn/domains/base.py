@@ -128,6 +128,10 @@ class Domain(IgnoresFloatErrors, ABC):
     def describe_test(self, code: int) -> str:
         """Return the test "the value's code is <= `code`" (or ==, if unordered) in terms of the value."""
 
+    def at_integers(self, code: int) -> int:
+        """Return the code of a test at an integer, if there is one, with the same result for all integers."""
+        return code
+
     @property
     @abstractmethod
     def assumption(self) -> str:

@@ -42,6 +42,7 @@ _SECONDS = "give seconds, d.dt.total_seconds()"
 _WIDEST = 8  # bytes of a number that is read without objects
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
 _TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str|binary)|bytes|cat|enum|dictionary")
+_WHOLE = re.compile(r"[iub]|U?Int\d+|Boolean")  # kinds of numpy and pandas, names of polars
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
 
 
@@ -109,6 +110,14 @@ def column_type(X: Any, position: int) -> Any:
     """Return the dtype of one column of a data frame of pandas or polars; of a sparse one, that of cells."""
     dtype = X.dtypes.iloc[position] if hasattr(X, "iloc") else X.dtypes[position]
     return dtype.subtype if _is_sparse(dtype) else dtype
+
+
+def whole_columns(X: Any) -> tuple[bool, ...]:
+    """Return for each column of a table whether its type is one of integers or booleans; no cell is read."""
+    places = range(X.shape[1])
+    types = [column_type(X, place) for place in places] if is_frame(X) else [X.dtype for _ in places]
+    kinds = [getattr(dtype, "kind", "") or str(dtype) for dtype in types]
+    return tuple(bool(_WHOLE.fullmatch(kind)) for kind in kinds)
 
 
 def cell_type(dtype: Any) -> Any:

@@ -519,6 +519,13 @@ class Floats(_WithGaps):
             return f"< {_shortest(self._magnitude(step + 1))}" + suffix
         return f"<= {_shortest(-self._magnitude(-step))}" + suffix
 
+    def at_integers(self, code: int) -> int:
+        if not self.missing <= code < self.size - 1:
+            return code
+        if code < self._magnitudes + self.missing:  # "<= value"
+            return int(self.encode(np.floor(self.decode([code])))[0])
+        return int(self.encode(np.ceil(self.decode([code + 1])))[0]) - 1  # "< value"
+
     def _magnitude(self, step: int) -> float:
         bits = (self._first - 1 + step) << self._shift
         return float(np.array(bits, dtype=np.int64).view(np.float64))

@@ -56,6 +56,7 @@ class FitFacts:
     sparse: bool = False
     #: `n_features_in_` and `feature_names_in_` of an estimator fitted to it.
     columns: Mapping[str, Any] | None = None
+    whole: Sequence[bool] = ()  # for each column, whether its type is one of integers or booleans
 
     def __post_init__(self) -> None:
         if self.classes is not None:

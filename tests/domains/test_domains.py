@@ -447,6 +447,19 @@ def floats_domains(draw):
 
 @repeatable
 @given(floats_domains(), some_floats)
+def test_a_cut_of_floats_is_moved_to_an_integer_that_cuts_integers_alike(domain, values):
+    integers = np.rint([*values, *(each + step for each in values for step in (-1, 1)), 0, 1])
+    codes, largest = domain.encode(integers.clip(-LARGEST, LARGEST)), domain.decode([domain.size - 1])[0]
+    for code in {-1, 0, domain.size - 1, *domain.encode(np.array(values)).tolist()}:
+        moved = domain.at_integers(code)
+        assert ((codes <= moved) == (codes <= code)).all()
+        if domain.missing <= moved < domain.size - 1:
+            number = float(domain.describe_test(moved).removesuffix(" (or missing)").lstrip("<= "))
+            assert number.is_integer() or abs(number) == largest
+
+
+@repeatable
+@given(floats_domains(), some_floats)
 def test_floats_are_told_apart_exactly_if_their_roundings_differ(domain, values):
     codes = domain.encode(np.array(values)).tolist()
     exact = [rounded(value, domain) for value in values]

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
-from dplearn import PrivacyLedger
+from dplearn import CornerClassifier, ExponentialMechanismClassifier, PrivacyLedger
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, LargeIntegerRange, Schema
 from dplearn.kernels.cuts import NONUNIFORM_SIZE
@@ -93,6 +93,26 @@ def test_a_schema_declares_columns_and_labels_and_unordered_columns_are_skipped_
     assert "labels are among the declared classes" in fitted.guarantee_.assumes
     with pytest.raises(ValueError, match="feature must have an ordered domain"):
         ThresholdClassifier(domain=schema, feature="job").fit(table, y)
+
+
+@pytest.mark.parametrize("kind", ["array", "pandas", "nullable", "polars", "floats"])
+@pytest.mark.parametrize(
+    "learner", [ThresholdClassifier(), CornerClassifier(), ExponentialMechanismClassifier()], ids=repr
+)
+def test_undeclared_integers_are_cut_at_integers_and_floats_are_not(learner, kind):
+    ages = np.random.default_rng(0).integers(18, 90, 4000)[:, None]
+    y, plain = (ages[:, 0] < 65).astype(int), pd.DataFrame(ages, columns=["age"])
+    made = {"array": ages, "pandas": plain, "nullable": plain.convert_dtypes(), "floats": ages.astype(float)}
+    X = made[kind] if kind in made else pl.DataFrame({"age": ages[:, 0]})
+    fitted = clone(learner).set_params(classes=[0, 1], random_state=0).fit(X, y)
+    number = float(repr(fitted.concept_).split(" < ")[1].partition(",")[0])
+    assert number.is_integer() == (kind != "floats")
+    assert 60 < number < 70
+    cells = np.array([[number - 1e-9], [number]])  # new records may be floats
+    below, above = fitted.predict(cells if hasattr(X, "dtype") else pd.DataFrame(cells, columns=["age"]))
+    assert below != above
+    assert number - 1 <= getattr(fitted, "threshold_", number) <= number
+    assert (fitted.predict(X) != y).mean() < 0.1
 
 
 def test_integers_beyond_64_bits_are_cut_by_an_interior_point():

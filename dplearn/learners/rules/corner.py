@@ -18,6 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.corners import Corner, Corners
 from dplearn.domains import Product
+from dplearn.domains.cells import whole_columns
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
@@ -213,7 +214,8 @@ class CornerClassifier(RuleClassifier):
         self.classes_ = plan.public.classes
         self.domain_ = plan.domain
         self.guarantee_ = plan.guarantee
-        self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), tuple(self.classes_.tolist()))
+        corner = outcome.at_integers(plan.public.whole)
+        self.concept_ = ChosenConcept(corner, tuple(self.domain_.names), tuple(self.classes_.tolist()))
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
@@ -238,7 +240,7 @@ class CornerFit(FitRecipe):
         domain = as_product(self.declared, X.shape[1], names)
         self.above(columns_of(domain, None))  # raises if there are other directions
         positive_code(self.positive, classes)
-        public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
+        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, whole=whole_columns(X))
         return public, LabelledRows(Columns(domain.encode(X)), codes)
 
     def above(self, columns: Sequence[CutColumn]) -> tuple[bool, ...]:

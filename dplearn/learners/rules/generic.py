@@ -20,7 +20,10 @@ from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
 from dplearn.concepts.base import ChosenConcept, Concept, ErrorProfile
+from dplearn.concepts.corners import Corner
+from dplearn.concepts.stumps import Stump
 from dplearn.domains import Domain, DomainError, Product
+from dplearn.domains.cells import whole_columns
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.isolation import learner_alone, reraised
@@ -85,9 +88,10 @@ class ExponentialMechanismClassifier(RuleClassifier):
         "learn": a fit releases a schema from a tenth of its budget first; see `Learn`. None: the default of
         the concept class. For stumps, thresholds and corners this is all finite floats, on a nonuniform grid
         with 32 bits of precision for magnitudes between 2**-40 and 2**40, so that bounds are not needed; for
-        bits, a number above 0 is a 1. Corners of two columns over it take at most 4,095 records, and more of
-        them, or more columns, over coarser domains: see `concepts.Corners`. "learn" needs
-        `protects="examples"`.
+        bits, a number above 0 is a 1. The cut of a column whose type is one of integers or booleans is then
+        released as the integer that cuts its values alike. Corners of two columns over it take at most 4,095
+        records, and more of them, or more columns, over coarser domains: see `concepts.Corners`. "learn"
+        needs `protects="examples"`.
 
     Attributes
     ----------
@@ -305,6 +309,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
         self.seed_ = plan.seed
         labels = tuple(self.classes_.tolist())
         concept, counts = outcome
+        if isinstance(concept, (Stump, Corner)):
+            concept = concept.at_integers(plan.public.whole)
         self.concept_ = ChosenConcept(concept, tuple(self.domain_.names), labels)
         self.label_shares_ = None
         if counts is not None:
@@ -383,7 +389,7 @@ class RuleFit(FitRecipe):
         X = read_features(reader, X, domain=self.declared, reset=True)
         classes, codes = read_labels(y, len(X), self.classes)
         names = getattr(reader, "feature_names_in_", None)
-        public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
+        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, whole=whole_columns(X))
         concepts = _concepts(self, public)
         if isinstance(concepts.domain, Product):  # functions take rows with any number of columns
             as_product(concepts.domain, public.n_features, public.names)  # raises if X has other columns

@@ -20,6 +20,7 @@ from dplearn.concepts import Thresholds
 from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
+from dplearn.domains.cells import whole_columns
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
@@ -82,8 +83,9 @@ class ThresholdClassifier(RuleClassifier):
     Attributes
     ----------
     threshold_ : number
-        Released. The greatest number of the domain on the lower side; -inf if the cut is below the domain.
-        Numbers that the domain rounds to it are on the lower side too.
+        Released. The greatest number of the domain on the lower side; if the column's type is one of integers
+        or booleans, the greatest integer; -inf if the cut is below the domain. Numbers between it and the
+        next such number are on the lower side too.
     direction_ : {"<=", ">"}
         Released. Whether the second of `classes_` is predicted at or below the threshold, or above it.
     feature_ : int
@@ -204,10 +206,13 @@ class ThresholdClassifier(RuleClassifier):
         self.method_ = plan.method
         self.guarantee_ = plan.guarantee
         labels = tuple(self.classes_.tolist())
+        outcome = outcome.at_integers(plan.public.whole)
         self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), labels)
         self.feature_ = outcome.feature
         self.direction_ = "<=" if outcome.inner else ">"
-        self.threshold_ = _number(outcome)
+        number = _number(outcome)
+        whole = plan.public.whole[outcome.feature] and isinstance(number, float)
+        self.threshold_ = float(np.floor(number)) if whole else number
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
@@ -231,7 +236,7 @@ class ThresholdFit(FitRecipe):
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
         _chosen_method(self, columns_of(domain, self.feature))  # raises on incompatible parameters
-        public = FitFacts(len(X), X.shape[1], names=names, classes=classes)
+        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, whole=whole_columns(X))
         return public, LabelledRows(Columns(domain.encode(X)), codes)
 
     def plan(self, facts: FitFacts) -> StatedPlan:
