@@ -27,12 +27,14 @@ from numpy.typing import NDArray
 from scipy.linalg import block_diag
 from scipy.optimize import isotonic_regression
 
-from dplearn.domains import Categories, Domain, Floats
+from dplearn.domains import Categories, Domain, Floats, Grid
 from dplearn.domains.base import NumberDomain
-from dplearn.releases.table_columns import TableColumn, table_column
+from dplearn.releases.table_cells import merged
+from dplearn.releases.table_columns import FAR, POINTS, TableColumn, table_column
 
 Vector = NDArray[np.float64]
 MOST_CELLS = 256  # of a column of numbers
+_BRANCHING = 4  # of trees of learned ranges
 _PUBLIC = 1e-3  # the standard deviation of a public number of records, in those of a cell's number
 _CUTOFF = 1e-12  # of eigenvalues
 _WIDE = 8  # values in a cell of equal width, from which on cells grow
@@ -40,18 +42,26 @@ _ROUNDED = 1e-3  # records, by which sums of floats are off
 _LEAST = 3.0  # standard deviations of the number of records, from which on a ratio has an interval
 
 
+def fine(domain: Domain) -> Domain:
+    """Return the domain in which numbers are read: those of a grid lie between its points, too."""
+    if not isinstance(domain, Grid):
+        return domain
+    return Grid(domain.low, domain.high, POINTS, domain.outside, missing=domain.accepts_missing)
+
+
 def cells_of(name: str, domain: Domain, most: int) -> TableColumn:
     """Return the cells of a column: of each value, of equal width, or growing with a wide range."""
-    column, gap = table_column(name, domain, most), int(domain.accepts_missing)
-    numbers = domain.size - gap
-    if not isinstance(domain, NumberDomain) or isinstance(domain, Floats) or numbers <= most:
+    column, gap, read = table_column(name, domain, most), int(domain.accepts_missing), fine(domain)
+    if not isinstance(domain, NumberDomain) or isinstance(domain, Floats) or read.size - gap <= most:
         return column
-    low, first, high = (float(each) for each in domain.decode([gap, gap + 1, domain.size - 1]))
+    assert isinstance(read, NumberDomain)
+    numbers = read.size - gap
+    low, step, high = (float(each) for each in domain.decode([gap, gap + 1, domain.size - 1]))
     starts = np.arange(most) * numbers // most + gap
-    if low >= 0 and numbers > _WIDE * most:
-        ends = np.geomspace(low or first, high, most)
-        starts = np.append(gap, domain.nearest(ends[:-1]).astype(np.int64))
-    return TableColumn(name, domain, np.unique(np.append(np.arange(gap), starts)).astype(np.uint64))
+    if low >= 0 and domain.size > _WIDE * most:
+        ends = np.geomspace(low or step, high, most)
+        starts = np.append(gap, read.nearest(ends[:-1]).astype(np.int64))
+    return TableColumn(name, read, np.unique(np.append(np.arange(gap), starts)).astype(np.uint64))
 
 
 def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
@@ -73,6 +83,67 @@ def moments(values: Vector, steps: int) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
+class CellNoise:
+    """The noise in the estimated numbers of records in cells; public, but for learned cells."""
+
+    column: TableColumn
+    covariance: Vector
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Which cells are no gaps, and are not left out; that of values which are not listed is neither."""
+        if isinstance(self.column.domain, Categories):
+            values = self.column.domain.values
+            return np.array([value is not None for value in values] + [True] * self.column.domain.other)
+        return ~(self.column.gaps | self.column.unused)
+
+    @cached_property
+    def own(self) -> Vector:
+        """The covariance of the cells that are no gaps."""
+        return self.covariance[np.ix_(self.known, self.known)]
+
+    @cached_property
+    def up_to(self) -> Vector:
+        """The covariance of the numbers of records up to each cell."""
+        return self.own.cumsum(axis=0).cumsum(axis=1)
+
+    def of(self, weights: Any) -> float:
+        """Return the standard deviation of a weighted sum of the cells that are no gaps."""
+        return math.sqrt(max(float(weights @ self.own @ weights), 0.0))
+
+    @cached_property
+    def of_known(self) -> float:
+        """The standard deviation of the number of records that are no gaps."""
+        return self.of(np.ones(len(self.own)))
+
+    def of_rank(self, q: Any) -> Vector:
+        """Return the standard deviation of the number of records up to each cell, less a share q of all."""
+        all_of_them = self.up_to[:, -1]
+        variances = np.diag(self.up_to) - 2 * q * all_of_them + q**2 * all_of_them[-1]
+        return np.asarray(np.sqrt(variances.clip(0)))
+
+    def of_even(self) -> tuple[float, float]:
+        """Return the noise in the mean of evenly distributed numbers, times their number and in widths of the
+        range, and the greatest in the number of records up to a quantile; NaN where there is no range.
+        """
+        near = (self.column.marks[self.known] & FAR) == 0
+        size = int(near.sum())
+        if not size:
+            return math.nan, math.nan
+        places, shares = np.zeros(len(near)), np.zeros(len(near))
+        places[near], shares[near] = np.linspace(-0.5, 0.5, size), np.arange(1, size + 1) / size
+        return self.of(places), float(self.of_rank(shares)[near].max())
+
+    def settled(self, cells: Vector, *, gaussian: bool) -> "tuple[CellNoise, Vector]":
+        """Return the noise and the numbers of cells without far ones whose records may be noise."""
+        deviation = math.sqrt(len(cells) * float(np.diag(self.covariance).mean()))
+        column, places = merged(self.column, cells.sum(axis=0), deviation, gaussian=gaussian)
+        joined = np.zeros((column.size, len(places)))
+        joined[places, np.arange(len(places))] = 1.0
+        return CellNoise(column, joined @ self.covariance @ joined.T), cells @ joined.T
+
+
+@dataclass(frozen=True, eq=False)
 class ColumnSums:
     """What is released of one column: sums over the records of each group, given by the strategy."""
 
@@ -89,8 +160,8 @@ class ColumnSums:
         if not isinstance(column.domain, NumberDomain):
             return cls(column, np.eye(column.size, dtype=np.int64))
         cells = column.size - column.gap
-        if branching is not None:
-            matrix = tree(cells, branching=branching)
+        if branching is not None or column.ranged:
+            matrix = tree(cells, branching=branching or _BRANCHING)
         elif steps is not None:
             matrix = moments(middles(column)[column.gap :], steps)
         else:
@@ -122,78 +193,26 @@ class ColumnSums:
         weights: Vector = self.matrix @ (_inverse(self.matrix.tobytes(), self.matrix.shape, 0.0) @ all_cells)
         return weights if np.allclose(weights @ self.matrix, all_cells) else None
 
+    def noise(self, deviation: float, of_count: float) -> CellNoise:
+        """Return the noise of cells, given the standard deviations of sums and of the number of records."""
+        weight = self._weight(deviation, of_count)
+        covariance = deviation**2 * _inverse(self.matrix.tobytes(), self.matrix.shape, weight)
+        return CellNoise(self.column, covariance)
+
+    def _weight(self, deviation: float, of_count: float) -> float:
+        return 1 / max(of_count / deviation, _PUBLIC / math.sqrt(self.added_squared_l2))
+
+    def cells(
+        self, noise: CellNoise, sums: Vector, sizes: Vector, deviation: float, of_count: float
+    ) -> Vector:
+        """Return the estimated cells of each group, given noisy sums, and the noisy sizes of groups."""
+        weight = self._weight(deviation, of_count)
+        seen = sums @ self.matrix + weight**2 * sizes[:, None]
+        return np.asarray(seen @ noise.covariance) / deviation**2
+
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums, of shape (groups, sums), from the number of records in each cell."""
         return counts @ self.matrix.T
-
-
-@dataclass(frozen=True, eq=False)
-class CellNoise:
-    """The noise in what is estimated from the sums of a column; public."""
-
-    sums: ColumnSums
-    deviation: float  # the standard deviation of the noise in each sum
-    of_count: float  # the same of the number of all records; 0 if that is public
-
-    @property
-    def _weight(self) -> float:
-        return 1 / max(self.of_count / self.deviation, _PUBLIC / math.sqrt(self.sums.added_squared_l2))
-
-    @cached_property
-    def covariance(self) -> Vector:
-        """That of the estimated numbers of records in cells."""
-        matrix = self.sums.matrix
-        return self.deviation**2 * _inverse(matrix.tobytes(), matrix.shape, self._weight)
-
-    @cached_property
-    def known(self) -> NDArray[np.bool_]:
-        """Which cells are no gaps; that of values which are not listed is none."""
-        column = self.sums.column
-        if isinstance(column.domain, Categories):
-            return np.array(
-                [value is not None for value in column.domain.values] + [True] * column.domain.other
-            )
-        return ~column.gaps
-
-    @cached_property
-    def own(self) -> Vector:
-        """The covariance of the cells that are no gaps."""
-        return self.covariance[np.ix_(self.known, self.known)]
-
-    @cached_property
-    def up_to(self) -> Vector:
-        """The covariance of the numbers of records up to each cell."""
-        return self.own.cumsum(axis=0).cumsum(axis=1)
-
-    def of(self, weights: Any) -> float:
-        """Return the standard deviation of a weighted sum of the cells that are no gaps."""
-        return math.sqrt(max(float(weights @ self.own @ weights), 0.0))
-
-    @cached_property
-    def of_known(self) -> float:
-        """The standard deviation of the number of records that are no gaps."""
-        return self.of(np.ones(len(self.own)))
-
-    def of_rank(self, q: Any) -> Vector:
-        """Return the standard deviation of the number of records up to each cell, less a share q of all."""
-        all_of_them = self.up_to[:, -1]
-        variances = np.diag(self.up_to) - 2 * q * all_of_them + q**2 * all_of_them[-1]
-        return np.asarray(np.sqrt(variances.clip(0)))
-
-    def of_even(self) -> tuple[float, float]:
-        """Return the noise in the mean of evenly distributed numbers, times their number and in widths of the
-        range, and the greatest in the number of records up to a quantile; NaN where there is no estimate.
-        """
-        size = len(self.own)
-        ranks = self.of_rank(np.arange(1, size + 1) / size)
-        tells = len(self.sums.matrix) - self.sums.column.gap
-        mean = math.nan if tells == 1 < size else self.of(np.linspace(-0.5, 0.5, size))
-        return mean, math.nan if tells < size else float(ranks.max())
-
-    def estimated(self, sums: Vector, count: float) -> "CellCounts":
-        """Return the estimates of one group, given noisy sums, and the noisy number of its records."""
-        seen = self.sums.matrix.T @ sums + self._weight**2 * count
-        return CellCounts(self, self.covariance @ seen / self.deviation**2)
 
 
 @lru_cache(maxsize=16)
@@ -231,11 +250,12 @@ class CellCounts:
 
     noise: CellNoise
     cells: Vector
+    total: tuple[float, float]  # the number of records that are no gaps, and its noise's standard deviation
 
     @property
     def column(self) -> TableColumn:
         """The column."""
-        return self.noise.sums.column
+        return self.noise.column
 
     @cached_property
     def _own(self) -> Vector:
@@ -244,7 +264,7 @@ class CellCounts:
 
     @cached_property
     def n(self) -> float:
-        """The number of records that are no gaps."""
+        """The number of records in the cells that are not left out."""
         return float(self._own.sum())
 
     @property
@@ -254,7 +274,7 @@ class CellCounts:
 
     def count(self, z: float) -> Line:
         """Return the number of records that are no gaps."""
-        return _whole(self.n, z * self.noise.of_known)
+        return _whole(self.total[0], z * self.total[1])
 
     def share(self, cell: int, z: float, *, population: bool) -> Line:
         """Return the share of a category among the records that are no gaps."""
@@ -275,6 +295,12 @@ class CellCounts:
         return middles(self.column)[self.noise.known]
 
     @cached_property
+    def _ends(self) -> tuple[Vector, Vector]:
+        """The least and the greatest number of each cell that is not left out."""
+        low, high = ends(self.column)
+        return low[self.noise.known], high[self.noise.known]
+
+    @cached_property
     def _moments(self) -> tuple[float, float, float]:
         """The mean, the variance, and the standard deviation of the noise in the variance."""
         x, counts = self._values, self._own
@@ -288,23 +314,32 @@ class CellCounts:
         """Return the mean of the numbers."""
         x = self._values
         if self.few:
-            return Line(math.nan, float(x.min()), float(x.max()))
+            return Line(math.nan, float(self._ends[0].min()), float(self._ends[1].max()))
         mean, spread, off = self._moments
         sampling = min(spread + off, (x.max() - mean) * (mean - x.min())) / self.n if population else 0.0
         noise = self.noise.of((x - mean) / self.n) ** 2
-        return _around(mean, noise + sampling, z, float(x.min()), float(x.max()))
+        low, high = float(self._ends[0].min()), float(self._ends[1].max())
+        return _around(mean, noise + sampling, z, low, high, self._within)
+
+    @cached_property
+    def _within(self) -> float:
+        """The greatest difference of a mean that numbers make within their cells."""
+        low, high = self._ends
+        return float((high - low) @ np.abs(self._own)) / (2 * self.n)
 
     def std(self, z: float, *, population: bool) -> Line:
         """Return the standard deviation of the numbers."""
         x = self._values
-        most = float(x.max() - x.min()) / 2
+        most = float(self._ends[1].max() - self._ends[0].min()) / 2
         if self.few:
             return Line(math.nan, 0.0, most)
         mean, spread, off = self._moments
         reach = max(x.max() - mean, mean - x.min())
         sampling = spread * max(reach**2 - spread, 0.0) / self.n if population else 0.0
         found = _around(spread, off**2 + sampling, z, 0.0, most**2)
-        return Line(*(math.sqrt(each) if each >= 0 else each for each in found))
+        value, least, greatest = (math.sqrt(each) if each >= 0 else each for each in found)
+        found = Line(value, max(least - self._within, 0.0), min(greatest + self._within, most))
+        return found._replace(estimate=math.nan) if value == found.low < found.high else found
 
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
         """Return a quantile of the numbers.
@@ -312,7 +347,7 @@ class CellCounts:
         Its interval holds each cell whose number of records up to it, and up to the cell before, are
         consistent with the quantile: so it has the probability of two normal tails.
         """
-        low, high = (each[self.noise.known] for each in ends(self.column))
+        low, high = self._ends
         if self.few:
             return Line(math.nan, float(low[0]), float(high[-1]))
         upto, target = isotonic_regression(self._own.cumsum()).x, q * self.n
@@ -324,7 +359,7 @@ class CellCounts:
         value = float(low[place] + inside * (high[place] - low[place]))
         first, last = min(*possible[:1], place), max(*possible[-1:], place)
         found = Line(value, float(low[first]), float(high[last]))
-        whole = last - first == len(upto) - 1 > 1
+        whole = last - first == len(upto) - 1 != 1 and low[0] < high[-1]
         return found._replace(estimate=math.nan) if whole else found
 
 
@@ -334,8 +369,8 @@ def _whole(count: float, off: float) -> Line:
     return Line(*(float(max(each, 0)) for each in (round(count), low, max(high, 0))))
 
 
-def _around(value: float, variance: float, z: float, low: float, high: float) -> Line:
+def _around(value: float, variance: float, z: float, low: float, high: float, more: float = 0.0) -> Line:
     """Return a value with a normal interval within public ends; NaN if that is all that is possible."""
-    off = z * math.sqrt(variance)
+    off = z * math.sqrt(variance) + more
     found = Line(value, max(value - off, low), min(value + off, high))
     return found._replace(estimate=math.nan) if found.low <= low and found.high >= high > low else found

@@ -36,14 +36,15 @@ from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.noise import CentralNoise, answers_of
 from dplearn.queries.query import VectorQuery
 from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of
-from dplearn.releases.described import Described, fraction_of, labels, normal_tail
+from dplearn.releases.described import CLEAR, Described, fraction_of, labels, normal_tail
 from dplearn.releases.learned_schema import SchemaDetail
 from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records
+from dplearn.releases.schema_fits import SchemaFitPlan
 from dplearn.releases.synthetic_table import (
     LearnedRelease,
     TableFacts,
     checked_domain,
-    drawable,
+    of_names,
     selected_columns,
     table_of,
 )
@@ -157,6 +158,8 @@ def describe(
     >>> line.group, line.column, line.statistic, round(line.low, 1), round(line.high, 1)
     (('drug',), 'score', 'mean', 2.2, 2.4)
     """
+    if groups is None and max_rows_per_group is not None:
+        raise ValueError(f"max_rows_per_group must be None without groups, got {brief(max_rows_per_group)}")
     most = None if groups is None else _most_rows(max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
@@ -272,7 +275,7 @@ def _most_rows(given: Any, domain: Any) -> int:
 
 
 def _checked_by(by: Any) -> tuple[str, ...]:
-    names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    names = () if by is None else tuple(by) if isinstance(by, (list, tuple)) else (by,)
     if len(names) > 2 or len({*names}) < len(names) or not all(isinstance(name, str) for name in names):
         raise ValueError(f"by must be the name of a column, or two names, got {brief(by)}")
     return names
@@ -303,7 +306,15 @@ class _Describe(Release[Described]):
     steps = 1 << 12  # of the values of cells, from the middle of a range to an end; audits use fewer
     most_records = MOST_RECORDS  # audits use fewer
 
-    def __init__(self, domain: Product, choices: Choices, cost: ApproxDP, *, random_state: Any = None):
+    def __init__(
+        self,
+        domain: Product,
+        choices: Choices,
+        cost: ApproxDP,
+        *,
+        random_state: Any = None,
+        columns: Sequence[TableColumn] | None = None,
+    ):
         choices.check_target(domain.names)
         if hashed := [
             n for n, each in zip(domain.names, domain.domains, strict=True) if isinstance(each, Hashed)
@@ -311,7 +322,7 @@ class _Describe(Release[Described]):
             raise ValueError(
                 f"column {hashed[0]!r} must not be Hashed: declare Categories([...], other=True)"
             )
-        self.domain, self.choices = domain, choices
+        self.domain, self.choices, self.learned = domain, choices, columns
         self.group_rows = 1 if choices.group_rows is None else choices.group_rows
         assumes = (N_IS_PUBLIC, _SHAPE, ROWS_OF_TABLE, *domain.assumes)
         cost = replace(cost, assumes=without_count(assumes) if cost.neighbors == ADDED else assumes)
@@ -334,10 +345,17 @@ class _Describe(Release[Described]):
     @cached_property
     def columns(self) -> tuple[TableColumn, ...]:
         """The cells of each column, those that form groups included."""
+        if self.learned is not None:
+            return tuple(self.learned)
         by = self.choices.by
         most = {name: _MOST_GROUPS[len(by)] if name in by else self.cells for name in self.domain.names}
         given = zip(self.domain.names, self.domain.domains, strict=True)
         return tuple(cells_of(name, each, most[name]) for name, each in given)
+
+    @cached_property
+    def reads(self) -> Product:
+        """The domains that cells are read in."""
+        return of_names(self.domain, [column.domain for column in self.columns])
 
     @property
     def noise(self) -> str:
@@ -373,7 +391,7 @@ class _Describe(Release[Described]):
     def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002 - there is none
         table, _ = table_of(X)
         if is_frame(table):
-            table = selected_columns(table, self.domain)
+            table = selected_columns(table, self.reads)
         elif table.shape[1] != len(self.domain):
             raise ValueError(
                 f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
@@ -381,7 +399,7 @@ class _Describe(Release[Described]):
         if not len(table):
             raise ValueError("frame must have at least one row, got none")
         refuse_text(table if is_frame(table) else X, self.domain)
-        cells = cells_in(self.columns, Columns(self.domain.encode(table)))
+        cells = cells_in(self.columns, Columns(self.reads.encode(table)))
         return Facts(len(cells)), Columns([self._groups(cells), cells])
 
     def _groups(self, cells: NDArray[np.int16]) -> NDArray[np.int64]:
@@ -431,9 +449,22 @@ class _Describe(Release[Described]):
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
         sums = self._sums(plan.n_samples)
         totals = table.sums(_Totals(sums, self.places, [each.size for each in self.columns]))
-        measured = sums.estimated(sums.released(totals, dice), plan.n_samples)
-        groups = product(*(labels(self.columns[place]) for place in self.places))
-        return Described(tuple(groups), plan, measured)
+        released = sums.released(totals, dice)
+        places = np.arange(sums.n_groups) if not self.sizes else sums.places(released, self.optional)
+        groups = list(product(*(labels(self.columns[place]) for place in self.places)))
+        measured = sums.estimated(released, places, plan.n_samples)
+        return Described(tuple(groups[place] for place in places), plan, measured)
+
+    @property
+    def optional(self) -> NDArray[np.bool_]:
+        """Whether each group is left out where it may have no record: of missing and of learned values."""
+        found = np.zeros(1, dtype=bool)
+        for column in (self.columns[place] for place in self.places):
+            others = np.zeros(column.size, dtype=bool) | column.ranged | column.gaps
+            if getattr(column.domain, "other", False):
+                others[-1] = True
+            found = (found[:, None] | others).ravel()
+        return found
 
 
 @dataclass(frozen=True)
@@ -500,32 +531,56 @@ class _Sums:
     @cached_property
     def cells(self) -> list[CellNoise]:
         """The noise of the cells of each column, given the sizes of groups by all else."""
-        known = self._precisions if self.counts_groups else None
-        return [
-            CellNoise(sums, deviation, 0.0 if known is None else float((known.sum() - known[place]) ** -0.5))
-            for place, (sums, deviation) in enumerate(self.of_columns, start=1)
-        ]
+        given = zip(self.of_columns, self._of_sizes, strict=True)
+        return [sums.noise(deviation, of_size) for (sums, deviation), of_size in given]
 
-    def estimated(self, released: Sequence[Any], n: int | None) -> tuple[tuple[CellCounts, ...], ...]:
-        """Return the cells of each column, of each group."""
+    @cached_property
+    def _of_sizes(self) -> list[float]:
+        """The standard deviation of the noise in the sizes of groups by all but each column; 0 if public."""
+        if not self.counts_groups:
+            return [0.0] * len(self.described)
+        return [float(each**-0.5) for each in self._precisions.sum() - self._precisions[1:]]
+
+    def _told(self, released: Sequence[Any]) -> Any:
+        """Return what the sizes, and the sums of each column, tell of each group's size, times precisions."""
+        pairs = zip(self.described, released[1:], strict=True)
+        told = [released[0][:, 0], *(_size_by(sums, found) for sums, found in pairs)]
+        return self._precisions[:, None] * np.array(told)
+
+    def places(self, released: Sequence[Any], optional: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return the places of groups without those that are optional and may have no record."""
+        precision = self._precisions.sum()
+        sizes = self._told(released).sum(axis=0) / precision
+        return np.flatnonzero(~optional | (sizes > CLEAR / math.sqrt(precision)))
+
+    def estimated(
+        self, released: Sequence[Any], places: NDArray[np.intp], n: int | None
+    ) -> tuple[tuple[CellCounts, ...], ...]:
+        """Return the cells of each column, of each of some groups."""
         if not self.counts_groups:
             sizes = [np.array([n])] * len(released)
         else:
-            pairs = zip(self.described, released[1:], strict=True)
-            told = [released[0][:, 0], *(_size_by(sums, found) for sums, found in pairs)]
-            weighted = self._precisions[:, None] * np.array(told)
+            weighted = self._told(released)
             others = (self._precisions.sum() - self._precisions[1:])[:, None]
-            sizes = list((weighted.sum(axis=0) - weighted[1:]) / others)
-        of_columns = zip(self.cells, released[self.counts_groups :], sizes, strict=True)
-        return tuple(tuple(map(cells.estimated, found, each)) for cells, found, each in of_columns)
+            sizes = list(((weighted.sum(axis=0) - weighted[1:]) / others)[:, places])
+        found = []
+        given = zip(self.of_columns, self.cells, released[self.counts_groups :], sizes, strict=True)
+        for place, ((sums, deviation), noise, each, size) in enumerate(given):
+            cells = sums.cells(noise, each[places], size, deviation, self._of_sizes[place])
+            totals, off = cells[:, noise.known].sum(axis=1).tolist(), noise.of_known
+            if sums.column.ranged and len(cells):
+                noise, cells = noise.settled(cells, gaussian=self.noise.gaussian)
+            numbers = zip(cells, totals, strict=True)
+            found.append(tuple(CellCounts(noise, each, (total, off)) for each, total in numbers))
+        return tuple(found)
 
     def error(self, name: str, beta: float) -> Any:
         """Return an error that the plan states; see `describe_plan`."""
         z = normal_tail(beta, laplace=not self.noise.gaussian)
         numbers = {
-            each.sums.column.name: [z * error for error in each.of_even()]
+            each.column.name: [z * error for error in each.of_even()]
             for each in self.cells
-            if isinstance(each.sums.column.domain, NumberDomain)
+            if isinstance(each.column.domain, NumberDomain)
         }
         others = [z * deviation for sums, deviation in self.of_columns if sums.column.name not in numbers]
         count = z * self.deviations[0] if self.counts_groups else 0.0
@@ -607,8 +662,22 @@ class _LearnedDescribe(LearnedRelease):
     accounting = GAUSSIAN
     repeated = False
 
+    def plan(self, facts: TableFacts) -> SchemaFitPlan:
+        found = super().plan(facts)
+        assert facts.kinds is not None
+        kinds = dict(zip(facts.kinds.names or (), facts.kinds.kinds, strict=False))
+        listed = [name for name in self.choices.by if kinds.get(name) == "categories"]
+        if listed and found.schema.threshold is None:
+            raise ValueError(
+                f"by must name columns whose categories can be learned, got {listed[0]!r}: n_samples is"
+                f" {facts.n_samples}, and {found.schema.n_needed} records are enough for lists; declare"
+                " domain=Schema(...), or give booleans"
+            )
+        return found
+
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> _Describe:
-        return _Describe(drawable(schema, facts.types), self.choices, budget)
+        domain, columns = self.columns(schema, facts, MOST_CELLS)
+        return _Describe(domain, self.choices, budget, columns=columns)
 
     def detail(self, facts: TableFacts) -> SchemaDetail:  # noqa: ARG002
         """Return how fine the domains are."""

@@ -6,12 +6,11 @@ All is made of the noisy numbers of records in cells; it costs no privacy.
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import import_module
 from typing import Any, NamedTuple
 
-import numpy as np
 from scipy.special import ndtri
 
 from dplearn._validation import check_choice, check_number
@@ -26,6 +25,7 @@ from dplearn.releases.table_columns import TableColumn
 #: What an interval is of: the population that the records are drawn from, or these records alone.
 OF = ("population", "table")
 _MISSING, _OTHER = "missing", "other"
+CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
 
 class Statistic(NamedTuple):
@@ -57,7 +57,7 @@ class Described(Released, ResultTable):
 
     groups: tuple[tuple[Any, ...], ...]
     plan: Any
-    measured: tuple[tuple[CellCounts, ...], ...]  # of each column, of each group
+    measured: tuple[tuple[CellCounts, ...], ...] = field(repr=False)  # of each column, of each group
 
     def statistics(self, *, of: str = "population", beta: Any = 0.05) -> list[Statistic]:
         """Return the statistics with their intervals; costs no privacy.
@@ -84,7 +84,6 @@ class Described(Released, ResultTable):
         return [
             Statistic(group, cells.column.name, value, name, *line, _note(cells.column, name, line))
             for place, group in enumerate(self.groups)
-            if not {_MISSING, _OTHER}.intersection(group) or self.measured[0][place].count(z).low > 0
             for cells in (column[place] for column in self.measured)
             for value, name, line in self._lines(cells, z, population)
         ]
@@ -176,8 +175,9 @@ def _note(column: TableColumn, name: str, line: Line) -> str:
     if math.isnan(line.estimate):
         return "too noisy"
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
-        low, high = ends(column)
-        return f"of numbers moved to {np.nanmin(low):.6g} to {np.nanmax(high):.6g}"
+        used = ~(column.gaps | column.unused)
+        low, high = (each[used] for each in ends(column))
+        return f"of numbers {'from' if column.ranged else 'moved to'} {low.min():.6g} to {high.max():.6g}"
     return ""
 
 
@@ -188,9 +188,8 @@ def _name(line: Statistic) -> str:
 def _of_categories(cells: CellCounts, z: float, population: bool) -> Iterator[tuple[Any, str, Line]]:
     """Yield the lines of a column of categories: the number and the share of each."""
     for place, value in enumerate(labels(cells.column)):
-        number = cells.cell_count(place, z)
-        if value not in (_MISSING, _OTHER) or number.low > 0:
-            yield value, "count", number
+        if value not in (_MISSING, _OTHER) or cells.cell_count(place, CLEAR).low > 0:
+            yield value, "count", cells.cell_count(place, z)
             if value != _MISSING:
                 yield value, "share", cells.share(place, z, population=population)
 

@@ -56,6 +56,13 @@ class Mean(Released):
     variance: float
     plan: ReleasePlan
 
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return f"{type(self).__name__}: {self.value:.6g} (95 % interval {low:.6g} to {high:.6g})"
+
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the mean; costs no privacy.
 
@@ -96,6 +103,13 @@ class Std(Released):
     value: float
     mean: float
     plan: ReleasePlan
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return f"{type(self).__name__}: {self.value:.6g} (95 % interval {low:.6g} to {high:.6g})"
 
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the standard deviation; costs no privacy.

@@ -533,8 +533,8 @@ def checked_domain(domain: Any) -> Product:
     domain = domain.schema if isinstance(domain, LearnedSchema) else domain
     if not isinstance(domain, Product):
         raise TypeError(
-            "domain must be 'learn', Learn(...), a Schema, or the result of learned_schema(frame, ...), since"
-            f" synthetic values are drawn from public or released domains, got {brief(domain)}"
+            "domain must be 'learn', Learn(...), a Schema, or the result of learned_schema(frame, ...), got"
+            f" {brief(domain)}"
         )
     for name, each in zip(domain.names, domain.domains, strict=True):
         if isinstance(each, Hashed):
@@ -781,6 +781,22 @@ class LearnedRelease(Release[Any]):
         found = replace(found, plan=part_of(plan.guarantee, found.plan))
         return replace(found, schema=learned.schema) if isinstance(found, ReleasedTable) else found
 
+    def columns(self, schema: Product, facts: TableFacts, n_bins: int) -> tuple[Product, list[TableColumn]]:
+        """Return the domain of a learned schema, and the cells of its columns."""
+        domain = drawable(schema, facts.types)
+        named = enumerate(zip(domain.names, domain.domains, strict=True))
+        found = [self._column(name, each, facts, place, n_bins) for place, (name, each) in named]
+        return of_names(schema, [column.domain for column in found]), found
+
+    def _column(self, name: str, domain: Domain, facts: TableFacts, place: int, n_bins: int) -> TableColumn:
+        """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
+        if not isinstance(domain, NumberDomain):
+            return table_column(name, domain, n_bins)
+        assert facts.kinds is not None
+        whole, types = facts.kinds.kinds[place] == "integers", facts.types.types or ("",) * (place + 1)
+        widest = widest_numbers(self.numbers, types[place], whole=whole, missing=domain.accepts_missing)
+        return ranged_column(name, domain, n_bins, widest)
+
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> Any:
         """Return the recipe of the inner release, given a learned schema and the rest of the budget."""
         raise NotImplementedError
@@ -798,24 +814,9 @@ class LearnedTableRelease(LearnedRelease):
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:
         """Return the recipe of the tables, given a learned schema and the rest of the budget."""
-        domain, columns = drawable(schema, facts.types), []
-        for place, (name, each) in enumerate(zip(domain.names, domain.domains, strict=True)):
-            columns.append(self._column(name, each, facts, place))
-        domain = _of_names(schema, [column.domain for column in columns])
+        domain, columns = self.columns(schema, facts, self.choices.n_bins)
         layout = self.choices.layout(domain, columns)
         return TableRelease(domain, layout, budget, reach=self.reach, public=self.public)
-
-    def _column(self, name: str, domain: Domain, facts: TableFacts, place: int) -> TableColumn:
-        """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
-        if not isinstance(domain, NumberDomain):
-            return table_column(name, domain, self.choices.n_bins)
-        assert facts.kinds is not None
-        whole, dtype = (
-            facts.kinds.kinds[place] == "integers",
-            (facts.types.types or ("",) * (place + 1))[place],
-        )
-        widest = widest_numbers(self.numbers, dtype, whole=whole, missing=domain.accepts_missing)
-        return ranged_column(name, domain, self.choices.n_bins, widest)
 
     def detail(self, facts: TableFacts) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
@@ -845,6 +846,8 @@ def table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
     if issparse(values):
         raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
+    if getattr(values, "ndim", 2) == 1:
+        raise ValueError("frame must be a table, got a column: give a table of it, such as df[['age']]")
     table = table_in_memory(values)
     if is_frame(table):
         return table, "pandas" if hasattr(table, "iloc") else "polars"
@@ -868,7 +871,7 @@ def selected_columns(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
-def _of_names(schema: Product, domains: Sequence[Domain]) -> Product:
+def of_names(schema: Product, domains: Sequence[Domain]) -> Product:
     return (
         Schema(dict(zip(schema.names, domains, strict=True)))
         if isinstance(schema, Schema)
@@ -886,7 +889,7 @@ def drawable(schema: Product, types: TableTypes) -> Product:
         else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
     ]
-    return _of_names(schema, found)
+    return of_names(schema, found)
 
 
 def _listed(domain: Domain) -> Domain:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 from sklearn.datasets import load_diabetes
 from sklearn.linear_model import LinearRegression
 
@@ -213,10 +214,22 @@ def test_coefficient_intervals_cover_the_fit_without_noise():
     missed = []
     for seed in range(30):
         model = learner(epsilon=1.0, target_range=(-1, 1), random_state=seed).fit(table, target)
-        low, high = model.coef_interval(beta=0.1).T
+        low, high = model.coef_interval(beta=0.1, of="table").T
         missed.append((exact < low) | (high < exact))
         assert high - low == pytest.approx(2 * 1.6449 * model.coef_std_, rel=1e-3)
     assert np.mean(missed) < 0.15
+
+
+def test_coefficient_intervals_cover_the_population_where_the_noise_is_small():
+    missed, rng = [], np.random.default_rng(0)
+    for _ in range(40):
+        table = rng.uniform(-1, 1, (2000, 2))
+        target = (0.5 * table[:, 0] + 0.2 * table[:, 1] + rng.normal(0, 0.5, 2000)).clip(-3, 3)
+        model = LinearRegressor(epsilon=10, domain=Grid(-1, 1, 2001), target_range=(-3, 3)).fit(table, target)
+        ends = [model.coef_interval(0.1, of)[0] for of in ("population", "table")]
+        missed.append([not low <= 0.5 <= high for low, high in ends])
+    population, table = np.sum(missed, axis=0)
+    assert population <= binom.isf(1e-6, 40, 0.1) < table + 4
 
 
 def test_predictions_are_within_the_range_of_the_target(fitted):

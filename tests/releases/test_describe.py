@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Schema
 from dplearn.releases import describe, describe_plan
-from dplearn.releases.cell_statistics import CellNoise, ColumnSums, tree
+from dplearn.releases.cell_statistics import ColumnSums, tree
 from dplearn.releases.table_columns import table_column
 
 RNG = np.random.default_rng(0)
@@ -129,7 +129,22 @@ def test_a_learned_table_needs_nothing_declared():
         0.3,
     )
     notes = {each.note for each in found.statistics() if each.statistic == "mean"}
-    assert any(note.startswith("of numbers moved to ") for note in notes)
+    assert any(note.startswith("of numbers from ") for note in notes)
+
+
+def test_rare_codes_and_tails_of_a_learned_table_are_kept_and_coarse_ranges_say_so():
+    frame = pd.DataFrame({"code": (RNG.random(8000) < 0.1).astype(int), "cost": RNG.lognormal(7, 1, 8000)})
+    found = {n: describe(frame.head(n), statistics=("mean",)).statistics() for n in (2000, 8000)}
+    for n, lines in found.items():
+        for line, name in zip(lines, frame, strict=True):
+            assert line.low <= frame[name].head(n).mean() <= line.high
+    near(found[8000][0].estimate, frame["code"].mean(), 0.03)
+    assert found[2000][1].high - found[2000][1].low > found[8000][1].high - found[8000][1].low
+
+
+def test_groups_whose_categories_cannot_be_learned_are_refused_before_the_charge():
+    with pytest.raises(ValueError, match="by must name columns whose categories can be learned, got 'arm'"):
+        describe(FRAME.head(200), "arm")
 
 
 @pytest.mark.parametrize(
@@ -144,6 +159,7 @@ def test_a_learned_table_needs_nothing_declared():
         ({"domain": Schema({"arm": Hashed(8)})}, "must not be Hashed"),
         ({"domain": Schema({"arm": SCHEMA.columns["arm"]}), "by": "arm"}, "not in by"),
         ({"domain": Schema({"score": Floats()})}, "must have bounds"),
+        ({"max_rows_per_group": 3}, "max_rows_per_group must be None without groups, got 3"),
         ({"neighbors": "add_remove", "domain": "learn"}, "neighbors must be 'replace_one'"),
     ],
 )
@@ -171,6 +187,7 @@ def test_a_tree_counts_each_cell_once_a_level(cells):
     assert set(matrix.sum(axis=0)) == {matrix.sum(axis=0)[0]}
     sums = ColumnSums(table_column("x", IntegerRange(1, cells), 64), matrix)
     counts = np.arange(cells) + 3.0
-    found = CellNoise(sums, 2.0, 0.0).estimated(matrix @ counts, counts.sum())
-    np.testing.assert_allclose(found.cells, counts, atol=1e-5)
+    noise = sums.noise(2.0, 0.0)
+    found = sums.cells(noise, sums.totals(counts[None]), np.array([counts.sum()]), 2.0, 0.0)
+    np.testing.assert_allclose(found[0], counts, atol=1e-5)
     assert sums.squared_l2 <= 2 * sums.added_squared_l2

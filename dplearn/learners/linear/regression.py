@@ -21,7 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_number
+from dplearn._validation import check_choice, check_number
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
@@ -38,6 +38,7 @@ from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import LabelledRows, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
+from dplearn.releases.described import OF
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features
 from dplearn.table.targets import STEPS, TargetRange, read_target
@@ -204,6 +205,7 @@ class LinearModel:
     weights: NDArray[np.float64]  # the mean; the weight of the constant is the last
     covariance: NDArray[np.float64]  # due to the privacy noise
     residual: float  # an upper estimate of the variance of the residuals
+    sampling: NDArray[np.float64]  # the covariance due to the draw of the records, times their number
     count: int | None = None  # the estimated number of records, where that is private
 
     @classmethod
@@ -226,9 +228,11 @@ class LinearModel:
         weight = float(moments[-2, -2])  # the mean square of the constant in shortened rows
         residual = max(float(moments[-1, -1]) - explained, 0.0) + noise
         covariance = (vectors * own) @ vectors.T
-        return cls(
-            weights / unit, covariance / unit**2, residual / max(weight - noise, weight / 2, _LEAST) / unit**2
-        )
+        spread = residual / max(weight - noise, weight / 2, _LEAST) / unit**2
+        # A product has the variance residual * energy / n, of which the shrinkage of its weight is left.
+        shrunk = np.divide(mean, products, out=np.zeros_like(mean), where=products != 0)
+        sampling = spread * (vectors * shrunk**2 * energies) @ vectors.T
+        return cls(weights / unit, covariance / unit**2, spread, sampling)
 
 
 @documented_by()
@@ -268,6 +272,8 @@ class LinearRegressor(PrivateRegressor):
         Released. The prediction for a row whose numbers are all 0.
     covariance_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
         Released. The posterior covariance of the coefficients and the intercept, due to the privacy noise.
+    sampling_covariance_ : ndarray of float64 of shape (n_numbers + 1, n_numbers + 1)
+        Released. That due to the draw of the records, for residuals of equal variance.
     residual_std_ : float
         Released. An upper estimate of the standard deviation of the residuals.
     noisy_count_ : int
@@ -366,6 +372,8 @@ class LinearRegressor(PrivateRegressor):
         self.coef_, self.intercept_ = weights[:-1], float(plan.target.middle + weights[-1])
         self.covariance_ = half**2 * (taken @ outcome.covariance @ taken.T)
         self.coef_std_ = np.sqrt(np.maximum(np.diag(self.covariance_)[:-1], 0.0))
+        n = plan.public.n_samples if outcome.count is None else outcome.count
+        self.sampling_covariance_ = half**2 / n * (taken @ outcome.sampling @ taken.T)
         self.residual_std_ = half * float(np.sqrt(outcome.residual))
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
@@ -400,31 +408,38 @@ class LinearRegressor(PrivateRegressor):
         Returns
         -------
         ndarray of float64 of shape (n_samples, 2)
-            Lower and upper ends, within the declared range. They cover the residual and the privacy noise in
-            the coefficients, both assumed to be normal, and not the sampling error of the coefficients.
+            Lower and upper ends, within the declared range. They cover the residual, and the privacy noise
+            and the sampling error in the coefficients, all assumed to be normal.
         """
         check_is_fitted(self)
         rows, largest = self._rows(X)
-        own = ((rows @ self.covariance_) * rows).sum(axis=1)
+        own = ((rows @ (self.covariance_ + self.sampling_covariance_)) * rows).sum(axis=1)
         deviation = np.sqrt(np.maximum(own, 0.0) * largest**2 + self.residual_std_**2)
         return normal_interval(self.predict(X), deviation, beta).clip(*self.target_range_)
 
-    def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
-        """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.
+    def coef_interval(self, beta: float = 0.05, of: str = "population") -> NDArray[np.float64]:
+        """Return intervals for the coefficients; costs no privacy.
 
         Parameters
         ----------
         beta : float, default=0.05
             Probability, for each coefficient, that the interval does not contain it, in (0, 1).
+        of : {"population", "table"}, default="population"
+            "population": the coefficients of the distribution that the records are independent draws from;
+            the interval covers sampling and noise. "table": those of a fit to these records without privacy
+            noise; it covers the noise alone. Either is of targets that are moved to the ends of their range.
 
         Returns
         -------
         ndarray of float64 of shape (n_numbers, 2)
-            Lower and upper ends. They are approximate: the posterior is assumed to be normal. They do not
-            cover the sampling error of the records.
+            Lower and upper ends. They are approximate: noise and sampling errors are assumed to be normal,
+            and the residuals to have equal variance. Where that grows with a number, intervals of the
+            population hold less often than they say.
         """
         check_is_fitted(self)
-        return normal_interval(self.coef_, self.coef_std_, beta)
+        sampling = self.sampling_covariance_ if check_choice("of", of, OF) == OF[0] else 0.0
+        variances = np.diag(self.covariance_ + sampling)[:-1]
+        return normal_interval(self.coef_, np.sqrt(np.maximum(variances, 0.0)), beta)
 
     def _rows(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return rows of numbers with the constant, divided by their largest magnitude, and the latter."""
