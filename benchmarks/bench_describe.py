@@ -26,8 +26,8 @@ records, three groups). The groups that occur are declared, in favour of nobody.
 
 Found, 30 runs, opendp 0.16.0; ratios are errors of ours by the least of OpenDP's, over tables and columns:
 
-- "all": `describe` is behind in all means, 1.4 to 1.6; their noise is that of a tree, made for quantiles. With
-  sums that are not centred OpenDP's means are the worse ones, by .6 to .9. Medians: behind by 3 to 8 in ranks
+- "all": `describe` is behind in all means, 1.4 to 1.6: their noise is that of a tree, made for quantiles. If
+  sums are not centred, OpenDP's means are the worse ones, .6 to .9. Medians: behind by 3 to 8 in ranks
   of ages of Adult, earnings and prices, since a tree pays for all quantiles, and its 256 cells are wide there
   (earnings and prices are 19 and 4 ranks off without noise). Ahead in counts, .5 to .7, and in ranks of hours
   and capital gains.
@@ -37,14 +37,14 @@ Found, 30 runs, opendp 0.16.0; ratios are errors of ours by the least of OpenDP'
 - "medians": `describe` is behind by 4 to 23 in ranks where it was above, and ahead where it was.
   `quantiles` is ahead by far in hours and earnings, ties in prices, and is behind in ranks of ages (2.5) and
   capital gains of Adult (1.4), where the errors are of 1 or 2 ranks.
+- "quartiles": `describe`, whose other statistics cost nothing more, ties in all means and is ahead in counts
+  (.3 to .5) and in ranks of hours, capital gains and ages of CPSSW8; behind in ranks of ages of Adult (1.3),
+  prices (1.5) and earnings (2.0).
 - "describe and quantiles" has better medians than `describe` alone but in capital gains, and its means are as
   bad: behind in all of "all".
 - OpenDP's score leaves records out that equal a candidate. Where a heavy value is off the middle its best
   candidate is wrong: in hours of Adult by 43 ranks without any noise. Where it is not, its score falls faster
   than ours around it, as in ages.
-- "quartiles": `describe`, whose other statistics cost nothing more, ties in all means and is ahead in counts
-  (.3 to .5) and in ranks of hours, capital gains and ages of CPSSW8; behind in ranks of ages of Adult (1.3),
-  prices (1.5) and earnings (2.0).
 """
 
 import json
