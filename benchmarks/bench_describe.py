@@ -37,7 +37,8 @@ Found, 30 runs, opendp 0.16.0; ratios are errors of ours by the least of OpenDP'
 - "medians": `describe` is behind by 4 to 23 in ranks where it was above, and ahead where it was.
   `quantiles` is ahead by far in hours and earnings, ties in prices, and is behind in ranks of ages (2.5) and
   capital gains of Adult (1.4), where the errors are of 1 or 2 ranks.
-- "quartiles": `describe`, whose other statistics cost nothing more, ties in all means and is ahead in counts
+- "quartiles" (added after the figures above had been seen): `describe`, whose other statistics cost nothing
+  more, ties in all means and is ahead in counts
   (.3 to .5) and in ranks of hours, capital gains and ages of CPSSW8; behind in ranks of ages of Adult (1.3),
   prices (1.5) and earnings (2.0).
 - "describe and quantiles" has better medians than `describe` alone but in capital gains, and its means are as
