@@ -32,8 +32,8 @@ Found, 30 runs, opendp 0.16.0; ratios are errors of ours by the least of OpenDP'
   (earnings and prices are 19 and 4 ranks off without noise). Ahead in counts, .5 to .7, and in ranks of hours
   and capital gains.
 - "means": counts tie, means are behind by 1.5 to 2.1 (and 1.3, a tie, in capital gains). Squares, from which
-  intervals come, take as much of the noise as the numbers. With squares of a quarter of the weight means were
-  nearly twice as near in CPSSW8.
+  intervals come, took as much of the noise as the numbers. Since these figures were measured they have an
+  eighth of the weight, or half with standard deviations: by analysis of the noise, not by these tables.
 - "medians": `describe` is behind by 4 to 23 in ranks where it was above, and ahead where it was.
   `quantiles` is ahead by far in hours and earnings, ties in prices, and is behind in ranks of ages (2.5) and
   capital gains of Adult (1.4), where the errors are of 1 or 2 ranks.

@@ -85,12 +85,16 @@ def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
     return np.concatenate(levels).astype(np.int64)
 
 
-def moments(values: Vector, steps: int) -> NDArray[np.int64]:
-    """Return the strategy that adds up values, and their squares, in steps from the middle of their range."""
+def moments(values: Vector, steps: int, parts: int) -> NDArray[np.int64]:
+    """Return the strategy that adds up values, and their squares, in steps from the middle of their range.
+
+    Squares count `parts` times less: 2 make the errors of mean and standard deviation even, and 8 are enough
+    for the intervals of means alone.
+    """
     low, high = values.min(), values.max()
     middle, half = low / 2 + high / 2, max(high / 2 - low / 2, 1e-300)
     places = np.rint((values - middle) / half * steps).astype(np.int64)
-    return np.stack([places, 2 * places**2 // steps - steps])
+    return np.stack([places, (2 * places**2 // steps - steps) // parts])
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +166,9 @@ class ColumnSums:
     matrix: NDArray[np.int64]  # the strategy, of shape (sums, cells)
 
     @classmethod
-    def of(cls, column: TableColumn, *, branching: int | None, steps: int | None) -> "ColumnSums":
+    def of(
+        cls, column: TableColumn, *, branching: int | None, steps: int | None, parts: int = 2
+    ) -> "ColumnSums":
         """Return the sums from which quantiles are estimated, or means, or the number of gaps.
 
         For quantiles `branching` is that of the tree, and for means `steps` are those from the middle of a
@@ -174,7 +180,7 @@ class ColumnSums:
         if branching is not None or column.ranged:
             matrix = tree(cells, branching=branching or _BRANCHING)
         elif steps is not None:
-            matrix = moments(middles(column)[column.gap :], steps)
+            matrix = moments(middles(column)[column.gap :], steps, parts)
         else:
             matrix = np.ones((1, cells), dtype=np.int64)
         weight = math.isqrt(int((matrix**2).sum(axis=0).max()))  # a gap counts as much as a number
@@ -220,6 +226,11 @@ class ColumnSums:
         weight = self._weight(deviation, of_count)
         seen = sums @ self.matrix + weight**2 * sizes[:, None]
         return np.asarray(seen @ noise.covariance) / deviation**2
+
+    def told(self, mean: float, rank: float) -> tuple[float, float]:
+        """Return errors of means and of quantiles, NaN where the sums do not tell these."""
+        tells, cells = len(self.matrix) - self.column.gap, self.column.size - self.column.gap
+        return math.nan if tells == 1 < cells else mean, math.nan if tells < cells else rank
 
     def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the sums, of shape (groups, sums), from the number of records in each cell."""

@@ -388,8 +388,9 @@ class _Describe(Release[Described]):
         shown = self.choices
         most, columns = self.steps if shown.has_moments else None, self.columns
         branching = _BRANCHING[self.noise] if shown.has_quantiles else None
+        parts = 2 if "std" in shown.statistics else 8
         return tuple(
-            ColumnSums.of(each, branching=branching, steps=most)
+            ColumnSums.of(each, branching=branching, steps=most, parts=parts)
             for each in columns
             if each.name not in shown.by
         )
@@ -600,9 +601,9 @@ class _Sums:
         """Return an error that the plan states; see `describe_plan`."""
         z = normal_tail(beta, laplace=not self.noise.gaussian)
         numbers = {
-            each.column.name: [z * error for error in each.of_even()]
-            for each in self.cells
-            if isinstance(each.column.domain, NumberDomain)
+            noise.column.name: [z * error for error in sums.told(*noise.of_even())]
+            for sums, noise in zip(self.described, self.cells, strict=True)
+            if isinstance(noise.column.domain, NumberDomain)
         }
         others = [z * deviation for sums, deviation in self.of_columns if sums.column.name not in numbers]
         count = z * self.deviations[0] if self.counts_groups else 0.0

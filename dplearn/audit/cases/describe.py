@@ -21,7 +21,7 @@ _BIT = IntegerRange(0, 1)
 
 
 class _Few(_Describe):
-    steps, most_records = 1, 2
+    steps, most_records = 2, 2
 
 
 class _Coarse(_Describe):
@@ -98,7 +98,7 @@ CASES = (
         1,
         ApproxDP(1),
         statistics=("mean", "std"),
-        moves=4,
+        moves=6,
         required=Required(3, 0.7),
     ),
     _case(
