@@ -233,6 +233,7 @@ def _read_groups_of_parts(recipe: Recipe, parts: Table, groups: Any) -> tuple[An
     """Read a table in parts, of which a column, or parts beside them, hold the groups."""
     given = (grouped_parts if recipe.named else groups_in_parts)(parts, groups)
     grouping = given.grouping(recipe.group_rows or 1, _shifts(recipe))
+    unequal = f"{recipe.takes} and their groups must have the same parts each time"
     if not (recipe.group_rows and recipe.repeated):
         once = grouping.once()
         chosen, order = given.chosen(once)
@@ -243,11 +244,11 @@ def _read_groups_of_parts(recipe: Recipe, parts: Table, groups: Any) -> tuple[An
         except PartsChangedError:
             if recipe.named:
                 raise
-            raise ValueError(f"{recipe.takes} and their groups must have the same parts each time") from None
+            raise ValueError(unequal) from None
         return facts, replace(table, order=order), grouping.n_groups
     facts, table = recipe.from_parts(given.table)
     if table.lengths != list(given.lengths):
-        raise PartsChangedError
+        raise PartsChangedError if recipe.named else ValueError(unequal)
     return facts, table.grouped(grouping), grouping.n_groups
 
 

@@ -333,7 +333,7 @@ def std(
     >>> from dplearn.releases import std
     >>> ages = [20 + i % 60 for i in range(6000)]
     >>> round(std(ages, (0, 120), epsilon=1, random_state=0).value, 1)
-    17.4
+    17.3
     """
     recipe = _Std("std", bounds, epsilon, max_rows_per_group, random_state)
     return recipe.run_on(values, None, ledger, groups)
@@ -436,8 +436,8 @@ class _Mean(ColumnRelease[Result]):
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Any:
         total, squares = table.sums(self._sums)
-        count, spread = plan.n_samples * table.each, plan.spread_share * self.cost.epsilon
-        sums = [(total, self.reach, self.cost.epsilon - spread)]
+        count, spread = plan.n_samples * table.each, plan.spread_share * plan.guarantee.epsilon
+        sums = [(total, self.reach, plan.guarantee.epsilon - spread)]
         sums += [(squares, self.most_square, spread)] * bool(spread)
         found = [
             float(

@@ -20,6 +20,8 @@ from dplearn.domains import IntegerRange
 from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.cdf import _CDF
+from dplearn.releases.describe import _LearnedDescribe
+from dplearn.releases.mean import _Proportion
 from dplearn.releases.release import ColumnRelease, Release
 from dplearn.releases.synthetic_table import LearnedTableRelease
 from tests.laws.conftest import OnePair
@@ -66,6 +68,7 @@ CDF = ReleaseFit(
 #: Cases of releases of values and tables; the last of them run at night.
 NAMES = (
     "mean",
+    "std",
     "describe",
     "learned_range",
     "stable_counts",
@@ -174,7 +177,8 @@ def test_a_synthetic_table_with_a_learned_schema_of_two_parts_has_the_distributi
 
 
 def test_every_release_has_a_case():
-    kinds = {type(case.fit.make()) for case in RELEASED.values()} | {LearnedTableRelease}
+    alike = {LearnedTableRelease, _LearnedDescribe, _Proportion}
+    kinds = {type(case.fit.make()) for case in RELEASED.values()} | alike
     found = {
         each
         for module in iter_modules(releases.__path__)

@@ -90,7 +90,7 @@ def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
 
 @pytest.mark.parametrize("share", [0.0, 0.95, 1.0])
 def test_the_widest_bounds_do_not_overflow(share, monkeypatch):
-    release, module = _Mean((-1e300, 1e300), 1), import_module("dplearn.releases.mean")
+    release, module = _Mean("mean", (-1e300, 1e300), 1), import_module("dplearn.releases.mean")
     monkeypatch.setattr(module, "laplace_counts", lambda _, **how: np.array([int(share * how["high"])]))
     found = release.run(Table(InMemory(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
     assert found.value == pytest.approx((2 * share - 1) * 1e300)

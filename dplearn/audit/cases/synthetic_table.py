@@ -83,7 +83,7 @@ def synthetic_case(
         ordered=False,
         rules=None,
         verifies=("SyntheticTable",),
-        part_of=("SyntheticDataClassifier", "SyntheticDataRegressor"),
+        part_of=("SyntheticDataClassifier", "SyntheticDataRegressor", "TableFidelity"),
         required=required,
     )
 
