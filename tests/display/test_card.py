@@ -131,6 +131,9 @@ RELEASES = {
     "LearnedSchema": lambda X, _, **how: learned_schema(X, **how),
     "CDFRelease": lambda X, _, **how: cdf(X[:, 0], epsilon=1, **how),
     "SyntheticTable": lambda X, _, **how: SyntheticTable(domain=Product([DOMAIN] * 2), **how).fit(X),
+    "TableFidelity": lambda X, _, **how: (
+        SyntheticTable(domain=Product([DOMAIN] * 2), **how).fit(X).fidelity()
+    ),
     "ReleasedShares": lambda X, _, **how: multiplicative_weights(
         np.signbit(X[:, 0]).astype(int), [[1, 0]], IntegerRange(0, 1), **how
     ),
