@@ -23,9 +23,7 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed, Product
 from dplearn.domains.base import NumberDomain
-from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import as_learn
-from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, ROWS_OF_TABLE, without_count
 from dplearn.fit.support import refuse_unsupported
@@ -36,27 +34,24 @@ from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.queries.noise import CentralNoise, answers_of
 from dplearn.queries.query import VectorQuery
 from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of
-from dplearn.releases.described import CLEAR, Described, fraction_of, labels, normal_tail
+from dplearn.releases.described import CLEAR, Described, fraction_of, labels
 from dplearn.releases.learned_schema import SchemaDetail
-from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records
+from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records, normal_tail
 from dplearn.releases.schema_fits import SchemaFitPlan
 from dplearn.releases.synthetic_table import (
     LearnedRelease,
     TableFacts,
     checked_domain,
-    of_names,
-    selected_columns,
-    table_of,
+    rows_in_cells,
 )
-from dplearn.releases.table_columns import TableColumn, cells_in
-from dplearn.table.groups import MOST_ROWS
+from dplearn.releases.table_columns import TableColumn
+from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.table import Columns, Table
 
 STATISTICS = ("count", "mean", "std", "25%", "50%", "75%")
 _MOST_GROUPS = {1: 1000, 2: 100}  # of each column, by the number of columns that form the groups
 _BRANCHING = {"gaussian": 4, "laplace": 16}  # of trees; the errors of quantiles are least
 _DETAIL = SchemaDetail(MOST_CELLS, 98, drawn=True)  # ends are not moved outward to round numbers
-_ROWS = 10  # of a group, as many as take part in a learner's sums
 _QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
 _MOST_NUMBERS = 1 << 27  # sums
 _MOST_VALUES = 4096  # of a column of categories
@@ -269,7 +264,7 @@ def _checked_cost(epsilon: Any, delta: Any, neighbors: Any) -> ApproxDP:
 def _most_rows(given: Any, domain: Any) -> int:
     """Return how many rows of a group take part."""
     learns = as_learn(domain) is not None
-    most = check_count("max_rows_per_group", given or (1 if learns else _ROWS), low=1, high=MOST_ROWS)
+    most = check_count("max_rows_per_group", given or (1 if learns else ROWS), low=1, high=MOST_ROWS)
     if learns and most > 1:
         raise ValueError(
             f"max_rows_per_group must be 1 where domain='learn', got {most}: release a schema by"
@@ -373,11 +368,6 @@ class _Describe(Release[Described]):
                 )
         return found
 
-    @cached_property
-    def reads(self) -> Product:
-        """The domains that cells are read in."""
-        return of_names(self.domain, [column.domain for column in self.columns])
-
     @property
     def noise(self) -> str:
         return "gaussian" if self.cost.delta else "laplace"
@@ -411,17 +401,7 @@ class _Describe(Release[Described]):
         return bool(self.sizes) or self.cost.neighbors == ADDED or self.group_rows > 1
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002 - there is none
-        table, _ = table_of(X)
-        if is_frame(table):
-            table = selected_columns(table, self.reads)
-        elif table.shape[1] != len(self.domain):
-            raise ValueError(
-                f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
-            )
-        if not len(table):
-            raise ValueError("frame must have at least one row, got none")
-        refuse_text(table if is_frame(table) else X, self.domain)
-        cells = cells_in(self.columns, Columns(self.reads.encode(table)))
+        _, cells = rows_in_cells(X, self.domain, self.columns)
         return Facts(len(cells)), Columns([self._groups(cells), cells])
 
     def _groups(self, cells: NDArray[np.int16]) -> NDArray[np.int64]:
@@ -665,14 +645,12 @@ class DescribePlan(ReleasePlan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """A warning if all records together are too few."""
-        n: Any = self.n_samples
-        if n is None or n >= self.n_needed:
+        n, needed = self.n_samples, self.n_needed
+        if n is None or n >= needed:
             return ()
         problem = "the noise of a statistic may be over a twentieth of the records or of the range"
         return (
-            few_records(
-                n, problem, "declare fewer columns in domain=", "spend more epsilon", enough=self.n_needed
-            ),
+            few_records(n, problem, "declare fewer columns in domain=", "spend more epsilon", enough=needed),
         )
 
 

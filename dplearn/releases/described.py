@@ -11,20 +11,15 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from scipy.special import ndtri
-
-from dplearn._validation import check_choice, check_number
 from dplearn._writing import brief
 from dplearn.domains import Categories
 from dplearn.domains.base import NumberDomain
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.cell_statistics import CellCounts, Line, ends
-from dplearn.releases.release import Released
+from dplearn.releases.release import Released, covers_sampling, normal_tail
 from dplearn.releases.table_columns import TableColumn
 
-#: What an interval is of: the population that the records are drawn from, or these records alone.
-OF = ("population", "table")
 _MISSING, _OTHER = "missing", "other"
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
@@ -81,9 +76,7 @@ class Described(Released, ResultTable):
             and the note "too noisy", where the interval is all that is possible. Missing and unlisted
             categories are left out where their number may be 0.
         """
-        population = check_choice("of", of, OF) == "population"
-        failure = float(check_number("beta", beta, above=0, below=1))
-        z = normal_tail(failure, laplace=self.plan.noise == "laplace")
+        population, z = covers_sampling(of), normal_tail(beta, laplace=self.plan.noise == "laplace")
         return [
             Statistic(group, cells.column.name, value, name, *line, _note(cells.column, name, line))
             for place, group in enumerate(self.groups)
@@ -212,11 +205,6 @@ def labels(column: TableColumn) -> list[Any]:
     ]
 
 
-def normal_tail(beta: float, *, laplace: bool) -> float:
-    """Return how many standard deviations noise exceeds with at most `beta`; Laplace tails are wider."""
-    normal = -float(ndtri(beta / 2))
-    return max(normal, -math.log(beta) / math.sqrt(2)) if laplace else normal
-
-
 def fraction_of(name: str) -> Fraction:
+    """Return the fraction of a quantile such as "25%"."""
     return Fraction(name.removesuffix("%")) / 100

@@ -38,16 +38,16 @@ from dplearn.releases.release import (
     Released,
     ReleasePlan,
     checked_bounds,
+    covers_sampling,
     few_records,
     read_column,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.table.groups import MOST_ROWS
+from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _BETA = Fraction(1, 20)  # of intervals that are shown
-_ROWS = 10  # of a group, as many as take part in a learner's sums
 _FLOATS = Floats()
 _UNEQUAL = "keys and values must have equal lengths, got {} and {}"
 _VALUES = "values are finite numbers; they are clipped to the bounds"
@@ -139,9 +139,7 @@ class Grouped(Released, ResultTable):
         """
         if self.sums is None:
             raise ValueError("there are no means: the release had no values")
-        if of not in ("population", "table"):
-            raise ValueError(f"of must be 'population' or 'table', got {of!r}")
-        failure, sampled = check_number("beta", beta, above=0, below=1), of == "population"
+        failure, sampled = check_number("beta", beta, above=0, below=1), covers_sampling(of)
         if isinstance(self.bounds, dict):
             columns = {name: (self.sums[name], bounds) for name, bounds in self.bounds.items()}
             return {name: self._intervals(*each, failure, sampled) for name, each in columns.items()}
@@ -301,7 +299,7 @@ def grouped(
     ['north', 'south']
     """
     given = values is not None, bounds, categories, epsilon, delta, random_state, neighbors
-    most = _ROWS if max_rows_per_group is None else max_rows_per_group
+    most = ROWS if max_rows_per_group is None else max_rows_per_group
     return _Grouped(*given, None if groups is None else most).run_on(keys, values, ledger, groups)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Grid, IntegerRange
 from dplearn.fit.execute import Facts
@@ -20,7 +20,6 @@ from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.releases.cell_statistics import check_squares
-from dplearn.releases.described import OF, normal_tail
 from dplearn.releases.release import (
     ALL_GROUPS,
     ColumnRelease,
@@ -28,12 +27,13 @@ from dplearn.releases.release import (
     ReleasePlan,
     Result,
     checked_bounds,
+    covers_sampling,
     few_records,
+    normal_tail,
 )
-from dplearn.table.groups import MOST_ROWS
+from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.table import Table
 
-_ROWS = 10  # of a group, as many as take part in a learner's sums
 _SPREAD = Fraction(1, 20)  # of epsilon for the squares, of which intervals of means are made
 _ENOUGH = 1000  # times 1 / epsilon: from so many records on, squares are worth that
 
@@ -81,13 +81,10 @@ class Mean(Released):
         tuple of float
             The ends, within the bounds.
         """
-        z, (low, high) = (
-            normal_tail(float(check_number("beta", beta, above=0, below=1)), laplace=True),
-            self.plan.bounds,
-        )
+        z, (low, high) = normal_tail(beta, laplace=True), self.plan.bounds
         of_mean, of_squares = self.plan.deviations
         variance = min(self.variance + z * of_squares, (high / 2 - low / 2) * (high / 2 - low / 2))
-        sampling = variance / self.plan.n_samples if check_choice("of", of, OF) == OF[0] else 0.0
+        sampling = variance / self.plan.n_samples if covers_sampling(of) else 0.0
         off = z * math.hypot(of_mean, math.sqrt(sampling))
         off = off if off < math.inf else high - low  # of bounds whose squares are no floats
         return max(self.value - off, low), min(self.value + off, high)
@@ -134,8 +131,8 @@ class Std(Released):
         """
         (low, high), n, variance = self.plan.bounds, self.plan.n_samples, self.value**2
         reach = max(high - self.mean, self.mean - low)
-        sampling = variance * (reach**2 - variance) / n if check_choice("of", of, OF) == OF[0] else 0.0
-        z = normal_tail(float(check_number("beta", beta, above=0, below=1)), laplace=True)
+        sampling = variance * (reach**2 - variance) / n if covers_sampling(of) else 0.0
+        z = normal_tail(beta, laplace=True)
         of_mean, of_squares = self.plan.deviations
         squared = abs(2 * self.mean - low - high) * of_mean + of_mean**2  # the square of the noisy mean
         off = z * math.hypot(squared, of_squares, math.sqrt(max(sampling, 0.0)))
@@ -370,14 +367,14 @@ class _Mean(ColumnRelease[Result]):
     """The recipe of `mean`: noise is added to sums of whole steps, and of their squares."""
 
     domain: Grid | IntegerRange
-    group_rows: int = _ROWS
+    group_rows: int = ROWS
     reach = 1 << 20  # steps between the bounds; audits use fewer
     coarser = 1 << 10  # squares are those of so many steps together
     warns_of = "mean"
 
     def __init__(self, name: str, bounds: Any, epsilon: Any, most: Any = None, random_state: Any = None):
         self.bounds = checked_bounds(bounds)
-        self.group_rows = check_count("max_rows_per_group", most or _ROWS, low=1, high=MOST_ROWS)
+        self.group_rows = check_count("max_rows_per_group", most or ROWS, low=1, high=MOST_ROWS)
         self.domain = self.domain_of()
         self.step = (self.bounds[1] - self.bounds[0]) / self.reach
         cost = ApproxDP(

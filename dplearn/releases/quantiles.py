@@ -52,6 +52,7 @@ from dplearn.releases.release import (
     Released,
     ReleasePlan,
     as_number_domain,
+    covers_sampling,
     few_records_warnings,
     read_column,
     written,
@@ -162,10 +163,8 @@ class Quantiles(Released, ResultTable):
         >>> found.interval()[1]
         (3198, 4206)
         """
-        plan, sampled = self.plan, of == "population"
+        plan, sampled = self.plan, covers_sampling(of)
         failure = float(check_number("beta", beta, above=0, below=1))
-        if of not in ("population", "table"):
-            raise ValueError(f"of must be 'population' or 'table', got {of!r}")
         if plan.private is not None:
             raise ValueError("interval needs a public number of records, and the number here is private")
         n, share = plan.n_samples, failure / 2 if sampled else failure

@@ -8,10 +8,12 @@ Errors of reading show no private value. Warnings are functions of public number
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import log2
+from math import log, log2, sqrt
 from typing import Any, Generic, TypeVar
 
-from dplearn._validation import check_count, check_number
+from scipy.special import ndtri
+
+from dplearn._validation import check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import dice_for
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
@@ -254,6 +256,18 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
     with suppress(DomainError):
         return domain.encode(column)
     raise domain.refuse(takes_missing=False)
+
+
+def covers_sampling(of: str) -> bool:
+    """Return whether an interval is of the population that records are drawn from, not of these alone."""
+    return check_choice("of", of, ("population", "table")) == "population"
+
+
+def normal_tail(beta: Any, *, laplace: bool) -> float:
+    """Return how many standard deviations noise exceeds with at most `beta`; Laplace tails are wider."""
+    failure = float(check_number("beta", beta, above=0, below=1))
+    normal = -float(ndtri(failure / 2))
+    return max(normal, -log(failure) / sqrt(2)) if laplace else normal
 
 
 def few_records(n: int, problem: str, *remedies: str, enough: int | None = None, subset: str = "") -> str:

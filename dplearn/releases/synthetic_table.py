@@ -661,27 +661,13 @@ class TableRelease(Release[ReleasedTable]):
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, NDArray[np.int16]]:  # noqa: ARG002 - there is none
-        kind, cells = self._cells(X)
+        kind, cells = rows_in_cells(X, self.domain, self.layout.columns)
         return TableFacts(len(cells), TableTypes(kind)), cells
-
-    def _cells(self, X: Any) -> tuple[str, NDArray[np.int16]]:
-        """Return the kind of a table, and the cells of its rows."""
-        table, kind = table_of(X)
-        if is_frame(table):
-            table = selected_columns(table, self.domain)
-        elif table.shape[1] != len(self.domain):
-            raise ValueError(
-                f"frame must have {len(self.domain)} columns, as the domain has, got {table.shape[1]}"
-            )
-        if not len(table):
-            raise ValueError("frame must have at least one row, got none")
-        refuse_text(table if is_frame(table) else X, self.domain)
-        return kind, cells_in(self.layout.columns, Columns(self.domain.encode(table)))
 
     def _public_cells(self, X: Any) -> NDArray[np.int16]:
         """Return the cells of public rows; an error names them."""
         try:
-            return self._cells(X)[1]
+            return rows_in_cells(X, self.domain, self.layout.columns)[1]
         except (TypeError, ValueError) as error:
             raise type(error)(f"X_public: {error}") from None
 
@@ -727,7 +713,7 @@ class LearnedRelease(Release[Any]):
         super().__init__(self.title, guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
-        table, kind = table_of(X)
+        table, kind = _table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
         dtype = getattr(X, "dtype", None)
@@ -786,7 +772,7 @@ class LearnedRelease(Release[Any]):
         domain = drawable(schema, facts.types)
         named = enumerate(zip(domain.names, domain.domains, strict=True))
         found = [self._column(name, each, facts, place, n_bins) for place, (name, each) in named]
-        return of_names(schema, [column.domain for column in found]), found
+        return _of_names(schema, [column.domain for column in found]), found
 
     def _column(self, name: str, domain: Domain, facts: TableFacts, place: int, n_bins: int) -> TableColumn:
         """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
@@ -842,7 +828,21 @@ def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
 
 
-def table_of(values: Any) -> tuple[Any, str]:
+def rows_in_cells(X: Any, domain: Product, columns: Sequence[TableColumn]) -> tuple[str, NDArray[np.int16]]:
+    """Return the kind of a table, and the cells of its rows in columns, by name those of a domain."""
+    table, kind = _table_of(X)
+    if is_frame(table):
+        table = _selected(table, domain)
+    elif table.shape[1] != len(domain):
+        raise ValueError(f"frame must have {len(domain)} columns, as the domain has, got {table.shape[1]}")
+    if not len(table):
+        raise ValueError("frame must have at least one row, got none")
+    refuse_text(table if is_frame(table) else X, domain)
+    codes = _of_names(domain, [column.domain for column in columns]).encode(table)
+    return kind, cells_in(columns, Columns(codes))
+
+
+def _table_of(values: Any) -> tuple[Any, str]:
     """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
     if issparse(values):
         raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
@@ -854,7 +854,7 @@ def table_of(values: Any) -> tuple[Any, str]:
     return cells_of(table), "array"
 
 
-def selected_columns(frame: Any, domain: Product) -> Any:
+def _selected(frame: Any, domain: Product) -> Any:
     """Return the columns of a data frame that the domain names; all of them if it has no names of its own."""
     names = [str(name) for name in frame.columns]
     if (
@@ -871,7 +871,8 @@ def selected_columns(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
-def of_names(schema: Product, domains: Sequence[Domain]) -> Product:
+def _of_names(schema: Product, domains: Sequence[Domain]) -> Product:
+    """Return the product of other domains, with the names of a schema."""
     return (
         Schema(dict(zip(schema.names, domains, strict=True)))
         if isinstance(schema, Schema)
@@ -889,7 +890,7 @@ def drawable(schema: Product, types: TableTypes) -> Product:
         else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
     ]
-    return of_names(schema, found)
+    return _of_names(schema, found)
 
 
 def _listed(domain: Domain) -> Domain:

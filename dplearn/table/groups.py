@@ -31,6 +31,8 @@ from dplearn.table.table import Given, Grouping, Table, count_of
 
 #: The greatest `max_rows_per_group`; a sum over groups is over as many rows of each.
 MOST_ROWS = 1000
+#: Its default in releases, as in learners.
+ROWS = 10
 # All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
 _MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20

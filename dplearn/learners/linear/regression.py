@@ -21,7 +21,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_choice, check_number
+from dplearn._validation import check_number
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
@@ -38,7 +38,7 @@ from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import LabelledRows, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
-from dplearn.releases.described import OF
+from dplearn.releases.release import covers_sampling
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features
 from dplearn.table.targets import STEPS, TargetRange, read_target
@@ -437,7 +437,7 @@ class LinearRegressor(PrivateRegressor):
             population hold less often than they say.
         """
         check_is_fitted(self)
-        sampling = self.sampling_covariance_ if check_choice("of", of, OF) == OF[0] else 0.0
+        sampling = self.sampling_covariance_ if covers_sampling(of) else 0.0
         variances = np.diag(self.covariance_ + sampling)[:-1]
         return normal_interval(self.coef_, np.sqrt(np.maximum(variances, 0.0)), beta)
 
