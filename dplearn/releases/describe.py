@@ -264,7 +264,9 @@ def _checked_cost(epsilon: Any, delta: Any, neighbors: Any) -> ApproxDP:
 def _most_rows(given: Any, domain: Any) -> int:
     """Return how many rows of a group take part."""
     learns = as_learn(domain) is not None
-    most = check_count("max_rows_per_group", given or (1 if learns else ROWS), low=1, high=MOST_ROWS)
+    most = check_count(
+        "max_rows_per_group", (1 if learns else ROWS) if given is None else given, low=1, high=MOST_ROWS
+    )
     if learns and most > 1:
         raise ValueError(
             f"max_rows_per_group must be 1 where domain='learn', got {most}: release a schema by"

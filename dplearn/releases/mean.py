@@ -374,7 +374,9 @@ class _Mean(ColumnRelease[Result]):
 
     def __init__(self, name: str, bounds: Any, epsilon: Any, most: Any = None, random_state: Any = None):
         self.bounds = checked_bounds(bounds)
-        self.group_rows = check_count("max_rows_per_group", most or ROWS, low=1, high=MOST_ROWS)
+        self.group_rows = check_count(
+            "max_rows_per_group", ROWS if most is None else most, low=1, high=MOST_ROWS
+        )
         self.domain = self.domain_of()
         self.step = (self.bounds[1] - self.bounds[0]) / self.reach
         cost = ApproxDP(

@@ -186,6 +186,7 @@ def test_groups_whose_categories_cannot_be_learned_are_refused_before_the_charge
         ({"domain": Schema({"score": Grid(0, 1e-300, 5)})}, "ends of magnitudes up to"),
         ({"domain": Schema({"arm": Categories(range(5000)), "score": IntegerRange(1, 6)})}, "at most 4096"),
         ({"max_rows_per_group": 3}, "max_rows_per_group must be None without groups, got 3"),
+        ({"max_rows_per_group": 0, "groups": np.arange(N)}, "max_rows_per_group must be an integer from 1"),
         ({"neighbors": "add_remove", "domain": "learn"}, "neighbors must be 'replace_one'"),
     ],
 )

@@ -43,6 +43,12 @@ def test_bounds_whose_squares_are_no_floats_have_an_interval_or_are_refused():
         std([0.0, 1.0], (-1e300, 1e300))
 
 
+@pytest.mark.parametrize("release", [proportion, lambda x, **how: std(x, (0, 1), **how)])
+def test_no_rows_of_a_group_are_refused(release):
+    with pytest.raises(ValueError, match="max_rows_per_group must be an integer from 1 to 1000, got 0"):
+        release([0, 1], groups=[1, 2], max_rows_per_group=0)
+
+
 def test_results_print_their_interval():
     assert str(proportion([True] * 50 + [False] * 50)).startswith("Mean: 0.")
     assert float(mean([1.0] * 100, (0, 2), epsilon=1e5)) == pytest.approx(1, abs=1e-3)
