@@ -138,6 +138,7 @@ class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
     classes_: NDArray[Any] = field(init=False)
 
     keeps_types = True
+    protects = "labels"  # the unit of protection; whole records are not protected
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> StatedPlan:
         """Return the plan of a fit, without data.
