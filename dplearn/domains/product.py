@@ -10,9 +10,10 @@ from dplearn._writing import brief, fitting
 from dplearn.domains.base import CellTypeError, Codes, Domain, DomainError
 from dplearn.domains.cells import (
     cell_type,
-    frame_column,
     is_frame,
     is_text,
+    mapped,
+    read_column,
     times_as_numbers,
     unread_times,
 )
@@ -181,9 +182,9 @@ def refuse_text(X: Any, domain: Any) -> None:
 
 
 def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
-    """Encode adjacent columns of equal domains together, in blocks of rows that fit into the cache."""
-    if is_frame(X):
-        return [np.ascontiguousarray(encode(frame_column(X, i))) for i in places]
+    """Encode adjacent columns of equal domains; of numbers together, in blocks that fit into the cache."""
+    if is_frame(X) or X.dtype == object:
+        return [np.ascontiguousarray(mapped(encode, read_column(X, place))) for place in places]
     part = X[:, places[0] : places[-1] + 1]
     if len(places) == 1:
         return [np.ascontiguousarray(encode(part[:, 0]))]

@@ -20,8 +20,9 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
-from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
+from dplearn.domains.cells import as_factor, cells_of, is_frame, mapped, read_column
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
+from dplearn.domains.factors import Factor
 from dplearn.domains.keys import KeyCounts, read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
@@ -374,13 +375,12 @@ class SchemaRelease(Release[LearnedSchema]):
         of_list = dtype is None and not is_frame(X)
         kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
         of_numbers = set(kinds.of_numbers)
-        if not is_frame(table) and table.dtype.kind in "iufb" and len(of_numbers) == table.shape[1]:
-            columns = Product([self.numbers] * len(of_numbers)).encode(table)
-        else:
-            columns = [
-                self.numbers.encode(column) if place in of_numbers else _keys(column)
-                for place, column in enumerate(_columns(table))
-            ]
+        if len(of_numbers) == table.shape[1]:
+            return SchemaFacts(len(table), kinds), Columns(Product([self.numbers] * len(kinds)).encode(table))
+        columns: list[Any] = []
+        for place in range(len(kinds)):
+            column = read_column(table, place)
+            columns.append(mapped(self.numbers.encode, column) if place in of_numbers else _keys(column))
         return SchemaFacts(len(table), kinds), Columns(columns)
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
@@ -531,16 +531,10 @@ def _tail(error: int, n: int) -> Fraction:
     return Fraction(max(_LEAST_TAIL, -(-_TAILS * error // n)), _TAILS)
 
 
-def _columns(table: Any) -> list[NDArray[Any]]:
-    """Return the columns of an array or a data frame."""
-    if is_frame(table):
-        return [frame_column(table, place) for place in range(table.shape[1])]
-    return list(table.T)
-
-
-def _keys(column: NDArray[Any]) -> NDArray[Any]:
+def _keys(column: Any) -> Factor:
     """Return the key of each cell: None, text, bytes, an integer, a fraction in hexadecimal or `_OTHER`."""
-    return object_array([_key(cell) for cell in column.tolist()])
+    cells = as_factor(column)
+    return cells.with_levels([_key(cell) for cell in cells.levels.tolist()])
 
 
 def _key(cell: Any) -> Hashable:
@@ -561,7 +555,7 @@ class _Read:
 
     from_low: Callable[[int], Ranks]  # of a column of numbers; missing ones are above all
     from_high: Callable[[int], Ranks]  # the same; missing ones are below all
-    keys: Sequence[Any]  # for each listed column its keys, or `KeyCounts`
+    keys: Sequence[KeyCounts]  # for each listed column
 
 
 def _in_memory(plan: LearnedSchemaPlan, rows: Columns) -> _Read:
@@ -570,7 +564,7 @@ def _in_memory(plan: LearnedSchemaPlan, rows: Columns) -> _Read:
     return _Read(
         lambda number: UnsortedCodes(_moved(columns[numbers[number]], size)),  # one column at a time
         lambda number: UnsortedCodes(columns[numbers[number]]),
-        [columns[place].tolist() for place in lists],
+        _key_counts(lists, rows),
     )
 
 
@@ -605,7 +599,7 @@ def _from_both_ends(numbers: Sequence[int], size: int, rows: Columns) -> Columns
 
 
 def _key_counts(lists: Sequence[int], rows: Columns) -> list[KeyCounts]:
-    return [KeyCounts.of(rows.columns[place].tolist()) for place in lists]
+    return [KeyCounts.counted(rows.columns[place].counts()) for place in lists]
 
 
 def _tail_of(plan: LearnedSchemaPlan) -> Fraction:

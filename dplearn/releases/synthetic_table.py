@@ -868,6 +868,8 @@ def _selected(frame: Any, domain: Product) -> Any:
             how_often = "is missing" if name not in names else "occurs more than once"
             raise ValueError(f"frame must have the columns of its domain once, but {name!r} {how_often}")
     places = [names.index(name) for name in domain.names]
+    if places == list(range(len(names))):
+        return frame
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 

@@ -25,7 +25,7 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse import issparse
 
-from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.cells import columns_read_once, frame_column, is_frame
 from dplearn.kernels.float_errors import float_errors_ignored
 
 Function = Callable[[Any, Any], Any]  # of X and y of a part
@@ -88,7 +88,8 @@ class Task:
 
     def __call__(self, X: Any, y: Any) -> "Result":
         """Return the value for a part, or the error that the function raised."""
-        with float_errors_ignored():  # in the threads and processes of a cluster too
+        # In the threads and processes of a cluster too.
+        with float_errors_ignored(), columns_read_once():
             try:
                 return Result(self.function(X, y))
             except Exception as error:
