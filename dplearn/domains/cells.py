@@ -338,13 +338,23 @@ def _read_pandas(column: Any) -> Column:
         gaps, numbers = np.asarray(column.isna()), column.to_numpy(dtype=plain, na_value=plain.type(0))
         return Gapped(numbers, gaps) if gaps.any() else np.asarray(numbers)
     if is_text(column.dtype):
-        codes, levels = column.factorize()
-        return Factor.of(codes, [*(None if is_missing(level) else level for level in levels.tolist()), None])
+        codes, levels = _factorized(column)
+        return Factor.of(codes, [*(None if is_missing(level) else level for level in levels), None])
     if column.dtype.kind in "iub":
         return np.asarray(column.to_numpy(dtype=object, na_value=None), dtype=object)
     gaps = column.isna().tolist()
     cells = getattr(column, "array", column)
     return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
+
+
+def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
+    """Return the places of the cells of a series of pandas among its levels, -1 for a gap; and the levels."""
+    if not hasattr(getattr(column.dtype, "pyarrow_dtype", None), "index_type"):
+        codes, levels = column.factorize()
+        return codes, levels.tolist()
+    # Of dictionaries of Arrow pandas accepts only places with a sign.
+    array = getattr(column, "array", column).__arrow_array__().unify_dictionaries().combine_chunks()
+    return array.indices.cast("int64").fill_null(-1).to_numpy(), array.dictionary.to_pylist()
 
 
 def _read_polars(column: Any) -> Column:

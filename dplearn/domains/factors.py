@@ -51,7 +51,7 @@ class Factor:
         found = function(self.levels[occur])
         values = np.empty(len(self.levels), dtype=found.dtype)
         values[occur] = found
-        return np.asarray(values[self.codes])
+        return values.take(self.codes)
 
     def with_levels(self, levels: list[Any]) -> "Factor":
         """Return the column with other cells in place of its levels."""
@@ -72,8 +72,11 @@ class Gapped:
 
     def map(self, function: Cells) -> NDArray[Any]:
         """Return the values of a function for all numbers, and for None in the gaps."""
-        found = np.repeat(function(np.array([None], dtype=object)), len(self.gaps))
-        found[~self.gaps] = function(self.numbers[~self.gaps])
+        missing = function(np.array([None], dtype=object))
+        if self.gaps.all():
+            return np.repeat(missing, len(self.gaps))
+        found = function(np.where(self.gaps, self.numbers[self.gaps.argmin()], self.numbers))
+        found[self.gaps] = missing
         return found
 
 

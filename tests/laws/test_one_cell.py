@@ -100,6 +100,7 @@ COLUMNS = {
     "arrow binary": (of_arrow(pa.binary()), BYTES),
     "arrow decimal": (of_arrow(pa.decimal128(38, 3)), DECIMALS),
     "arrow dictionary of text": (of_arrow(pa.dictionary(pa.int8(), pa.string())), TEXTS),
+    "arrow dictionary without signs": (of_arrow(pa.dictionary(pa.uint32(), pa.string())), TEXTS),
     "arrow dictionary of integers": (of_arrow(pa.dictionary(pa.int8(), pa.int64())), WIDE),
     "polars Int64": (of_polars(pl.Int64), WIDE),
     "polars UInt64": (of_polars(pl.UInt64), ABOVE),
