@@ -324,14 +324,18 @@ class Grid(_WithGaps):
 
     def _codes(self, values: Any, clip: bool) -> Codes:
         if self.outside == "accept":
-            values = any_as_numbers(values).astype(np.float64)
+            values = any_as_numbers(values).astype(np.float64, copy=False)
         elif getattr(values, "dtype", None) != np.float64:
             values = as_numbers(values, self, missing=self.missing).astype(np.float64)
         if not self.missing:
             return self._reached(values, clip)
         gaps = np.isnan(values)
-        codes = self._reached(np.where(gaps, self.low, values), clip)
-        return np.asarray(np.where(gaps, codes.dtype.type(0), codes + codes.dtype.type(1)))
+        some = gaps.any()
+        codes = np.asarray(self._reached(np.where(gaps, self.low, values) if some else values, clip))
+        codes += codes.dtype.type(1)
+        if some:
+            codes[gaps] = 0
+        return codes
 
     def _reached(self, values: NDArray[np.float64], clip: bool) -> Codes:
         """Return the index of the greatest grid point not above each number."""

@@ -171,6 +171,8 @@ def refuse_text(X: Any, domain: Any) -> None:
     d = X.shape[1]
     names = list(X.columns) if is_frame(X) else range(d)
     types = list(X.dtypes) if is_frame(X) else [X.dtype] * d
+    if not any(is_text(cell_type(dtype)) for dtype in set(types)):
+        return
     domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
     for name, dtype, part in zip(names, types, domains, strict=False):
         if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):
