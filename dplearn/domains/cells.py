@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.domains.base import Domain
-from dplearn.domains.factors import Cells, Factor, Gapped, factor
+from dplearn.domains.factors import Cells, Factor, Gapped, factor, repeats
 
 Column = NDArray[Any] | Factor | Gapped
 
@@ -112,7 +112,7 @@ def frame_column(X: Any, position: int) -> NDArray[Any]:
 
 
 def read_column(X: Any, position: int) -> Column:
-    """Return one column of a table: an array of numbers, `Gapped` ones, or a `Factor` of other cells.
+    """Return one column of a table: an array, `Gapped` numbers, or a `Factor` of cells that repeat.
 
     Within `columns_read_once` a factor is kept, so that its column is read once.
     """
@@ -122,7 +122,7 @@ def read_column(X: Any, position: int) -> Column:
     if position in kept.factors:
         return kept.factors[position]
     read = _read(_series(X, position))
-    if isinstance(read, np.ndarray) and read.dtype.kind == "O":
+    if isinstance(read, np.ndarray) and read.dtype.kind == "O" and repeats(read):
         read = factor(read)
     if isinstance(read, Factor):
         kept.factors[position] = read

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 Cells = Callable[[Any], NDArray[Any]]  # from an array to values of its cells, each of its own cell alone
 
+_FEW = 1 << 12  # cells by which is told whether cells repeat
 _BUILT_IN = {str, int, float, bool, bytes, type(None)}
 _NEVER_EQUAL = ({str, int, type(None)}, {str, float, type(None)})  # cells of different ones of these types
 
@@ -80,8 +81,15 @@ class Gapped:
         return found
 
 
+def repeats(cells: NDArray[Any]) -> bool:
+    """Return whether the first cells of an array are of built-in types, and each occurs twice on average."""
+    first = cells[:_FEW].tolist()
+    kinds = list(map(type, first))
+    return set(kinds) <= _BUILT_IN and 2 * len(set(zip(kinds, first, strict=True))) <= len(first)
+
+
 def factor(cells: NDArray[Any]) -> Factor:
-    """Return an array as a factor; other cells than those of built-in types all count as distinct."""
+    """Return an array as a factor, with a level for each row if some cell is not of a built-in type."""
     listed = cells.tolist()
     kinds = set(map(type, listed))
     if not kinds <= _BUILT_IN:
