@@ -354,7 +354,9 @@ def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
         return codes, levels.tolist()
     # Of dictionaries of Arrow pandas accepts only places with a sign.
     array = getattr(column, "array", column).__arrow_array__().unify_dictionaries().combine_chunks()
-    return array.indices.cast("int64").fill_null(-1).to_numpy(), array.dictionary.to_pylist()
+    places = array.indices
+    signed = places.cast("int64") if str(places.type).startswith("u") else places
+    return signed.fill_null(-1).to_numpy(), array.dictionary.to_pylist()
 
 
 def _read_polars(column: Any) -> Column:
