@@ -340,8 +340,6 @@ def _read_pandas(column: Any) -> Column:
     if is_text(column.dtype):
         codes, levels = _factorized(column)
         return Factor.of(codes, [*(None if is_missing(level) else level for level in levels), None])
-    if column.dtype.kind in "iub":
-        return np.asarray(column.to_numpy(dtype=object, na_value=None), dtype=object)
     gaps = column.isna().tolist()
     cells = getattr(column, "array", column)
     return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
