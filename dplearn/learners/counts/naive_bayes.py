@@ -36,6 +36,7 @@ from dplearn.queries.noise import ShareNoise, central_noise, share_noise
 from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 _UNDECLARED = Floats()
@@ -323,7 +324,11 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     def _log_joint(self, columns: Any) -> NDArray[np.float64]:
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
-        return tables.log_joint([each.of(column) for each, column in zip(self.bins_, columns, strict=True)])
+        found = []
+        for _, block in Columns(columns).blocks(_BLOCK):  # few enough records for the cache
+            places = [each.of(codes) for each, codes in zip(self.bins_, block, strict=True)]
+            found.append(tables.log_joint(places))
+        return np.concatenate(found)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -519,7 +524,8 @@ class NaiveBayesTables:
         """Return the log-probability of each class for each record, up to an additive term of the record."""
         total = np.repeat(self.log_prior[None, :], len(places[0]), axis=0)
         for ratios, column in zip(self.log_ratios, places, strict=True):
-            total += np.pad(ratios, ((0, 0), (0, 1))).T[column]
+            # A value outside the domain is in a bin after all others, which changes nothing.
+            total += np.append(ratios.T, np.zeros((1, len(ratios))), axis=0).take(column, axis=0)
         return total
 
 
