@@ -92,7 +92,7 @@ class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
     See Also
     --------
     AdditiveClassifier : Protects whole records; often as accurate, where a model that adds effects fits.
-    KnowledgeTransferClassifier : protects="labels" by votes of teachers; behind this one in our tables.
+    KnowledgeTransferClassifier : protects="labels" by votes of teachers, for models that need clean labels.
 
     Notes
     -----
