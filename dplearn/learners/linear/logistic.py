@@ -21,7 +21,6 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
-from dplearn.kernels.rows import dense
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,
@@ -375,7 +374,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         X = _rows(self, X, None if design is None else design.domain, reset=False)
         rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
         if self.columns_ is None:
-            return self._model(self.coef_).margins(dense(rows))
+            return self._model(self.coef_).margins(rows)
         matrix = reduction(self.columns_, self.coef_.shape[1], len(self.metric_) - 1 - len(self.columns_))
         # Columns of one bucket have one coefficient, with a sign.
         reduced = self.coef_ @ matrix / np.maximum(abs(matrix).sum(axis=0), 1)
