@@ -405,7 +405,8 @@ class LinearRegressor(PrivateRegressor):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        return self._predicted(X)[0]
+        predicted, _ = self._predicted(X)
+        return predicted
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the targets of new records; costs no privacy.
@@ -496,7 +497,7 @@ class LinearFit(QueryFit):
         assumes = (*TABLE, *assumed, self.target.assumption)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
-    def summarize(self, rows: Any, plan: LinearPlan) -> NDArray[np.float64]:
+    def summarize(self, rows: Any, plan: LinearPlan) -> Any:
         # One replaced record replaces one row.
         return bounded_rows(rows.X, rows.y, plan)
 
