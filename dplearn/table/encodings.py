@@ -194,11 +194,15 @@ class EncodedMatrix(Columns):
 
     def toarray(self) -> NDArray[np.float64]:
         """Return the matrix."""
-        found = np.empty(self.shape[::-1])  # each column of numbers is contiguous
+        return self.numbers().T
+
+    def numbers(self, more: int = 0) -> NDArray[np.float64]:
+        """Return the columns of the matrix, each contiguous, and `more` of ones, of shape (columns, n)."""
+        found = np.ones((self.shape[1] + more, len(self)))
         given = zip(self.design.domain.domains, self.design._places, self.columns, strict=True)
         for domain, place, codes in given:
-            found[place] = _numbers(domain, codes)
-        return found.T
+            _set_numbers(found[place], domain, codes)
+        return found
 
 
 def plain_matrix(X: Any) -> Any:
@@ -231,17 +235,17 @@ def _has_gaps(domain: Domain) -> bool:
     return domain.ordered and domain.accepts_missing
 
 
-def _numbers(domain: Domain, codes: Codes) -> NDArray[Any]:
-    """Return the columns of numbers that encode one column of codes, of shape (columns, n) or (n,)."""
-    if isinstance(domain, Bits):
-        return codes
-    if not domain.ordered:
-        return np.asarray(codes == np.arange(domain.size)[:, None])
-    flat = _scaled(domain, codes)
-    if not _has_gaps(domain):
-        return flat
-    gaps = codes == 0
-    return np.stack([np.where(gaps, 0.0, flat), gaps])
+def _set_numbers(found: NDArray[np.float64], domain: Domain, codes: Codes) -> None:
+    """Set the columns of numbers that encode one column of codes, of shape (columns, n)."""
+    if is_one_hot(domain):
+        np.equal(codes, np.arange(domain.size)[:, None], out=found)
+    elif isinstance(domain, Bits):
+        found[0] = codes
+    else:
+        found[0] = _scaled(domain, codes)
+    if _has_gaps(domain):
+        found[1] = gaps = codes == 0
+        found[0][gaps] = 0.0
 
 
 def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:

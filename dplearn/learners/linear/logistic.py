@@ -319,9 +319,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        codes = self._margins(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
+        margins = self._margins(X)
+        codes = margins[:, 1] > margins[:, 0] if len(self.classes_) == 2 else margins.argmax(axis=1)
+        return np.asarray(self.classes_.take(codes))
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.

@@ -205,11 +205,14 @@ def prediction_blocks(X: Any) -> Iterator[tuple[slice, Any, Any]]:
             numbers = dense(numbers_of(X[block]))
             rows = np.column_stack([numbers, np.ones(len(numbers))])
             yield block, OneHotRows(layout, rows, places_of(X[block])), 1.0
+    elif isinstance(X, EncodedMatrix):
+        for block in row_blocks(*X.shape):
+            yield block, DenseRows(X[block].numbers(1)), 1.0
     elif issparse(X):
         yield slice(None), *SparseRows.of(X)
     else:
         for block in row_blocks(*X.shape):
-            yield block, *DenseRows.of(dense(X[block]))
+            yield block, *DenseRows.of(X[block])
 
 
 @dataclass(frozen=True, repr=False)
