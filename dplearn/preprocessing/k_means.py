@@ -27,7 +27,7 @@ from dplearn.preprocessing.boxed_columns import (
     shortened,
     spread_query,
 )
-from dplearn.preprocessing.number_columns import NumberColumns, Numbers
+from dplearn.preprocessing.number_columns import NumberColumns, Numbers, in_blocks
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
@@ -145,10 +145,17 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         -------
         ndarray of float64 of shape (n_samples, n_clusters)
         """
-        rows = self._numbers(X)
         # Far rows are moved so near that no square overflows.
-        differences = rows.clip(-1e150, 1e150)[:, None, :] - self.cluster_centers_.clip(-1e150, 1e150)
-        return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", differences, differences)))
+        centres = self.cluster_centers_.clip(-1e150, 1e150)
+
+        def distances(rows: Numbers) -> Numbers:
+            near, found = rows.clip(-1e150, 1e150), np.empty((len(rows), len(centres)))
+            for place, centre in enumerate(centres):
+                differences = near - centre
+                found[:, place] = np.sqrt(np.einsum("ij,ij->i", differences, differences))
+            return found
+
+        return in_blocks(distances, self._numbers(X), len(centres))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; costs no privacy.
