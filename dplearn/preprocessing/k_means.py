@@ -145,6 +145,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         -------
         ndarray of float64 of shape (n_samples, n_clusters)
         """
+        numbers = self._numbers(X)
         # Far rows are moved so near that no square overflows.
         centres = self.cluster_centers_.clip(-1e150, 1e150)
 
@@ -155,7 +156,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
                 found[:, place] = np.sqrt(np.einsum("ij,ij->i", differences, differences))
             return found
 
-        return in_blocks(distances, self._numbers(X), len(centres))
+        return in_blocks(distances, numbers, len(centres))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; costs no privacy.

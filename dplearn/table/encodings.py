@@ -73,7 +73,7 @@ class EncodedColumns(Columns):
         return type(self)(self._X[places], self._domain)
 
     @property
-    def bytes(self) -> float:
+    def _bytes(self) -> float:
         """The bytes that they take."""
         return bytes_of(self._X)
 

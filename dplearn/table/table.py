@@ -405,7 +405,7 @@ class Records(ABC):
         """Return the records with the given row numbers, one for each, in that order."""
 
     @property
-    def bytes(self) -> float:
+    def _bytes(self) -> float:
         """The bytes that they take, a function of their types and number; infinity where it is not."""
         return np.inf
 
@@ -427,7 +427,7 @@ class Columns(Records):
         return type(self)(columns)
 
     @property
-    def bytes(self) -> float:
+    def _bytes(self) -> float:
         """The bytes that they take."""
         return sum(map(bytes_of, self.columns))
 
@@ -470,7 +470,7 @@ class LabelledRows(Records):
         return count_of(self.y)
 
     @property
-    def bytes(self) -> float:
+    def _bytes(self) -> float:
         """The bytes that they take."""
         return bytes_of(self.X) + bytes_of(self.y)
 
@@ -498,7 +498,7 @@ def as_records(name: str, records: Any) -> Any:
 def bytes_of(records: Any) -> float:
     """Return the bytes that records take if their types and number determine it; else infinity."""
     if isinstance(records, Records):
-        return records.bytes
+        return records._bytes
     plain = isinstance(records, np.ndarray) and not records.dtype.hasobject
     return float(records.nbytes) if plain else np.inf
 
