@@ -37,14 +37,15 @@ _WEIGHT_BITS = 10  # bits after the binary point of the weights in a step's quer
 _HEAVIEST = 1 << 20  # norm bound of a column of weights: 30 bits, times 10 bits of a row, keep margins exact
 _MARGIN_BITS = 9  # bits after the binary point of a margin
 _LONGEST = 1 << 15  # the greatest norm of a row of the metric of `OneHotRows`
-_NORM_BITS = 29  # of the norm of a query for these, so that sums over 2**33 records fit
+_NORM_BITS = 29  # of the norm of a query for these, if sums over all records fit
 _LARGEST = 1 << 24  # weight of a row in a sum, so that it is exact
 _EXACT_BITS = 37  # of a number that a row, of an L1 norm below 2**16, is multiplied by, in floats
 _BLOCK = 1 << 16  # rows at once, so that there are few products of the metric
 _SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
 _LAST = _SURE << _MARGIN_BITS  # the index of that margin in a table
-#: From mapped rows as floats, and labels, to the centred parts of the classes, of shape (n, asked).
-Parts = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
+#: From mapped rows as floats, or `_Rescaled`, and labels, to the centred parts of the classes, of shape (n,
+#: asked).
+Parts = Callable[[Any, NDArray[np.intp]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -296,12 +297,16 @@ class Mapped:
         """Return how often the sums of a query of this norm are multiplied."""
         return 1
 
-    def products(self, records: LabelledRows, parts: Parts, most: int, finer: int) -> NDArray[np.int64]:  # noqa: ARG002
-        """Return the products of each row and its parts, whose sum is at most `most`, of shape (n, k d)."""
+    def weights(self, parts: Parts, most: int, finer: int) -> Parts:  # noqa: ARG002
+        """Return the map to the whole numbers that rows are multiplied by, for parts of norm up to `most`."""
+        return parts
+
+    def products(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
+        """Return the products of each row and its parts, of shape (n, d * asked)."""
         rows = self.of(records).astype(np.float64)
         return _whole((rows[:, :, None] * parts(rows, records.y)[:, None, :]).reshape(len(rows), -1))
 
-    def total(self, records: LabelledRows, parts: Parts, most: int, finer: int) -> NDArray[np.int64]:  # noqa: ARG002
+    def total(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
         """Return the sum of `products`."""
         sums = (rows.T @ parts(rows, records.y[block]) for block, rows in self.blocks(records))
         return _whole(sum(sums, np.zeros((self._plan.n_columns, self._plan.asked))).ravel())
@@ -333,20 +338,28 @@ class MappedPlaces(Mapped):
             yield block, _Rescaled(records.X[block], self.metric, lengths[block], self._plan.reach)
 
     def finer(self, norm: int) -> int:
-        return 1 << (_NORM_BITS - norm.bit_length())
+        # Sums of n records, or of groups of up to 2**10 rows, have magnitudes below 2**62.
+        grouped = self._plan.guarantee.protects == "groups"
+        bits = 61 - int(self._plan.public.n_samples).bit_length() - 10 * grouped
+        return 1 << max(0, min(bits, _NORM_BITS) - norm.bit_length())
 
-    def products(self, records: LabelledRows, parts: Parts, most: int, finer: int) -> NDArray[np.int64]:
+    def weights(self, parts: Parts, most: int, finer: int) -> Parts:
+        def of(rows: _Rescaled, y: NDArray[np.intp]) -> NDArray[np.float64]:
+            largest = np.minimum(np.floor(self._plan.reach * finer * most / rows.lengths), _LARGEST)
+            return np.asarray(np.trunc(parts(rows, y) * largest[:, None] / most))
+
+        return of
+
+    def products(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
         images = records.X.toarray().astype(np.int64) @ self.metric.astype(np.int64)
-        blocks, reach = self.blocks(records), self._plan.reach * most * finer
-        weights = [rows.weights(parts(rows, records.y[block]), most, reach) for block, rows in blocks]
+        weights = [parts(rows, records.y[block]) for block, rows in self.blocks(records)]
         products = images[:, :, None] * np.concatenate(weights).astype(np.int64)[:, None, :]
         return np.asarray(products.reshape(len(records), -1))
 
-    def total(self, records: LabelledRows, parts: Parts, most: int, finer: int) -> NDArray[np.int64]:
-        found = np.zeros((self._plan.n_columns, self._plan.asked), dtype=np.int64)
-        for block, rows in self.blocks(records):
-            weights = rows.weights(parts(rows, records.y[block]), most, self._plan.reach * most * finer)
-            found += rows.rows.sums(weights)
+    def total(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
+        blocks = self.blocks(records)
+        sums = (rows.rows.sums(parts(rows, records.y[block])) for block, rows in blocks)
+        found = sum(sums, np.zeros((self._plan.n_columns, self._plan.asked), dtype=np.int64))
         return np.asarray(self.metric.T.astype(np.int64) @ found).ravel()
 
     def _made(self, records: LabelledRows) -> NDArray[np.int64]:
@@ -372,13 +385,6 @@ class _Rescaled:
         unit = 2.0 ** (np.frexp(np.abs(vectors).max())[1] - _EXACT_BITS)
         products = self.rows.times(np.rint(vectors / unit)) * (self.reach * unit / self.lengths)[:, None]
         return np.asarray(products.reshape(len(products), *weights.shape[1:]))
-
-    def weights(self, parts: NDArray[np.float64], most: int, reach: int) -> NDArray[np.float64]:
-        """Return whole numbers w in the direction of parts p of norm at most `most`, with `lengths` * |w| at
-        most `reach` * |p| / `most`.
-        """
-        largest = np.minimum(np.floor(reach / self.lengths), _LARGEST)
-        return np.asarray(np.trunc(parts * largest[:, None] / most))
 
 
 def mapped_rows(plan: LogisticPlan, metric: NDArray[np.float64]) -> Mapped:
@@ -437,16 +443,12 @@ def products_query(
     units = 1
     if weights is not None:
         units, parts = WEIGHT_UNITS, weighted_parts(parts, weights)
-
-    most, finer = plan.whole * units, mapped.finer(plan.norm * units)
-    return _sums(
-        plan,
-        lambda records: mapped.products(records, parts, most, finer),
-        lambda records: mapped.total(records, parts, most, finer),
-        plan.n_columns * plan.asked,
-        plan.norm * units * finer,
-        plan.reach * most * finer,
-    )
+    norm, whole = plan.norm * units, plan.whole * units
+    finer = mapped.finer(norm)
+    parts = mapped.weights(parts, whole, finer)
+    size = plan.n_columns * plan.asked
+    each, total = (partial(function, parts=parts) for function in (mapped.products, mapped.total))
+    return _sums(plan, each, total, size, norm * finer, plan.reach * whole * finer)
 
 
 def any_products_query(plan: LogisticPlan) -> VectorQuery:
