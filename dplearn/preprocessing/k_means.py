@@ -244,10 +244,10 @@ class ClusterRound:
         near = shortened(rows - self.middle, self.radius, self.order)
         # The squared distance without the square of the row, summed column by column: a product of matrices
         # may depend on the number of rows.
-        far = np.tile((self.places**2).sum(axis=1) / 2, (len(rows), 1))
-        for column, places in zip((rows - self.middle).T, self.places.T, strict=True):
-            far -= column[:, None] * places
-        return far.argmin(axis=1), near
+        far = np.repeat((self.places**2).sum(axis=1, keepdims=True) / 2, len(rows), axis=1)
+        for column, places in zip(np.ascontiguousarray((rows - self.middle).T), self.places.T, strict=True):
+            far -= places[:, None] * column
+        return far.argmin(axis=0), near
 
 
 def cluster_query(asked: ClusterRound) -> VectorQuery:
