@@ -50,8 +50,6 @@ def pytest_configure(config):
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(1)
-    # The small tables of tests are read in as many passes as large ones; a law keeps their rows.
-    import_module("dplearn.table.table").MOST_KEPT = 0
 
 
 @pytest.hookimpl(wrapper=True)

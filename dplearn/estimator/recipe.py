@@ -227,7 +227,6 @@ class FitRecipe(Recipe):
         # Where the number of rows is estimated, they are summarised after that.
         counted = getattr(plan, "for_count", None)
         of_rows = (lambda rows: rows) if counted else partial(self.summarize, plan=plan)
-        table = table.gathered()
         held = table.at_once(of_rows)
         return table.map(of_rows) if held is None else held
 

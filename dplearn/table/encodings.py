@@ -28,7 +28,7 @@ from dplearn.domains.base import Codes, smallest_uint
 from dplearn.domains.cells import is_frame
 from dplearn.kernels.gf2 import BitMatrix, pack
 from dplearn.table.features import read_features, read_rows
-from dplearn.table.table import Columns, bytes_of, joined
+from dplearn.table.table import Columns
 
 _CHECKED = 1 << 12  # rows at once
 _NARROW = 4  # held codes take at most this part of the memory of the table
@@ -71,15 +71,6 @@ class EncodedColumns(Columns):
 
     def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
         return type(self)(self._X[places], self._domain)
-
-    @property
-    def _bytes(self) -> float:
-        """The bytes that they take."""
-        return bytes_of(self._X)
-
-    def joined(self, parts: Sequence[Self]) -> Self:
-        """Return the records of several parts, of which this is one."""
-        return type(self)(joined([each._X for each in parts]), self._domain)
 
 
 _CELLS = 1 << 22  # cells of a table that are encoded at a time
@@ -184,8 +175,8 @@ class EncodedMatrix(Columns):
         super().__init__(columns)
         self.design = design
 
-    def _like(self, columns: Sequence[NDArray[Any]]) -> Self:
-        return type(self)(self.design, columns)
+    def __getitem__(self, places: Any) -> "EncodedMatrix":
+        return EncodedMatrix(self.design, [column[places] for column in self.columns])
 
     @property
     def shape(self) -> tuple[int, int]:

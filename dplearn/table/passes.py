@@ -129,8 +129,6 @@ def _without_variables(error: Exception) -> Exception:
 class Parts(ABC):
     """The parts of a table, each of which can be read again."""
 
-    here = False  # whether this process reads them
-
     @abstractmethod
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part, in their order, from 0."""
@@ -147,8 +145,6 @@ class Parts(ABC):
 
 class InTurn(Parts):
     """Parts that this process reads one after another: pairs of X and y, the same ones at each call."""
-
-    here = True
 
     def __init__(self, parts: Callable[[], Iterable[tuple[Any, Any]]]):
         self._parts = parts

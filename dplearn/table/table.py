@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
-from dplearn.table.passes import InTurn, Parts, PartsChangedError, PartTypes, Task, digest_of
+from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
 
 Places = NDArray[np.int64]
 Sums = Callable[[Any], Sequence[Any]]  # from rows to integers, or arrays of them: sums over these rows
@@ -99,10 +99,6 @@ class Table:
         """Apply a function to all rows if they are in memory and each counts once; else return None."""
         return self.blocks.at_once(function)
 
-    def gathered(self) -> "Table":
-        """Return the table in memory, if the rows of its parts are kept; else as it is."""
-        return replace(self, blocks=self.blocks.gathered())
-
     def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Table":
         """Return the table of rows that a function makes which depends on the number of the part."""
         return replace(self, blocks=self._parts.step(function_of))
@@ -135,13 +131,12 @@ class Table:
     ) -> "tuple[list[Any], Table]":
         """Return what reading each part shows, None of an empty part, and the table of the rows read.
 
-        The first pass reads all parts. Rows of numbers that take little memory are kept, where the parts are
-        read in this process; otherwise each later pass reads the parts again, with the same checks. `encode`
-        maps X and y of a part to what it shows, and to as many rows, each made from its own row alone.
+        The first pass reads all parts; each later one reads them again, with the same checks. `encode` maps X
+        and y of a part to what it shows, and to as many rows, each made from its own row alone.
         """
-        blocks, kept = self._parts, _Kept()
-        reader = partial(_first_read, encode, digests=not blocks.checks, rows=blocks.parts.here)
-        found = [kept.without_rows(each) for each in blocks.values(reader)]
+        blocks = self._parts
+        reader = partial(_first_read, encode, digests=not blocks.checks)
+        found = list(blocks.values(reader))
         if blocks.checks and len(found) != len(blocks.checks):  # of rows that were read before
             raise PartsChangedError
         known = [each for each in found if each is not None]
@@ -157,9 +152,6 @@ class Table:
             return partial(_read_again, encode, same, checks[number] if number < len(checks) else None)
 
         rows = InParts(blocks.parts, (*blocks.steps, again), checks)
-        if kept.rows is not None:
-            given = [(each, None) for each in kept.rows]
-            rows = InParts(InTurn(lambda: given), (lambda _: _rows_given,), checks, kept=tuple(kept.rows))
         return [each and each.shown for each in found], Table(rows)
 
 
@@ -191,9 +183,6 @@ class InMemory:
     def at_once(self, function: Callable[[Any], Any]) -> Any:
         return function(self.rows) if self.weights is None else None
 
-    def gathered(self) -> "InMemory":
-        return self
-
 
 class _Check(NamedTuple):
     """What a later pass compares a part with: the number of its rows, and their digest, None to skip it."""
@@ -213,7 +202,6 @@ class InParts:
     steps: tuple[Callable[[int], Callable[[Any], Any]], ...] = ()
     checks: tuple[_Check, ...] = ()  # private: of each part, once the parts have been read
     weights: Places | None = None  # private: as for `InMemory`
-    kept: Sequence[Any] | None = None  # private: the rows of each part, where they are in memory
 
     @property
     def n_rows(self) -> int:
@@ -227,12 +215,7 @@ class InParts:
         return self.step(lambda number: partial(_unless_empty, function))  # noqa: ARG005 - the same for all
 
     def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "InParts":
-        return replace(self, steps=(*self.steps, function_of), kept=None)
-
-    def gathered(self) -> "InMemory | InParts":
-        if self.kept is None:
-            return self
-        return InMemory(joined([rows for rows in self.kept if rows is not None]), self.weights)
+        return replace(self, steps=(*self.steps, function_of))
 
     def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         for result in self.parts.run(lambda number: self._task(number, function)):
@@ -289,7 +272,6 @@ def as_table(records: Any, name: str = "records") -> Table:
     return records if isinstance(records, Table) else Table(InMemory(as_records(name, records)))
 
 
-MOST_KEPT = 1 << 27  # bytes of rows that are kept
 _NO_ROWS = "Found array with 0 sample(s) while a minimum of 1 is required: {} has no part with rows"
 
 
@@ -311,43 +293,17 @@ class _First(NamedTuple):
     length: int
     digest: bytes | None
     types: PartTypes
-    rows: Any  # private; None where they are not kept
 
 
-class _Kept:
-    """The rows of the parts read so far, as long as they take little memory: a function of their types."""
-
-    def __init__(self) -> None:
-        self.rows: list[Any] | None = []  # private; None: they are not kept
-        self._bytes = 0.0
-
-    def without_rows(self, found: _First | None) -> _First | None:
-        """Keep the rows of the next part, and return all else."""
-        rows = None if found is None else found.rows
-        self._bytes += 0 if found is None else bytes_of(rows)
-        if self.rows is None or self._bytes > MOST_KEPT:
-            self.rows = None
-        else:  # a copy, since a reader may use the memory of a part for the next one
-            self.rows.append(None if found is None else taken(rows, np.arange(found.length)))
-        return found and found._replace(rows=None)
-
-
-def _first_read(
-    encode: Callable[[Any, Any], tuple[Any, Any]], given: Given, *, digests: bool, rows: bool
-) -> Any:
+def _first_read(encode: Callable[[Any, Any], tuple[Any, Any]], given: Given, *, digests: bool) -> Any:
     """Return what reading a part shows; None of an empty one, which learners could not read.
 
     Rows made from rows that later passes compare need not be compared themselves.
     """
     if given is None or not count_of(given.X):
         return None
-    shown, found = encode(given.X, given.y)
-    digest = digest_of(found) if digests else None
-    return _First(shown, count_of(found), digest, PartTypes.of(given.X), found if rows else None)
-
-
-def _rows_given(given: Given) -> Any:
-    return given.X
+    shown, rows = encode(given.X, given.y)
+    return _First(shown, count_of(rows), digest_of(rows) if digests else None, PartTypes.of(given.X))
 
 
 def _read_again(encode: Any, check_types: Any, check: _Check | None, given: Given | None) -> Any:
@@ -404,11 +360,6 @@ class Records(ABC):
     def __getitem__(self, places: NDArray[np.int64]) -> Self:
         """Return the records with the given row numbers, one for each, in that order."""
 
-    @property
-    def _bytes(self) -> float:
-        """The bytes that they take, a function of their types and number; infinity where it is not."""
-        return np.inf
-
 
 class Columns(Records):
     """Records held as encoded columns."""
@@ -420,20 +371,7 @@ class Columns(Records):
         return len(self.columns[0])
 
     def __getitem__(self, places: NDArray[np.int64] | slice) -> Self:
-        return self._like([column[places] for column in self.columns])
-
-    def _like(self, columns: Sequence[NDArray[Any]]) -> Self:
-        """Return records of the same kind."""
-        return type(self)(columns)
-
-    @property
-    def _bytes(self) -> float:
-        """The bytes that they take."""
-        return sum(map(bytes_of, self.columns))
-
-    def joined(self, parts: "Sequence[Self]") -> Self:
-        """Return the records of several parts, of which this is one."""
-        return self._like([joined(column) for column in zip(*(each.columns for each in parts), strict=True)])
+        return type(self)([column[places] for column in self.columns])
 
     def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
         """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
@@ -469,11 +407,6 @@ class LabelledRows(Records):
     def __len__(self) -> int:
         return count_of(self.y)
 
-    @property
-    def _bytes(self) -> float:
-        """The bytes that they take."""
-        return bytes_of(self.X) + bytes_of(self.y)
-
     def __getitem__(self, places: NDArray[np.int64]) -> Self:
         return type(self)(taken(self.X, places), taken(self.y, places))
 
@@ -493,14 +426,6 @@ def as_records(name: str, records: Any) -> Any:
             f" LabelledRows or other Records; got {type(records).__name__}"
         )
     return records
-
-
-def bytes_of(records: Any) -> float:
-    """Return the bytes that records take if their types and number determine it; else infinity."""
-    if isinstance(records, Records):
-        return records._bytes
-    plain = isinstance(records, np.ndarray) and not records.dtype.hasobject
-    return float(records.nbytes) if plain else np.inf
 
 
 def count_of(records: Any) -> int:
@@ -532,7 +457,7 @@ def joined(parts: Sequence[Any]) -> Any:
     if isinstance(first, LabelledRows):
         return LabelledRows(joined([each.X for each in parts]), joined([each.y for each in parts]))
     if isinstance(first, Columns):
-        return first.joined(parts)
+        return Columns([joined(column) for column in zip(*(each.columns for each in parts), strict=True)])
     if issparse(first):
         return vstack(parts, format="csr")
     if hasattr(first, "iloc"):

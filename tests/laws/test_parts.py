@@ -22,7 +22,6 @@ from dplearn.learners import (
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.releases import median
-from dplearn.table import table as tables
 from tests.changed import with_recipe
 from tests.laws.conftest import (
     OF_NUMBERS,
@@ -50,11 +49,7 @@ def assert_parts_publish_what_the_table_does(model, X, y):
     assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, PARTS)
 
 
-@pytest.mark.parametrize("kept", [0, 1 << 20])
-def test_a_fit_on_parts_publishes_what_a_fit_on_the_table_does(
-    one_a_class, classifier, iris, kept, monkeypatch
-):
-    monkeypatch.setattr(tables, "MOST_KEPT", kept)
+def test_a_fit_on_parts_publishes_what_a_fit_on_the_table_does(one_a_class, classifier, iris):
     if classifier.reads_parts:
         assert_parts_publish_what_the_table_does(with_coarse_domain(classifier), *iris)
 

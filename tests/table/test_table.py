@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
 from dplearn.queries import Records
-from dplearn.table import table as tables
 from dplearn.table.groups import SHIFTS, grouping_of, selected
 from dplearn.table.passes import InTurn, PartsChangedError
 from dplearn.table.rows import check_values, own_cells, plain, rows_of
@@ -45,26 +44,6 @@ def parted(lengths, encode=LabelledRows, later=None):
     _, table = in_parts(InTurn(lambda: cut(given[0]))).read(lambda X, y: (len(X), encode(X, y)))
     given[0] = lengths if later is None else later
     return table
-
-
-@pytest.mark.parametrize(("most", "passes"), [(1 << 10, 1), (100, 3)])
-def test_rows_that_take_little_memory_are_read_once_also_from_memory_that_is_used_again(
-    most, passes, monkeypatch
-):
-    monkeypatch.setattr(tables, "MOST_KEPT", most)
-    buffer, read = np.empty((4, 2), dtype=np.int64), []
-
-    def parts():
-        read.append(1)
-        for start in range(0, 12, 4):
-            buffer[:] = TABLE[start : start + 4]
-            yield buffer, LABELS[start : start + 4]
-
-    _, table = in_parts(InTurn(parts)).read(lambda X, y: (None, LabelledRows(X, y)))
-    for each in (table, table.map(lambda rows: rows)):
-        assert each.sums(lambda rows: [rows.X.sum(axis=0)])[0].tolist() == TABLE.sum(axis=0).tolist()
-    assert len(read) == passes
-    assert table.gathered().in_parts == (passes > 1)
 
 
 @st.composite

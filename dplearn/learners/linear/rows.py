@@ -7,14 +7,14 @@ results are those for this matrix.
 
 >>> from dplearn.domains import Bits, Categories, Product
 >>> design = DesignMatrix(Product([Categories(["a", "b", "c"]), Bits()]))
->>> rows = OneHotRows(Layout.of(design, 1), np.array([[1, 5], [0, 4]]), np.array([[2, 0]]))
+>>> rows = OneHotRows(Layout.of(design, 1), np.array([[1, 5], [0, 4]]), [np.array([2, 0])])
 >>> rows.toarray().tolist()
 [[0, 0, 5, 1, 5], [4, 0, 0, 0, 4]]
 >>> rows.times(np.arange(5.0)[:, None]).tolist(), rows.squares(np.eye(5)).tolist()
 ([[33.0], [16.0]], [51.0, 32.0])
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from dplearn.domains import Product
 from dplearn.domains.base import smallest_uint
 from dplearn.kernels.rows import dense, float_blocks, row_blocks
 from dplearn.table.encodings import DesignMatrix, EncodedMatrix, is_one_hot
-from dplearn.table.table import Records
+from dplearn.table.table import Columns
 
 _ROWS = 1 << 13  # in a block, so that its intermediate results fit into the cache
 _CHUNK = 1 << 20  # rows whose sums are exact in floats
@@ -67,29 +67,26 @@ def numbers_of(rows: EncodedMatrix) -> Any:
     return EncodedMatrix(DesignMatrix(Product(domains)), columns)
 
 
-def places_of(rows: EncodedMatrix) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the place of each encoding of an encoded table, of shape (encodings, n)."""
+def places_of(rows: EncodedMatrix) -> list[NDArray[np.unsignedinteger[Any]]]:
+    """Return the places of the rows of an encoded table in each encoding."""
     given = zip(rows.design.domain.domains, rows.columns, strict=True)
-    codes = [codes for domain, codes in given if is_one_hot(domain)]
-    places = np.empty((len(codes), len(rows)), dtype=smallest_uint(len(rows.design.names)))
-    for found, each, block in zip(places, codes, rows.design.blocks, strict=True):
-        np.add(each, np.intp(block.start), out=found, casting="unsafe")
-    return places
+    encoded = zip((codes for domain, codes in given if is_one_hot(domain)), rows.design.blocks, strict=True)
+    kind = smallest_uint(len(rows.design.names))
+    return [(codes.astype(np.intp) + block.start).astype(kind) for codes, block in encoded]
 
 
-class OneHotRows(Records):
-    """Rows of numbers and encodings."""
+class OneHotRows(Columns):
+    """Rows of numbers and encodings: the columns are the numbers, of shape (n, numbers), and the places."""
 
-    def __init__(self, layout: Layout, numbers: NDArray[Any], places: NDArray[np.integer[Any]]):
-        self.layout, self.numbers, self.places = layout, numbers, places
-
-    def __len__(self) -> int:
-        return len(self.numbers)
+    def __init__(self, layout: Layout, numbers: NDArray[Any], places: Sequence[NDArray[np.integer[Any]]]):
+        super().__init__([numbers, *places])
+        self.layout, self.numbers, self.places = layout, numbers, self.columns[1:]
 
     def __getitem__(self, rows: Any) -> "OneHotRows":
-        return OneHotRows(self.layout, self.numbers[rows], self.places[:, rows])
+        numbers, *places = (column[rows] for column in self.columns)
+        return OneHotRows(self.layout, numbers, places)
 
-    def blocks(self) -> Iterator[tuple[slice, "OneHotRows"]]:
+    def short_blocks(self) -> Iterator[tuple[slice, "OneHotRows"]]:
         """Yield each block of rows, with its slice."""
         for start in range(0, len(self), _ROWS):
             yield slice(start, start + _ROWS), self[start : start + _ROWS]
@@ -103,13 +100,14 @@ class OneHotRows(Records):
         """Return the matrix."""
         matrix = np.zeros(self.shape, dtype=self.numbers.dtype)
         matrix[:, self.layout.numbers] = self.numbers
-        matrix[np.arange(len(self)), self.places] = self.numbers[:, self.layout.constant]
+        for places in self.places:
+            matrix[np.arange(len(self)), places] = self.numbers[:, self.layout.constant]
         return matrix
 
     def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the products of rows and vectors, the columns of a matrix."""
         found = np.empty((len(self), vectors.shape[1]))
-        for block, rows in self.blocks():
+        for block, rows in self.short_blocks():
             numbers = rows.numbers.astype(np.float64)
             encoded = sum(vectors.take(here, axis=0) for here in rows.places)
             encoded *= numbers[:, [self.layout.constant]]
@@ -122,9 +120,9 @@ class OneHotRows(Records):
         They are exact for whole numbers whose products are below 2**40, and modulo 2**64.
         """
         found = np.zeros((self.layout.size, weights.shape[1]), dtype=np.int64)
-        for block, rows in self.blocks():
+        for block, rows in self.short_blocks():
             numbers, own = rows.numbers.astype(np.float64), weights[block]
-            places = rows.places.ravel()
+            places = np.concatenate(rows.places)
             for column, each in zip(found.T, own.T * numbers[:, self.layout.constant], strict=True):
                 column += np.bincount(places, np.tile(each, len(rows.places)), len(found)).astype(np.int64)
             found[self.layout.numbers] += (numbers.T @ own).astype(np.int64)
@@ -139,8 +137,8 @@ class OneHotRows(Records):
         at, size, kind = self.layout.numbers, self.layout.size, gram.dtype
         own, by_place, flat = gram[np.ix_(at, at)].astype(np.float64), gram[:, at], gram.ravel()
         found = np.empty(len(self), dtype=kind)
-        for block, rows in self.blocks():
-            numbers, places = rows.numbers.astype(kind), rows.places.astype(np.intp)
+        for block, rows in self.short_blocks():
+            numbers, places = rows.numbers.astype(kind), [each.astype(np.intp) for each in rows.places]
             constant = numbers[:, self.layout.constant]
             near = (rows.numbers @ own).astype(kind)
             pairs = np.zeros(len(rows), dtype=kind)
@@ -165,7 +163,7 @@ class OneHotRows(Records):
         at, encodings = self.layout.numbers, self.layout.encodings
         constant = self.numbers[:, self.layout.constant].astype(np.float64)
         square = constant**2
-        for _, rows in self.blocks():
+        for _, rows in self.short_blocks():
             numbers = rows.numbers.astype(np.float64)
             found[np.ix_(at, at)] += (numbers.T @ numbers).astype(np.int64)
         for j, here in enumerate(encodings):
