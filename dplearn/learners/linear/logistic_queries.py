@@ -5,7 +5,7 @@ under a released matrix, with the centred parts of a label or of a prediction.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -202,10 +202,6 @@ class LogisticPlan(Plan):
         """Whether rows are `OneHotRows`."""
         return self.order == 2 and self.n_kept is None and is_worth(self.design)
 
-    def basis(self) -> NDArray[np.float64]:
-        """Return an orthonormal basis, in columns, of the span of all possible rows."""
-        return row_basis(self.n_columns, self.blocks)
-
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
         """The shares of the budget for the metric, for the labels and for each further step."""
@@ -261,14 +257,6 @@ class LogisticPlan(Plan):
         shown = parts[:, 1:] if self.n_classes == 2 else parts
         middle = self.portion if self.order == 2 or self.n_classes == 2 else 0
         return np.asarray(shown - middle, dtype=np.float64)
-
-
-def row_basis(n_columns: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
-    """Return an orthonormal basis, in columns, of the span of all possible rows; their last number is 1."""
-    constant = np.zeros((n_columns, len(blocks)))
-    for place, block in enumerate(blocks):
-        constant[block, place], constant[-1, place] = 1.0, -1.0
-    return np.asarray(np.linalg.qr(constant, mode="complete")[0][:, len(blocks) :])
 
 
 def row_order(noise: str) -> int:

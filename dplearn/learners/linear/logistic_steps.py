@@ -35,7 +35,7 @@ from dplearn.learners.linear.logistic_queries import (
     score_edges,
     score_queries,
 )
-from dplearn.learners.linear.rows import OneHotRows, prediction_blocks
+from dplearn.learners.linear.rows import OneHotRows, identified, prediction_blocks, spectrum
 from dplearn.queries import Answer, Oracle
 
 _MOMENTUM = 0.8
@@ -302,9 +302,7 @@ def _directions(oracle: Oracle, plan: LogisticPlan) -> _Directions:
     d = plan.n_columns
     # A row of L1 norm 1 has a squared L2 norm between 1 / active and 1.
     energy = 1.0 if plan.order == 2 else float(np.clip(np.trace(moments), 1 / plan.active, 1.0))
-    basis = plan.basis()  # outside the span of possible rows, the answer is noise only
-    values, inner = np.linalg.eigh(basis.T @ moments @ basis)
-    vectors = basis @ inner
+    values, vectors = spectrum(moments, plan.blocks)
     values, ridge = np.maximum(values, 0.0), ridge + energy * _LEAST
     scales = (values + ridge) ** -0.5
     rest = float((values[:-1] * scales[:-1] ** 2).sum())
@@ -517,26 +515,17 @@ class Effects:
         """Return the effects of the columns in a model; deviations include the noise in labels, steps and
         scale, not that in the metric.
         """
-        taken = identified(len(model.weights), blocks)
-        weights = taken @ model.weights
+        weights = identified(model.weights, blocks)
         two = weights.shape[1] == 2
         effects = (weights[:, 1:] - weights[:, :1] if two else weights).T
-        covariance = model.covariance if model.covariance is not None else np.zeros_like(taken)
+        own = np.zeros(len(weights))
+        if model.covariance is not None:
+            own = np.diag(identified(identified(model.covariance, blocks).T, blocks))
         # The noise in the weights of the two classes is equal, with opposite signs.
-        own = ((taken @ covariance) * taken).sum(axis=1)[:-1] * (4 if two else 1)
+        own = own[:-1] * (4 if two else 1)
         coef = effects[:, :-1]
         deviation = np.sqrt(np.maximum(own, 0.0) + (model.slope_deviation * coef) ** 2)
         return cls(coef, deviation, effects[:, -1])
-
-
-def identified(size: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
-    """Return the matrix that shifts the weights of each block to sum 0, without changing any margin."""
-    taken = np.eye(size)
-    for block in blocks:
-        width = block.stop - block.start
-        taken[block, block] -= 1 / width
-        taken[-1, block] = 1 / width
-    return taken
 
 
 def normal_interval(middle: Any, deviation: Any, beta: Any) -> NDArray[np.float64]:

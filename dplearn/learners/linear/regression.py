@@ -10,6 +10,7 @@ proportion to the probability of the released products.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -30,16 +31,18 @@ from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.kernels.rows import dense, norm_powers, row_blocks
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
-from dplearn.learners.linear.logistic_queries import moment_weights, row_basis, row_order
-from dplearn.learners.linear.logistic_steps import identified, normal_interval
+from dplearn.learners.linear.logistic_queries import moment_weights, row_order
+from dplearn.learners.linear.logistic_steps import normal_interval
 from dplearn.learners.linear.rows import (
     Layout,
     OneHotRows,
+    identified,
     is_worth,
     numbers_of,
     places_of,
     prediction_blocks,
     second_moments,
+    spectrum,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
@@ -207,10 +210,6 @@ class LinearPlan(Plan):
         """Whether rows are `OneHotRows`."""
         return is_worth(self.design)
 
-    def basis(self) -> NDArray[np.float64]:
-        """Return an orthonormal basis, in columns, of the span of all possible rows without targets."""
-        return row_basis(self.n_numbers - 1, self.blocks)
-
 
 @dataclass(frozen=True)
 class LinearModel:
@@ -224,15 +223,12 @@ class LinearModel:
 
     @classmethod
     def of(
-        cls, moments: NDArray[np.float64], variance: float, basis: NDArray[np.float64], unit: float = 1.0
+        cls, moments: NDArray[np.float64], variance: float, encodings: Sequence[slice] = (), unit: float = 1.0
     ) -> "LinearModel":
         """Return the model, given mean second moments of rows (columns, constant, target), each with this
-        noise variance. The target's bound is `unit` times that of a column, and `basis` spans the columns of
-        possible rows.
+        noise variance. The target's bound is `unit` times that of a column.
         """
-        inner = basis.T @ moments[:-1, :-1] @ basis
-        found, vectors = np.linalg.eigh(inner)
-        vectors = basis @ vectors
+        found, vectors = spectrum(moments[:-1, :-1], encodings)
         energies = _without_noise(found, variance)
         products = vectors.T @ moments[:-1, -1]
         mean, own = _posterior(energies, products, variance, _PRIORS * unit**2)
@@ -381,13 +377,17 @@ class LinearRegressor(PrivateRegressor):
         )
 
     def _publish(self, outcome: LinearModel, plan: LinearPlan) -> None:
-        half, taken = plan.target.half, identified(len(outcome.weights), plan.blocks)
-        weights = half * (taken @ outcome.weights)
+        half = plan.target.half
+
+        def covariance(of: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(half**2 * identified(identified(of, plan.blocks).T, plan.blocks))
+
+        weights = half * identified(outcome.weights, plan.blocks)
         self.coef_, self.intercept_ = weights[:-1], float(plan.target.middle + weights[-1])
-        self.covariance_ = half**2 * (taken @ outcome.covariance @ taken.T)
+        self.covariance_ = covariance(outcome.covariance)
         self.coef_std_ = np.sqrt(np.maximum(np.diag(self.covariance_)[:-1], 0.0))
         n = plan.public.n_samples if outcome.count is None else outcome.count
-        self.sampling_covariance_ = half**2 / n * (taken @ outcome.sampling @ taken.T)
+        self.sampling_covariance_ = covariance(outcome.sampling) / n
         self.residual_std_ = half * float(np.sqrt(outcome.residual))
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
@@ -508,9 +508,9 @@ class LinearFit(QueryFit):
         variance = answer.noise_variance / (off * scale) ** 2
         moments = matrix_of(plan, answer.means) / scale
         if plan.public.n_samples is not None:
-            return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
+            return LinearModel.of(moments, variance, plan.blocks, plan.target_unit)
         count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
-        model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
+        model = LinearModel.of(moments / count, variance / count**2, plan.blocks, plan.target_unit)
         return replace(model, count=count)
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:

@@ -189,6 +189,34 @@ def second_moments(rows: Any) -> NDArray[np.int64]:
     return sums
 
 
+def spectrum(
+    moments: NDArray[np.float64], encodings: Sequence[slice]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ascending eigenvalues and, in columns, the eigenvectors of noisy second moments in the span
+    of all possible rows, of which each encoding sums to the last number.
+    """
+    constant = np.zeros((len(moments), len(encodings)))
+    for place, block in enumerate(encodings):
+        constant[block, place], constant[-1, place] = 1.0, -1.0
+    beside = np.linalg.qr(constant)[0]  # outside the span; there moments are noise only
+    noise = beside.T @ moments
+    inside = moments - beside @ noise - noise.T @ beside.T + beside @ (noise @ beside) @ beside.T
+    # Moved so far that these are the least eigenvalues.
+    far = 2 * float(np.linalg.norm(moments)) + 1
+    values, vectors = np.linalg.eigh(inside - far * beside @ beside.T)
+    return values[len(encodings) :], vectors[:, len(encodings) :]
+
+
+def identified(weights: NDArray[np.float64], encodings: Sequence[slice]) -> NDArray[np.float64]:
+    """Return weights, or columns of them, with sum 0 in each encoding; no product with a row differs."""
+    found = np.array(weights)
+    for block in encodings:
+        mean = weights[block].mean(axis=0)
+        found[block] -= mean
+        found[-1] += mean
+    return found
+
+
 def prediction_blocks(X: Any) -> Iterator[tuple[slice, Any, Any]]:
     """Yield blocks of a table with a constant of 1: their slices, rows divided by their greatest magnitudes,
     and these; no product of such rows overflows.
