@@ -18,6 +18,7 @@ from dplearn.learners.linear.logistic_queries import (
     products_query,
     score_queries,
 )
+from dplearn.learners.linear.logistic_steps import LogisticModel
 from dplearn.learners.linear.regression import LinearPlan, bounded_rows, target_moments_query
 from dplearn.learners.linear.rows import OneHotRows, second_moments
 from dplearn.privacy import ApproxDP
@@ -154,3 +155,14 @@ def test_bounded_rows_and_their_moments_are_those_of_the_matrix(noise, monkeypat
     assert np.array_equal(query.total(rows), query.inputs(rows).sum(axis=0))
     monkeypatch.setattr(LinearPlan, "by_place", False)
     assert np.array_equal(bounded_rows(X, codes, plan), rows.toarray())
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_margins_of_encoded_rows_are_those_of_the_matrix(order):
+    plan, rng = logistic(DOMAINS["numbers and words"]), np.random.default_rng(3)
+    X, _ = encoded(plan, 300)
+    metric = rng.normal(size=(plan.n_columns, plan.n_columns))
+    model = LogisticModel(order, metric, rng.normal(size=(plan.n_columns, 2)), np.array([0.1, 0.2]))
+    whole = model.margins(X.toarray())
+    assert np.allclose(model.margins(X), whole)
+    assert np.allclose(model.margins(X[:3]), whole[:3])

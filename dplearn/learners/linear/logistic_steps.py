@@ -35,7 +35,7 @@ from dplearn.learners.linear.logistic_queries import (
     score_edges,
     score_queries,
 )
-from dplearn.learners.linear.rows import OneHotRows, identified, prediction_blocks, spectrum
+from dplearn.learners.linear.rows import by_place, identified, prediction_blocks, spectrum
 from dplearn.queries import Answer, Oracle
 
 _MOMENTUM = 0.8
@@ -82,10 +82,10 @@ class LogisticModel:
         """Return the margins of each row, of shape (n, n_classes)."""
         found, size = np.empty((X.shape[0], len(self.offsets))), len(self.metric)
         both, gram = np.hstack([self.metric, self.weights]), None
-        if self.order == 2 and len(found) > size:
+        if self.order == 2 and len(found) > size and by_place(X):  # of fewer rows the images take less time
             gram = self.metric @ self.metric.T
         for block, rows, _ in prediction_blocks(X):
-            if gram is not None and isinstance(rows, OneHotRows):
+            if gram is not None:
                 margins, lengths = rows.times(self.weights), np.sqrt(np.maximum(rows.squares(gram), 0.0))
             else:
                 products = rows.times(both)

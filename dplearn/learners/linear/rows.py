@@ -217,6 +217,11 @@ def identified(weights: NDArray[np.float64], encodings: Sequence[slice]) -> NDAr
     return found
 
 
+def by_place(X: Any) -> bool:
+    """Return whether the rows of a table are `OneHotRows` in predictions."""
+    return isinstance(X, EncodedMatrix) and is_worth(X.design)
+
+
 def prediction_blocks(X: Any) -> Iterator[tuple[slice, Any, Any]]:
     """Yield blocks of a table with a constant of 1: their slices, rows divided by their greatest magnitudes,
     and these; no product of such rows overflows.
@@ -225,7 +230,7 @@ def prediction_blocks(X: Any) -> Iterator[tuple[slice, Any, Any]]:
     ----------
     X : ndarray, CSR matrix or EncodedMatrix of shape (n, d)
     """
-    if isinstance(X, EncodedMatrix) and is_worth(X.design):
+    if by_place(X):
         layout = Layout.of(X.design, 1)
         for block in row_blocks(X.shape[0], len(X.columns)):
             numbers = dense(numbers_of(X[block]))
