@@ -46,7 +46,7 @@ _SECONDS = "give seconds, d.dt.total_seconds()"
 
 _WIDEST = 8  # bytes of a number that is read without objects
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
-_TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str|binary)|bytes|cat|enum|dictionary")
+_TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str(?!uct)|binary)|bytes|cat|enum|dictionary")
 _WHOLE = re.compile(r"[iub]|U?Int\d+|Boolean")  # kinds of numpy and pandas, names of polars
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
 
@@ -350,11 +350,17 @@ def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
     if not hasattr(getattr(column.dtype, "pyarrow_dtype", None), "index_type"):
         codes, levels = column.factorize()
         return codes, levels.tolist()
-    # Of dictionaries of Arrow pandas accepts only places with a sign.
-    array = getattr(column, "array", column).__arrow_array__().unify_dictionaries().combine_chunks()
-    places = array.indices
-    signed = places.cast("int64") if str(places.type).startswith("u") else places
-    return signed.fill_null(-1).to_numpy(), array.dictionary.to_pylist()
+    array = getattr(column, "array", column).__arrow_array__()
+    try:
+        chunks = [array.unify_dictionaries().combine_chunks()]
+    except (ValueError, NotImplementedError):  # nulls in dictionaries, or many levels
+        chunks = array.chunks
+    found, levels = [np.zeros(0, dtype=np.int64)], []
+    for chunk in chunks:
+        places = chunk.indices.cast("int64").fill_null(-1).to_numpy()
+        found.append(places + np.int64(len(levels)) * (places >= 0))
+        levels += chunk.dictionary.to_pylist()
+    return np.concatenate(found), levels
 
 
 def _read_polars(column: Any) -> Column:

@@ -212,6 +212,19 @@ def test_levels_that_occur_in_no_row_are_not_read():
         assert dict(read[:1].counts()) == {"a": 1}
 
 
+@pytest.mark.parametrize("cells", [["a", None], [*map(str, range(100))], [{"b": 1}, None]])
+def test_columns_of_arrow_are_read_whatever_is_in_the_dictionaries_of_their_chunks(cells):
+    """Arrow unifies no dictionaries with nulls, nor ones with more levels than the type of places numbers."""
+    more = [f"{cell} and more" if isinstance(cell, str) else cell for cell in cells]
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array([*range(len(each)), None], pa.int8()), pa.array(each))
+        for each in (cells, more)
+    ]
+    for column in (pa.chunked_array(chunks), pa.chunked_array([pa.array(cells), pa.array(more)])):
+        frame = pd.DataFrame({"a": pd.arrays.ArrowExtensionArray(column)})
+        assert frame_column(frame, 0).tolist() == column.to_pylist()
+
+
 def test_a_column_is_read_once_within_a_fit_and_anew_in_the_next():
     frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "y"]})
     for cell in ("x", "z"):
