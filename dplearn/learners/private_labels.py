@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
@@ -44,6 +45,7 @@ __all__ = ["PrivateLabelsClassifier"]
 _LEAF = 20  # effective records of the default boosting's leaves
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
 _TRIED = 500  # rows by which an estimator is tried before the charge
+_MOST_NEEDED = 10**10  # records that a warning calls enough
 _FEW = 50  # effective records of a label, below which a fit warns
 
 
@@ -259,29 +261,33 @@ class LabelsFit(FitRecipe):
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         n, k = facts.n_samples, facts.n_labels
-        truth = float(truth_probability(k, self.cost.epsilon))
-        effective = n * (1 - k * (1 - truth) / (k - 1)) ** 2
+        truth = truth_probability(k, self.cost.epsilon)
+        share = ((k * truth - 1) / (k - 1)) ** 2  # of the records, as many as reports tell as much as
+        effective, enough = float(n * share), math.ceil(_FEW * k / share)
         few = few_records(
             n,
             f"of {k} labels with epsilon {float(self.cost.epsilon):.3g}, reports tell as much as the true"
             f" labels of {effective:.3g} records",
             "spend more epsilon",
-            enough=math.ceil(_FEW * k * n / effective),
+            enough=enough if enough <= _MOST_NEEDED else None,
         )
         return StatedPlan(
             replace(self.cost, assumes=(ROWS, labels_assumed(self.classes), PUBLIC_FEATURES)),
             title="PrivateLabelsPlan",
-            states={"n_samples": n, "n_labels": k, "truth": truth, "n_effective": effective},
+            states={"n_samples": n, "n_labels": k, "truth": float(truth), "n_effective": effective},
             warns=(few,) if effective < _FEW * k else (),
             public=facts,
         )
 
     def try_out(self, plan: StatedPlan, table: Any) -> StatedPlan:
         facts = plan.public
-        if self.estimator is None or facts.stream is None:
+        if facts.stream is None:
             return plan
         rows = table.take(np.arange(min(_TRIED, facts.n_samples))).X  # features are public
-        if failure := dry_run(self.estimator, rows, facts.classes, facts.stream, most=_TRIED):
+        given, classes = self.estimator, facts.classes
+        if given is None:  # which takes any number of labels
+            given, classes = _standard(rows, np.ones(2, dtype=np.int64), plan), classes[:2]
+        if failure := dry_run(given, rows, classes, facts.stream, most=_TRIED):
             raise ValueError(
                 f"estimator must be able to learn from {rows.shape[0]} rows with random labels, but fails:"
                 f" {failure}"
@@ -309,10 +315,12 @@ class LabelsFit(FitRecipe):
 
 def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
+    if np.count_nonzero(reported) == 1:
+        return DummyClassifier()
     if not is_frame(X) and hasattr(X, "tocsr"):
         return standard_estimator(X, C=1.0).set_params(logisticregression__max_iter=2000)
     n = plan.n_samples
-    leaf = int(np.clip(_LEAF * n / plan.n_effective, _LEAF, max(_LEAF, n // 10)))
+    leaf = int(min(_LEAF * n / max(plan.n_effective, 1.0), max(_LEAF, n // 10)))
     boosting = HistGradientBoostingClassifier(
         learning_rate=0.05,
         max_iter=300 if reported.min() >= _STRATIFIED else 100,

@@ -93,6 +93,7 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
         (AdditiveClassifier(), Y, "estimator must not be private, got AdditiveClassifier"),
         (LogisticRegression, Y, "estimator must be a classifier"),
         (None, np.repeat("ill", N), "classes must hold at least 2 labels, got 1 class"),
+        (None, Y.astype(bytes), "labels represented as bytes is not supported"),
         (None, Y[:9], "inconsistent numbers|equal numbers"),
     ],
 )
@@ -116,6 +117,22 @@ def test_an_estimator_that_fails_after_the_charge_leaves_the_reports():
     assert len(model.reports_) == N
     with pytest.raises(ValueError, match="fit another one to reports_, at no further cost"):
         model.predict(TABLE[["age"]])
+
+
+@pytest.mark.parametrize("present", [0, 1, 3])
+def test_numbers_that_are_missing_in_nearly_all_rows_are_taken_by_the_default(present):
+    X = np.full((200, 2), np.nan)
+    X[:present] = RNG.normal(size=(present, 2))
+    for table in (X, X.astype(object), pd.DataFrame(X, columns=["a", "b"])):
+        for seed in range(5):
+            model = PrivateLabelsClassifier(epsilon=4, random_state=seed).fit(table, np.arange(200) % 2)
+            assert model.estimator_error_ is None
+
+
+def test_one_row_and_a_tiny_epsilon_are_learned_from():
+    model = PrivateLabelsClassifier(epsilon=1e-300, classes=["a", "b"], random_state=0).fit([[1.0]], ["b"])
+    assert model.predict_proba([[1.0]]).shape == (1, 2)
+    assert "records are enough" not in model.plan(9).warnings[0]
 
 
 def test_few_records_are_told_before_the_charge():

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from dplearn.domains.cells import is_frame
+from dplearn.domains.cells import any_as_numbers, frame_column, is_frame
 
 _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
+_PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
 
 
@@ -57,23 +58,31 @@ def _prepared(X: Any, model: Any) -> Pipeline:
 
 
 def coded(X: Any, boosting: Any) -> Any:
-    """Return gradient boosting for tables like X, with codes of the columns that are no numbers, which it
-    takes as categories.
+    """Return gradient boosting for tables like X, with codes of the columns that are no numbers, or have few,
+    which it takes as categories.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
 
-    if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
+    frame = is_frame(X)
+    texts = [place for place, kind in enumerate(X.dtypes) if not _is_numeric(kind)] if frame else _texts_of(X)
+    texts += [place for place in range(X.shape[1]) if place not in texts and _is_nearly_empty(X, place)]
+    if not frame and X.dtype.kind in _NUMBER_KINDS and not texts:
         return boosting
-    numeric = [_is_numeric(kind) for kind in X.dtypes] if is_frame(X) else None
-    texts = _texts_of(X) if numeric is None else [place for place, yes in enumerate(numeric) if not yes]
     rest = [place for place in range(X.shape[1]) if place not in texts]
     unseen = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
     codes = OrdinalEncoder(**unseen, encoded_missing_value=np.nan, max_categories=_MOST_CODES)
     named = make_pipeline(FunctionTransformer(_texts_or_gaps), codes)
-    numbers = FunctionTransformer(_floats if numeric is not None else _as_numbers)
+    numbers = FunctionTransformer(_floats if frame else _as_numbers)
     columns = make_column_transformer((named, texts), (numbers, rest), sparse_threshold=0)
     return make_pipeline(columns, boosting.set_params(categorical_features=list(range(len(texts)))))
+
+
+def _is_nearly_empty(X: Any, place: int) -> bool:
+    """Return whether all numbers of a column may be in the tenth of the rows by which boosting stops early."""
+    # Boosting fails then, but for categories.
+    cells = frame_column(X, place) if is_frame(X) else X[:, place]
+    return bool(np.count_nonzero(~np.isnan(any_as_numbers(cells))) <= min(_PRESENT, len(cells) // 10 + 1))
 
 
 def _texts_or_gaps(cells: Any) -> Any:
