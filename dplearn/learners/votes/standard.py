@@ -79,7 +79,7 @@ def coded(X: Any, boosting: Any) -> Any:
 
 
 def _is_nearly_empty(X: Any, place: int) -> bool:
-    """Return whether all numbers of a column may be in the tenth of the rows by which boosting stops early."""
+    """Return whether all numbers of a column may be in the tenth of rows by which boosting stops early."""
     # Boosting fails then, but for categories.
     cells = frame_column(X, place) if is_frame(X) else X[:, place]
     return bool(np.count_nonzero(~np.isnan(any_as_numbers(cells))) <= min(_PRESENT, len(cells) // 10 + 1))
