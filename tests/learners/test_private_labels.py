@@ -129,6 +129,13 @@ def test_numbers_that_are_missing_in_nearly_all_rows_are_taken_by_the_default(pr
             assert model.estimator_error_ is None
 
 
+def test_numbers_as_categories_are_the_same_where_none_is_missing():
+    X = pd.DataFrame({"a": pd.Categorical(np.arange(N) % 4)})
+    X.iloc[::50] = None
+    model = PrivateLabelsClassifier(epsilon=4, random_state=0).fit(X, np.arange(N) % 4 < 2)
+    assert model.score(X.dropna(), X.dropna()["a"].astype(int) < 2) == 1
+
+
 def test_one_row_and_a_tiny_epsilon_are_learned_from():
     model = PrivateLabelsClassifier(epsilon=1e-300, classes=["a", "b"], random_state=0).fit([[1.0]], ["b"])
     assert model.predict_proba([[1.0]]).shape == (1, 2)

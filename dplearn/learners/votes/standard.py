@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from dplearn.domains.cells import any_as_numbers, frame_column, is_frame
+from dplearn.domains.cells import any_as_numbers, frame_column, is_frame, is_missing, text_of
 
 _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
@@ -86,12 +86,9 @@ def _is_nearly_empty(X: Any, place: int) -> bool:
 
 
 def _texts_or_gaps(cells: Any) -> Any:
-    """Return cells as texts, and NaN where they are missing."""
+    """Return cells as texts, which do not depend on gaps in other cells, and NaN where they are missing."""
     rows = cells.to_numpy() if is_frame(cells) else cells
-    found = [
-        np.nan if cell is None or type(cell).__name__ in _MISSING or cell != cell else str(cell)
-        for cell in rows.ravel().tolist()
-    ]
+    found = [np.nan if is_missing(cell) else text_of(cell) for cell in rows.ravel().tolist()]
     return np.array(found, dtype=object).reshape(rows.shape)
 
 
