@@ -36,7 +36,7 @@ from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes, UnsortedCodes, finest_fraction, halving
+from dplearn.kernels.ranks import CodeCounts, Ranks, UnsortedCodes, finest_fraction, halving, ranks_of_codes
 from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
@@ -675,7 +675,7 @@ def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> 
     """Return the ranks of private numbers, after a check that all lie in the domain."""
     column = read_column(values)
     if len(fractions) > 1:
-        return SortedCodes(domain.encode(column))
+        return ranks_of_codes(domain.encode(column))
     if type(domain) not in READ_AS_NUMBERS.get(column.dtype.kind, ()) or domain.accepts_missing:
         return UnsortedCodes(domain.encode(column))
     ranks = UnsortedCodes(column, domain.encode)
