@@ -6,6 +6,7 @@ between open ends: an enumeration omits a small, known part of their probability
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from operator import index
 from typing import Any, Protocol
@@ -102,18 +103,28 @@ def check_groups(
 ) -> tuple[list[int], list[int], list[int]]:
     """Return indices, exponents and multiplicities of the nonempty groups, by increasing exponent."""
     # The errors contain no values: exponents and multiplicities are private.
-    e, m = np.asarray(exponents), np.asarray(multiplicities)
-    if e.dtype == m.dtype == np.int64 and e.shape == m.shape and (m >= 0).all() and m.any():
-        kept = np.flatnonzero(m)
-        kept = kept[np.argsort(e[kept], kind="stable")]
-        return kept.tolist(), e[kept].tolist(), m[kept].tolist()
-    groups = [
-        (index(e), i, index(m)) for i, (e, m) in enumerate(zip(exponents, multiplicities, strict=True)) if m
-    ]
-    if not groups or any(m < 0 for _, _, m in groups):
+    e, m = list(map(index, exponents)), list(map(index, multiplicities))
+    if len(e) != len(m):
+        raise ValueError("multiplicities must be as many as exponents")
+    if not any(m) or min(m) < 0:
         raise ValueError("multiplicities must be nonnegative and not all zero")
-    groups.sort()
-    return [i for _, i, _ in groups], [e for e, _, _ in groups], [m for _, _, m in groups]
+    order = sorted((i for i, each in enumerate(m) if each), key=e.__getitem__)
+    return order, [e[i] for i in order], [m[i] for i in order]
+
+
+def check_many_groups(exponents: Any, multiplicities: Any) -> tuple[NDArray[np.intp], Integers, Integers]:
+    """Return what `check_groups` does, as arrays."""
+    e, m = (
+        each if getattr(each, "dtype", None) == np.int64 else as_array(list(map(index, each)))
+        for each in (exponents, multiplicities)
+    )
+    if len(e) != len(m):
+        raise ValueError("multiplicities must be as many as exponents")
+    kept = np.flatnonzero(m)
+    if not kept.size or m.min() < 0:
+        raise ValueError("multiplicities must be nonnegative and not all zero")
+    order = kept[np.argsort(e[kept], kind="stable")]
+    return order, e[order], m[order]
 
 
 def one_or_many(values: Integers, size: int | None) -> int | Integers:
@@ -145,7 +156,7 @@ def moved_into(drawn: Integers, low: End, high: End) -> Integers:
 
 def as_array(values: Sequence[int]) -> Integers:
     """Return an int64 array if all values fit, else an object array of Python integers."""
-    if all(-(1 << 63) <= v < 1 << 63 for v in values):
+    with suppress(OverflowError):
         return np.array(values, dtype=np.int64)
     out = np.empty(len(values), dtype=object)
     out[:] = values

@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import ceil, floor, isqrt
 from typing import Any, NamedTuple, NoReturn
 
@@ -29,6 +29,7 @@ from dplearn.chance.dice import (
     Integers,
     check_ends,
     check_groups,
+    check_many_groups,
     check_probability,
     check_ratio,
     check_size,
@@ -36,6 +37,7 @@ from dplearn.chance.dice import (
     one_moved_into,
     one_or_many,
 )
+from dplearn.kernels.distributions import halving_width
 from dplearn.kernels.exact import fixed_decay, fixed_power, log_bounds
 
 BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
@@ -288,6 +290,7 @@ class _Lookup:
 _DIGIT = 8  # bits of a geometric variable drawn from one table
 _BASE = 1 << _DIGIT
 _MANY = 64  # number of draws from which unneeded digits are skipped
+_MANY_GROUPS = 256  # from this many on, a level of groups is drawn first
 _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
@@ -337,9 +340,22 @@ class ByteDice:
         return one_or_many(drawn, size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i]."""
-        indices, e, m = check_groups(exponents, multiplicities)
-        return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
+        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
+
+        Many groups are put into levels. A level is drawn by a bound on its weight, then one of its members,
+        which is accepted with its weight relative to the bound, ratio**excess; else all is drawn again.
+        """
+        if len(exponents) < _MANY_GROUPS:
+            indices, e, m = check_groups(exponents, multiplicities)
+            return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
+        order, *groups = check_many_groups(exponents, multiplicities)
+        levels = _Levels(check_ratio(ratio), *groups)
+        table = Table(power_weights(ratio, levels.bounds, levels.sizes))
+        while True:
+            level = table.draw(self._bytes)
+            group, excess = levels.member(level, self.below(levels.sizes[level]))
+            if not excess or self.geometric(ratio, low=excess - 1, high=excess) == excess:
+                return int(order[group])
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
@@ -481,6 +497,37 @@ class ByteDice:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("dice are never pickled or copied")
+
+
+class _Levels:
+    """Groups by increasing exponent, in levels of similar weight.
+
+    Exponents exceed the bound of their level by less than a width of weight 1/2 or more, except in the last
+    level, which weighs little.
+    """
+
+    def __init__(self, ratio: Fraction, exponents: Integers, multiplicities: Integers):
+        if multiplicities.sum(dtype=np.float64) >= 1 << 62:  # the sums below could overflow
+            multiplicities = multiplicities.astype(object)
+        self._exponents, self._ends = exponents, np.cumsum(multiplicities)
+        width, bits = halving_width(ratio)
+        most = int((_GUARD + int(self._ends[-1]).bit_length()) / bits) + 1
+        bounds = range(int(exponents[0]), int(exponents[-1]) + 1, width)[:most]
+        first = exponents.searchsorted(np.array(bounds, dtype=exponents.dtype))
+        starts = [*np.append(0, self._ends)[first].tolist(), int(self._ends[-1])]
+        levels = [
+            (bound, low, high)
+            for bound, (low, high) in zip(bounds, pairwise(starts), strict=True)
+            if low < high
+        ]
+        self.bounds = [bound for bound, _, _ in levels]
+        self.sizes = [high - low for _, low, high in levels]
+        self._starts = [low for _, low, _ in levels]
+
+    def member(self, level: int, place: int) -> tuple[int, int]:
+        """Return the group of a member of a level, and by how much its exponent exceeds the level's bound."""
+        group = int(self._ends.searchsorted(self._starts[level] + place, "right"))
+        return group, int(self._exponents[group]) - self.bounds[level]
 
 
 class _Exponential:

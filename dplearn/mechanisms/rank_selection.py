@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count, islice, repeat
-from math import log
 
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.distributions import power_at_most
-from dplearn.kernels.exact import decay_rate, selection_ratio
+from dplearn.kernels.distributions import halving_width, power_at_most
+from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.intervals import EqualCosts, piece_arrays
 from dplearn.kernels.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
 from dplearn.mechanisms.selection import select_exponential
@@ -22,7 +21,6 @@ _FEW = 64  # data; the costs of all codes among so many are computed
 _TRIES = 64  # after so many rejections, mostly of probability 1/2 at most, all costs are computed
 _LIGHT = 10  # codes that weigh 2**-10 of others have one bound on their costs
 _CHUNK = 32  # data that are read at once
-_HALF = Fraction(1, 2)
 
 
 def code_near_rank(
@@ -153,7 +151,7 @@ def _bounded(
     codes exceed their bound by less than a width of weight 1/2 or more, but those of little weight together
     have one bound.
     """
-    (width, fall), m = _halving_width(ratio), len(cell)
+    (width, fall), m = halving_width(ratio), len(cell)
     middle = min((low + high) // (2 * unit), m - 1)
     least = max(0, min(low - unit * middle, unit * (middle + 1) - high))
     # A code less than the datum of rank i has U <= i, so costs at least low - unit i, and one greater than it
@@ -192,13 +190,6 @@ def _data(cell: Cell, ranks: Iterator[int], beyond: int) -> Iterator[int]:
     while some := list(islice(ranks, _CHUNK)):
         yield from cell.at(some)
     yield from repeat(beyond)
-
-
-@lru_cache(maxsize=256)
-def _halving_width(ratio: Fraction) -> tuple[int, float]:
-    """Return the greatest width >= 1 for which ratio ** width >= 1/2, if any, and -log2(ratio ** width)."""
-    width = max(1, power_at_most(ratio, _HALF) - 1)
-    return width, width * decay_rate(ratio) / log(2)
 
 
 @lru_cache(maxsize=256)
