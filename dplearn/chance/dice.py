@@ -115,7 +115,7 @@ def check_groups(
 def check_many_groups(exponents: Any, multiplicities: Any) -> tuple[NDArray[np.intp], Integers, Integers]:
     """Return what `check_groups` does, as arrays."""
     e, m = (
-        each if getattr(each, "dtype", None) == np.int64 else as_array(list(map(index, each)))
+        array if (array := np.asarray(each)).dtype == np.int64 else as_array(list(map(index, each)))
         for each in (exponents, multiplicities)
     )
     if len(e) != len(m):

@@ -262,7 +262,7 @@ def select_permute_and_flip(
     """
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)
-    return group, dice.below(multiplicities[group])
+    return group, dice.below(int(multiplicities[group]))
 
 
 def selection_excess(candidates: int, epsilon: Fraction, beta: Fraction | float) -> float:

@@ -501,7 +501,7 @@ def selected(profile: ErrorProfile, select: Callable[..., tuple[int, int]], **te
     """Return a member selected by its errors, each of which one replaced record changes by at most 1."""
     errors, members = profile.groups()
     level, index = select(errors, members, **terms)
-    return profile.member(errors[level], index)
+    return profile.member(int(errors[level]), index)
 
 
 class Summary:
@@ -527,7 +527,7 @@ class ErrorCounts:
     def __len__(self) -> int:
         return len(self.records)
 
-    def groups(self) -> tuple[list[int], list[int]]:
+    def groups(self) -> tuple[Any, Any]:
         return self._groups
 
     def member(self, errors: int, index: int) -> Concept:
@@ -536,7 +536,7 @@ class ErrorCounts:
         return chosen
 
     @cached_property
-    def _groups(self) -> tuple[list[int], list[int]]:
+    def _groups(self) -> tuple[Any, Any]:
         if self._profile is None:
             columns, y = self.records.X.columns, self.records.y
             self._profile = _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))
