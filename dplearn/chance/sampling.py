@@ -12,7 +12,6 @@ bits decide most draws by one look-up, and sixty-four decide nearly all others. 
 - permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
 """
 
-import itertools
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -291,7 +290,8 @@ _DIGIT = 8  # bits of a geometric variable drawn from one table
 _BASE = 1 << _DIGIT
 _MANY = 64  # number of draws from which unneeded digits are skipped
 _MANY_GROUPS = 256  # from this many on, a level of groups is drawn first
-_FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
+_FEW_COINS = 16  # below this many, each coin takes less time than cuts for all digits
+_FINE = 3  # a Gaussian block is between 1/8 and 1/16 of sigma wide
 
 
 class ByteDice:
@@ -456,11 +456,10 @@ class ByteDice:
         if sigma2 >= 1 << 56:
             raise ValueError("sigma2 must be below 2**56")
         size = check_size(size)
-        drawn = np.empty(1 if size is None else size, dtype=np.int64)
-        waiting = np.arange(drawn.size)
+        drawn, accepted = self._gaussian_proposals(Fraction(sigma2), 1 if size is None else size)
+        waiting = np.flatnonzero(~accepted)
         while waiting.size:
-            proposed, accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)
-            drawn[waiting[accepted]] = proposed[accepted]
+            drawn[waiting], accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)
             waiting = waiting[~accepted]
         return one_or_many(drawn, size)
 
@@ -472,16 +471,28 @@ class ByteDice:
         width = _block_width(sigma2)
         index = _gaussian_table(sigma2).draw_many(self._bytes, size)
         negative = index & 1
-        near = (index >> 1) * width + negative
+        edge = index >> 1
+        mirror = -negative  # edge ^ -1 is -edge - 1
         if width == 1:
-            return np.where(negative, -near, near), np.ones(size, dtype=bool)
+            return edge ^ mirror, np.ones(size, dtype=bool)
+        edge *= width
         offset = self.below(width, size)
-        accepted = self._survive(offset * (2 * near + offset), 1 / (2 * sigma2))
-        far = near + offset
-        return np.where(negative, -far, far), accepted
+        far = edge + offset
+        # With near = edge + negative: 2 near + offset = edge + far + 2 negative.
+        edge += far
+        edge += 2 * negative
+        edge *= offset
+        accepted = self._survive(edge, 1 / (2 * sigma2))
+        return far ^ mirror, accepted
 
     def _survive(self, exponents: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
-        """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
+        """Draw coins that succeed with probability exp(-rate * exponent).
+
+        Of many, each is a coin for each base-256 digit.
+        """
+        if exponents.size < _FEW_COINS:
+            events = [Table(exponential_event(rate * exponent)) for exponent in exponents.tolist()]
+            return np.array([event.draw(self._bytes) == 0 for event in events], dtype=bool)
         alive = np.ones(exponents.size, dtype=bool)
         position = 0
         while (exponents >> (_DIGIT * position)).any():
@@ -588,23 +599,23 @@ def _gaussian_table(sigma2: Fraction) -> Table:
 def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     """Return the weights exp(-near**2 / (2 sigma2)) of all blocks up to the first one below 1 unit."""
     # Powers of q = exp(-1 / (2 sigma2)), too low by less than `error` units of 2**-fine: each weight is too
-    # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`).
+    # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`). The weight of a
+    # block before the last is 1 unit or more, so near**2 <= 2 sigma2 * bits there, and in the last one near
+    # is greater by at most 1 or an eighth of sigma. As error <= 3, near**2 * error < 2**spare: after rounding
+    # down, weights are too low by less than 2 units of 2**-bits.
     width = _block_width(sigma2)
-    # The bounds hold for any number of additional bits. With these they are close: the ends of listed
-    # blocks have near**2 of about 2 sigma2 * bits or less, so the errors are some 2**-40 units of 2**-bits.
     spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + 40
     fine = bits + spare
     q, high = fixed_decay(1 / (2 * sigma2), fine)
     error = high - q + 1
     lows: list[int] = []
-    errors: list[int] = []
-    for near, weight in _gaussian_ends(q, width, fine):
+    for weight in _gaussian_ends(q, width, fine):
         lows.append(weight >> spare)
-        errors.append(-(-(weight + near * near * error) >> spare) - lows[-1])
         if not lows[-1]:
             break
+    errors = [0] + [2] * (len(lows) - 1)
     # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
-    # 1 unit. Its ratio is at most exp(-width**2 / (2 sigma2)) < exp(-1 / 2048), since sigma < 32 * width, and
+    # 1 unit. Its ratio is at most exp(-width**2 / (2 sigma2)) < exp(-1 / 512), since sigma < 16 * width, and
     # the ratio's error is below 2**-30: `rest`, a lower bound on 1 - ratio, is positive.
     j = len(lows) // 2
     exponent = (2 * j + 1) * width * width
@@ -612,15 +623,15 @@ def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     return Enclosure(lows, errors, -(-(2 * (lows[-1] + errors[-1]) << fine) // rest))
 
 
-def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[tuple[int, int]]:
-    """Yield each block's end nearest to zero, and q**(end**2) in units of 2**-bits, by products of powers."""
+def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[int]:
+    """Yield q**(end**2) for each block's end nearest to zero, in units of 2**-bits, by products of powers."""
     # The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by 2 *
     # width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
     edge, fall, more = 1 << bits, fixed_power(q, width * width, bits), fixed_power(q, 2 * width * width, bits)
     beside, step = q, fixed_power(q, 2 * width, bits)
-    for near in itertools.count(0, width):
-        yield near, edge
-        yield near + 1, edge * beside >> bits
+    while True:
+        yield edge
+        yield edge * beside >> bits
         edge, fall, beside = edge * fall >> bits, fall * more >> bits, beside * step >> bits
 
 
