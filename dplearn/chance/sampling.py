@@ -12,7 +12,7 @@ bits decide most draws by one look-up, and sixty-four decide nearly all others. 
 - permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -224,11 +224,13 @@ class Table:
         """Return the outcome of a uniform number with known first `bits` bits; draw more bits if needed."""
         while True:
             cached = self._cumulated(bits + _GUARD)
-            outcomes = range(len(cached.lows))
-            # i is the first outcome with an upper end that is certainly above all of [uniform, uniform + 1).
-            i = bisect_right(outcomes, uniform, key=partial(cached.lower, bits=bits))
+            lows = cached.lows
+            # As 2**bits * lows[i] >= (uniform + 1) * above, the upper end of outcome i, at least
+            # cached.lower(i, bits), is certainly above all of [uniform, uniform + 1).
+            above = lows[-1] + cached.errors[-1] + cached.enclosure.tail
+            i = bisect_left(lows, -(-(uniform + 1) * above >> bits))
             # It is the drawn outcome if its lower end is certainly not above `uniform`.
-            if i in outcomes and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
+            if i < len(lows) and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
                 return i
             uniform = uniform << 64 | int.from_bytes(source(8), "big")
             bits += 64
