@@ -36,7 +36,7 @@ class Dice(Protocol):
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
 
-        Adding a constant to all exponents does not change the distribution.
+        Both are sequences or arrays of integers. Adding a constant to all exponents changes no probability.
         """
 
     def permute_and_flip(
@@ -72,7 +72,7 @@ def check_size(size: int | None) -> int | None:
 
 def check_ratio(ratio: Fraction) -> Fraction:
     """Return `ratio` if it is a Fraction strictly between 0 and 1; else raise ValueError."""
-    if not isinstance(ratio, Fraction) or not 0 < ratio < 1:
+    if not isinstance(ratio, Fraction) or not 0 < ratio.numerator < ratio.denominator:
         raise ValueError(f"ratio must be a Fraction strictly between 0 and 1, got {ratio!r}")
     return ratio
 

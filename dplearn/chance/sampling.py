@@ -408,9 +408,10 @@ class ByteDice:
     ) -> Any:
         """Draw the difference of two geometric variables, clamped to low..high."""
         low, high = check_ends(low, high, check_size(size))
-        count = 1 if size is None else size
-        drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
-        return one_or_many(moved_into(drawn, low, high), size)
+        if size is None:
+            drawn = self._one_geometric(check_ratio(ratio)) - self._one_geometric(ratio)
+            return one_moved_into(drawn, low, high)
+        return moved_into(self._geometric(check_ratio(ratio), size) - self._geometric(ratio, size), low, high)
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
         """Draw a geometric variable, clamped to low..high."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from dplearn.chance.dice import Dice
 from dplearn.kernels.exact import decay_ratio, exp_bounds
-from dplearn.kernels.intervals import sorted_codes
+from dplearn.kernels.intervals import exact_codes
 from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms.interior_point import interior_point_of, recursive_interior_point
 from dplearn.privacy import ApproxDP
@@ -53,7 +53,7 @@ def block_points(codes: Any, plan: Any, *, privacy: ApproxDP, dice: Dice) -> lis
     spent, ratio = block_cost(plan), decay_ratio(epsilon_of(plan.noise))
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:
         raise ValueError(f"plan must cost at most {privacy!r}, got a plan that costs {spent!r}")
-    ordered = SortedCodes(sorted_codes(codes, plan.size))
+    ordered = SortedCodes(exact_codes(codes, plan.size))
     rest, below = len(ordered), [0]
     below += _cuts(rest, plan.left, plan.spacing, ratio, dice)
     rest -= below[-1]

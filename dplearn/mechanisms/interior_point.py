@@ -10,7 +10,7 @@ import numpy as np
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.intervals import sorted_codes
+from dplearn.kernels.intervals import exact_codes
 from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.rank_selection import code_by_cost
@@ -63,7 +63,7 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     >>> 500 <= interior_point_code(data, 2**64, privacy=ApproxDP(1), dice=SeededDice(0)) <= 900
     True
     """
-    ordered = SortedCodes(sorted_codes(codes, size))
+    ordered = SortedCodes(exact_codes(codes, size))
     return interior_point_of(Cell(ordered, 0, len(codes), 0, size), privacy=privacy, dice=dice)
 
 

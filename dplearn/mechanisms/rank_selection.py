@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
 from itertools import count, islice, repeat
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from dplearn.chance.dice import Dice
 from dplearn.kernels.distributions import halving_width, power_at_most
 from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.intervals import piece_arrays
 from dplearn.kernels.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
@@ -115,11 +114,11 @@ def code_by_cost(
     starts, lengths, below, upto = piece_arrays(cell.at(range(len(cell))), cell.stop, start=cell.start)
     if unit * len(cell) >= 1 << 63:  # an upper bound on all products below and on the ends
         below, upto = below.astype(object), upto.astype(object)
-    codes = EqualCosts(starts, lengths, np.maximum(np.maximum(0, unit * below - high), low - unit * upto))
-    group, place = select_exponential(
-        codes.costs, codes.sizes, privacy=privacy, dice=dice, sensitivity=sensitivity
+    costs = np.maximum(np.maximum(0, unit * below - high), low - unit * upto).tolist()
+    piece, place = select_exponential(
+        costs, lengths.tolist(), privacy=privacy, dice=dice, sensitivity=sensitivity
     )
-    return codes.code(group, place)
+    return int(starts[piece]) + place
 
 
 def _code_by_bounds(cell: Cell, low: int, high: int, unit: int, ratio: Fraction, dice: Dice) -> int | None:
@@ -192,12 +191,6 @@ def _data(cell: Cell, ranks: Iterator[int], beyond: int) -> Iterator[int]:
     yield from repeat(beyond)
 
 
-@lru_cache(maxsize=256)
-def _far(ratio: Fraction, size: int) -> int:
-    """Return the least cost at which `size` codes together weigh at most 2**-64 of one code of cost 0."""
-    return max(1, power_at_most(ratio, Fraction(1, size << _RARE)))
-
-
 def examined_ranks(
     n: int, fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True
 ) -> tuple[int, int]:
@@ -209,7 +202,9 @@ def examined_ranks(
 
 def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True) -> int:
     """Return how far from its target rank `code_near_rank` looks, for any number of codes."""
-    far = _far(selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone)), size)
+    # From the cost `far` on, `size` codes together weigh at most 2**-64 of one code of cost 0.
+    ratio = selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone))
+    far = power_at_most(ratio, Fraction(1, size << _RARE))
     return -(-far // fraction.denominator) + 1
 
 
