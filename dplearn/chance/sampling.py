@@ -292,8 +292,7 @@ _DIGIT = 8  # bits of a geometric variable drawn from one table
 _BASE = 1 << _DIGIT
 _MANY = 64  # number of draws from which unneeded digits are skipped
 _MANY_GROUPS = 256  # from this many on, a level of groups is drawn first
-_FEW_COINS = 16  # below this many, each coin takes less time than cuts for all digits
-_FINE = 3  # a Gaussian block is between 1/8 and 1/16 of sigma wide
+_FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
 class ByteDice:
@@ -489,13 +488,7 @@ class ByteDice:
         return far ^ mirror, accepted
 
     def _survive(self, exponents: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
-        """Draw coins that succeed with probability exp(-rate * exponent).
-
-        Of many, each is a coin for each base-256 digit.
-        """
-        if exponents.size < _FEW_COINS:
-            events = [Table(exponential_event(rate * exponent)) for exponent in exponents.tolist()]
-            return np.array([event.draw(self._bytes) == 0 for event in events], dtype=bool)
+        """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
         alive = np.ones(exponents.size, dtype=bool)
         position = 0
         while (exponents >> (_DIGIT * position)).any():
@@ -604,8 +597,8 @@ def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     # Powers of q = exp(-1 / (2 sigma2)), too low by less than `error` units of 2**-fine: each weight is too
     # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`). The weight of a
     # block before the last is 1 unit or more, so near**2 <= 2 sigma2 * bits there, and in the last one near
-    # is greater by at most 1 or an eighth of sigma. As error <= 3, near**2 * error < 2**spare: after rounding
-    # down, weights are too low by less than 2 units of 2**-bits.
+    # is greater by at most 1 or a sixteenth of sigma. As error <= 3, near**2 * error < 2**spare: after
+    # rounding down, weights are too low by less than 2 units of 2**-bits.
     width = _block_width(sigma2)
     spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + 40
     fine = bits + spare
@@ -616,9 +609,10 @@ def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
         lows.append(weight >> spare)
         if not lows[-1]:
             break
-    errors = [0] + [2] * (len(lows) - 1)
+    near = (len(lows) - 1) // 2 * width + (len(lows) - 1) % 2
+    errors = [0] + [2] * (len(lows) - 2) + [-(-(weight + near * near * error) >> spare)]
     # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
-    # 1 unit. Its ratio is at most exp(-width**2 / (2 sigma2)) < exp(-1 / 512), since sigma < 16 * width, and
+    # 1 unit. Its ratio is at most exp(-width**2 / (2 sigma2)) < exp(-1 / 2048), since sigma < 32 * width, and
     # the ratio's error is below 2**-30: `rest`, a lower bound on 1 - ratio, is positive.
     j = len(lows) // 2
     exponent = (2 * j + 1) * width * width

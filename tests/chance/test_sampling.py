@@ -367,8 +367,7 @@ def test_gaussian_blocks_hold_every_integer_once_and_the_coin_makes_up_its_weigh
 
 @pytest.mark.parametrize("rate", [Fraction(1, 10**6), Fraction(1, 200), Fraction(1, 3)])
 @pytest.mark.parametrize("digit", [1, 17, 255])
-def test_a_survival_coin_is_exact_on_and_beside_its_boundary(rate, digit, monkeypatch):
-    monkeypatch.setattr(sampling, "_FEW_COINS", 0)
+def test_a_survival_coin_is_exact_on_and_beside_its_boundary(rate, digit):
     p = exponential(rate * digit)
     for words in around(p, 1) + around(p, 5) + around(p, 9):
         rest = [int.from_bytes(native(*words[i : i + 4][::-1]), sys.byteorder) for i in range(1, 17, 4)]
@@ -427,7 +426,8 @@ def test_weights_of_gaussian_blocks_enclose_the_exponentials(sigma2, bits):
             assert low <= true <= low + error
         assert sum(exact[len(lows) :]) <= tail
     assert (lows[0], errors[0]) == (1 << bits, 0)
-    assert set(errors[1:]) == {2}
+    assert set(errors[1:-1]) <= {2}
+    assert errors[-1] == 1
     assert all(lows[:-1])
     assert lows[-1] == 0
     assert tail < 2000
@@ -441,8 +441,7 @@ def test_a_new_sigma2_costs_one_exponential_for_its_blocks_and_one_for_each_digi
     sigma2 = Fraction(10**12) + Fraction(1, 10**7 + 19)
     rate = 1 / (2 * sigma2)
     SeededDice(0).discrete_gaussian(sigma2, size=1000)
-    assert asked[:6] == [rate * 256**k for k in (0, 0, 1, 2, 3, 4)]
-    assert len(asked) < 6 + 16  # few that were rejected once more, each with a coin of its own
+    assert asked == [rate * 256**k for k in (0, 0, 1, 2, 3, 4)]
 
 
 def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials():
@@ -453,7 +452,7 @@ def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials():
         for size in (1, 63, 64, 500):
             hashed.update(dice.discrete_gaussian(sigma2, size=size).astype("<i8").tobytes())
         hashed.update(dice._bytes(8))  # and as many bytes were used
-    assert hashed.hexdigest()[:16] == "200612098fafe4a3"
+    assert hashed.hexdigest()[:16] == "722ab3b4dc6cdc9c"
 
 
 GROUPS = [5, 3, 9, 4], [2, 1, 2**9, 0]
