@@ -21,7 +21,7 @@ features after the scores are integers, of magnitudes for which products of matr
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -34,6 +34,7 @@ from dplearn.learners.additive.losses import Base
 from dplearn.learners.additive.plan import AdditivePlan
 from dplearn.learners.additive.queries import RecordFeatures, Rows
 from dplearn.learners.additive.start import Copula, Shape
+from dplearn.learners.bins import summed
 from dplearn.queries import LabelledRows
 
 #: The most landmarks.
@@ -145,6 +146,13 @@ class JointFeatures:
             sums = kernels @ weights - self.means
             features[here] = np.rint(sums * self.step).clip(-_GREATEST, _GREATEST)
         return features
+
+    def margins(self, cells: NDArray[np.integer], weights: Floats64) -> Floats64:
+        """Return the features, not rounded, times weights of shape (size, k); a feature is not computed."""
+        total, found = self.step * (self.weights @ weights), np.empty((len(cells), weights.shape[1]))
+        for here, kernels in self.kernels.blocks(cells):
+            found[here] = kernels @ total - self.step * (self.means @ weights)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,32 +436,16 @@ class Interactions:
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the part of the margins of records, of shape (n, k), given their cells, of shape (n, d)."""
-        linear = self._of_parts(cells, lambda features: features @ self.weights)
-        return linear - summed(self.constant, self.effects, cells)
+        return self.features.margins(cells, self.weights) - summed(self.constant, self.effects, cells.T)
 
     def variances(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the variances of the linear function of the features, of shape (n, k)."""
-
-        def of(features: Floats64) -> Floats64:
-            return np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
-
-        return self._of_parts(cells, of)
-
-    def _of_parts(self, cells: NDArray[np.integer], of: Callable[[Floats64], Floats64]) -> Floats64:
-        """Return a function of the features of each record, computed for few records at once."""
-        found = np.empty((len(cells), self.weights.shape[1]))
+        found = np.empty((len(cells), len(self.roots)))
         for start in range(0, len(cells), _AT_ONCE):
             here = slice(start, start + _AT_ONCE)
-            found[here] = of(self.features.of(cells[here]).astype(np.float64))
+            features = self.features.of(cells[here]).astype(np.float64)
+            found[here] = np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
         return found
-
-
-def summed(first: Floats64, tables: Sequence[Floats64], cells: NDArray[np.integer]) -> Floats64:
-    """Return `first` plus the numbers of each row's cells, of shape (n, k); 0 for a value in no cell."""
-    total = np.tile(first, (len(cells), 1))
-    for table, places in zip(tables, cells.T, strict=True):
-        total += np.pad(table.reshape(len(table), -1), ((0, 1), (0, 0)))[places]
-    return total
 
 
 def model_of(

@@ -70,6 +70,9 @@ class RecordFeatures(Protocol):
     def of(self, cells: NDArray[Any]) -> NDArray[np.int16]:
         """Return the features of records, each a function of its own record alone."""
 
+    def margins(self, cells: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the features of records, not rounded, times weights of shape (size, k)."""
+
 
 @dataclass(frozen=True)
 class ColumnBundles:

@@ -26,7 +26,7 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
 from dplearn.kernels.simplex import nearest_shares
-from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
+from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked, summed
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN
@@ -517,10 +517,7 @@ class NaiveBayesTables:
 
     def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
         """Return the log-probability of each class for each record, up to an additive term of the record."""
-        total = np.repeat(self.log_prior[None, :], len(places[0]), axis=0)
-        for ratios, column in zip(self.log_ratios, places, strict=True):
-            total += np.pad(ratios, ((0, 0), (0, 1))).T[column]
-        return total
+        return summed(self.log_prior, [ratios.T for ratios in self.log_ratios], places)
 
 
 def asks_classes(bins: Sequence[Bins]) -> bool:
