@@ -466,10 +466,10 @@ def model_of(
     moved = np.zeros_like(weights)
     if rows.joint:
         split = _split(rows, synthetic)
-        both = np.eye(rows.size) + split
-        moved = split @ weights
+        moved = split @ weights[joint]
         weights = weights + moved
-        covariances = [both @ covariance @ both.T for covariance in covariances]
+        covariances = [each + split @ each[joint] for each in covariances]
+        covariances = [each + each[:, joint] @ split.T for each in covariances]
 
     intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations, beyond = [], [], []
@@ -480,15 +480,13 @@ def model_of(
         intercept = intercept + mass @ features @ weights[here]
         effects.append(centred @ weights[here])
         beyond.append(features @ moved[here])
-        squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
+        squares = [((centred @ cov[here, here]) * centred).sum(axis=1) for cov in covariances]
         deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0) + missed[:, None]))
     model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
     if not rows.joint or not weights[joint].any():
         return model
-    features = synthetic[:, joint]
-    squares = [
-        np.einsum("ij,jk,ik->", features, cov[joint, joint], features, optimize=True) for _, cov in posterior
-    ]
+    products = synthetic[:, joint].T @ synthetic[:, joint]
+    squares = [np.vdot(products, cov[joint, joint]) for _, cov in posterior]
     joint_part = Interactions(
         features=rows.joint,
         effects=beyond,
@@ -506,8 +504,8 @@ def _split(rows: Rows, synthetic: Floats64) -> Floats64:
     joint, single = rows.joint_slice, np.r_[: rows.joint_slice.start, rows.size - 1]
     moments = synthetic[:, single].T @ synthetic
     ridge = _SPLIT * float(moments[:, single].trace()) / len(single) * np.eye(len(single))
-    split = np.zeros((rows.size, rows.size))
-    split[single, joint] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
+    split = np.zeros((rows.size, joint.stop - joint.start))
+    split[single] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
     return split
 
 
