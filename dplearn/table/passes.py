@@ -133,6 +133,10 @@ class Parts(ABC):
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part, in their order, from 0."""
 
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "Parts":
+        """Return parts whose X is what a task makes of a part; made once, if each X fits, which is public."""
+        return Kept(self, made_by, fits)
+
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results of a task for each part; a cluster adds them where they are."""
         total = Result()
@@ -157,6 +161,23 @@ class InTurn(Parts):
             yield task_of(n_parts)(X, y)
             n_parts += 1
         self._n_parts = n_parts
+
+
+class Kept(Parts):
+    """Parts that are made of others, in this process, and kept if they fit."""
+
+    def __init__(self, parts: Parts, made_by: Callable[[int], Task], fits: Callable[[Any], bool]):
+        self._parts, self._made_by, self._fits = parts, made_by, fits
+        self._kept: list[Result] | None = None
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part."""
+        kept, fit = [], True
+        for number, made in enumerate(self._kept or self._parts.run(self._made_by)):
+            if fit := fit and made.error is None and self._fits(made.value):
+                kept.append(made)
+            yield made if made.error is not None else task_of(number)(made.value, None)
+        self._kept = kept if fit else None
 
 
 Part = TypeVar("Part")

@@ -9,6 +9,7 @@ record may be a group of rows; then each of its rows counts as often as it takes
 (3, [np.float64(24.0)], [[10.0], [6.0]])
 """
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -117,6 +118,10 @@ class Table:
         assert isinstance(self.blocks, InParts)
         return self.blocks
 
+    def kept(self) -> "Table":
+        """Return the table of these rows, of which parts are made once, in the next pass, if they fit."""
+        return replace(self, blocks=self.blocks.kept())
+
     def grouped(self, grouping: Grouping) -> "Table":
         """Return the table whose records are groups of the rows of this one."""
         times = np.bincount(grouping.slots.ravel(), minlength=self.blocks.n_rows)
@@ -177,6 +182,9 @@ class InMemory:
         """The same objects for all sums, which may keep results."""
         return list(_by_weight(self.rows, self.weights))
 
+    def kept(self) -> "InMemory":
+        return self
+
     def take(self, places: Places) -> Any:
         return taken(self.rows, places)
 
@@ -233,6 +241,10 @@ class InParts:
             raise PartsChangedError
         return sums
 
+    def kept(self) -> "InParts":
+        made_by, fits = (lambda number: self._task(number, _copied)), partial(_fit, self.n_rows)
+        return replace(self, parts=self.parts.kept(made_by, fits), steps=(lambda number: _kept_rows,))  # noqa: ARG005
+
     def take(self, places: Places) -> Any:
         part_of = np.searchsorted(self._starts, places, side="right") - 1
         order = np.argsort(part_of, kind="stable")
@@ -272,11 +284,35 @@ def as_table(records: Any, name: str = "records") -> Table:
     return records if isinstance(records, Table) else Table(InMemory(as_records(name, records)))
 
 
+_MOST_KEPT = 1 << 27  # bytes of encoded rows of a table in parts
 _NO_ROWS = "Found array with 0 sample(s) while a minimum of 1 is required: {} has no part with rows"
 
 
 def _unless_empty(function: Callable[[Any], Any], rows: Any) -> Any:
     return None if rows is None else function(rows)
+
+
+def _copied(rows: Any) -> Any:
+    """Return rows that share no memory with a part, which its reader may overwrite."""
+    return None if rows is None else taken(rows, np.arange(count_of(rows)))
+
+
+def _kept_rows(given: Given) -> Any:
+    return given.X
+
+
+def _fit(n: int, rows: Any) -> bool:
+    """Return whether n rows like those of a part are kept; a function of their types alone."""
+    return rows is None or _bytes_of(rows) * n <= _MOST_KEPT * count_of(rows)
+
+
+def _bytes_of(rows: Any) -> float:
+    """Return the bytes of rows that are arrays of numbers, else infinity."""
+    if isinstance(rows, LabelledRows):
+        return _bytes_of(rows.X) + _bytes_of(rows.y)
+    if isinstance(rows, Columns):  # some encode a table each time
+        return sum(map(_bytes_of, vars(rows).get("columns", [None])))
+    return rows.nbytes if type(rows) is np.ndarray and not rows.dtype.hasobject else math.inf
 
 
 def _one_after_another(steps: Sequence[Callable[[Any], Any]], X: Any, y: Any) -> Any:
