@@ -1,4 +1,4 @@
-"""What may be a table: one in memory, or parts, as lists, functions, data sets of Arrow, or Dask collections.
+"""What may be a table: one in memory, or parts, as lists, functions, data sets of Arrow, Dask or Spark.
 
 Dask is imported where a collection of it has been given: it is optional.
 
@@ -31,6 +31,7 @@ from dplearn.table.passes import (
     with_progress,
     without_text,
 )
+from dplearn.table.spark import SparkParts
 from dplearn.table.table import InParts, Table
 
 _ONCE = (
@@ -82,8 +83,8 @@ def table_in_parts(X: Any, y: Any) -> Table | None:
         return X
     if isinstance(X, np.ndarray) and (y is None or isinstance(y, np.ndarray)):
         return None
-    if is_dask(X, "X"):
-        return in_parts(DaskParts.of(X, y))
+    if (parts := _in_workers(X, y)) is not None:
+        return in_parts(parts)
     if of_dask(y):
         raise TypeError(_Y_ALONE_OF_DASK)
     # A list beside a table of Arrow in memory holds the labels of its rows.
@@ -151,10 +152,8 @@ def column_in_parts(values: Any, name: str = "values") -> Table | None:
         return values
     if isinstance(values, np.ndarray):
         return None
-    if is_dask(values, name):
-        if values.ndim != 1:
-            raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))
-        return in_parts(DaskParts([(each, None) for each in partitions(values)]))
+    if (parts := _column_in_workers(values, name)) is not None:
+        return in_parts(parts)
     if isinstance(values, Iterator):
         raise TypeError(_ONCE.format(name, f'(part["age"] for part in {_CHUNKS})'))
     if hasattr(values, "to_batches"):
@@ -305,6 +304,39 @@ def of_dask(X: Any) -> bool:
     return hasattr(type(X), "__dask_graph__")
 
 
+def of_spark(X: Any) -> bool:
+    """Return whether X is a data frame of Spark."""
+    return hasattr(type(X), "mapInArrow")
+
+
+def _in_workers(X: Any, y: Any) -> Parts | None:
+    """Return the parts of a table that workers of a cluster read, or None if X is no such table."""
+    if is_dask(X, "X"):
+        return DaskParts.of(X, y)
+    if not of_spark(X):
+        return None
+    if y is not None and not is_name(y):
+        raise TypeError(_Y_OF_SPARK.format(type(y).__name__))
+    return SparkParts(X, partial(pair_of, name=y))
+
+
+def _column_in_workers(values: Any, name: str) -> Parts | None:
+    """Return the parts of a column that workers of a cluster read, or None if there is no such column."""
+    if is_dask(values, name):
+        if values.ndim != 1:
+            raise ValueError(_ONE_COLUMN.format(name, 'ddf["age"], or array[:, 0]'))
+        return DaskParts([(each, None) for each in partitions(values)])
+    if not of_spark(values):
+        return None
+    if len(values.columns) != 1:
+        raise ValueError(_ONE_COLUMN.format(name, 'frame.select("age")'))
+    return SparkParts(values, _only_column)
+
+
+def _only_column(table: Any) -> tuple[Any, None]:
+    return column_of(table.column(0)), None
+
+
 def _named(*names: str) -> Callable[[Any], bool]:
     return lambda given: type(given).__name__ in names
 
@@ -427,6 +459,7 @@ def _of_arrow(part: Any) -> Any:
     return part.to_pandas(types_mapper=import_module("pandas").ArrowDtype, ignore_metadata=True)
 
 
+_Y_OF_SPARK = "y must be the name of a column of X, or a list of names, where X is a frame of Spark, got {}"
 _NOT_OF_DASK = "{} must be a data frame, a series or an array of Dask, got {}; {}"
 _GROUP = 8  # sums that are added in one task
 _Y_OF_DASK = (

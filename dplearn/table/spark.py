@@ -1,0 +1,89 @@
+"""The partitions of a Spark data frame as parts of a table: Spark's workers read and add them up.
+
+A pass is one job (`mapInArrow`): each partition is read by one task, which sends back its sums alone. Spark
+is imported where a frame of it has been given, and its workers import dplearn.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from importlib import import_module
+from typing import Any
+
+from dplearn.table.passes import Parts, Result, Task, sum_of_two, with_progress, without_text
+
+_GROUP = 8  # sums that are added in one task
+_SENT = "part int, result binary"
+Read = Callable[[Any], tuple[Any, Any]]  # from a table of Arrow to X and y
+
+
+class SparkParts(Parts):
+    """The partitions of a Spark data frame, each of which a function makes X and y of."""
+
+    def __init__(self, frame: Any, read: Read):
+        self._frame, self._read = frame, read
+        self._numbers: dict[int, int] | None = None  # of the partitions with rows, from 0
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each partition that has rows."""
+        yield from dict(sorted(self._collected(self._mapped(task_of)))).values()
+
+    def total(self, task_of: Callable[[int], Task]) -> Result:
+        """Return the sum of the results, which the workers add in groups."""
+        results, left = self._mapped(task_of), len(self._numbers or ())
+        while left > _GROUP:
+            left = -(-left // _GROUP)
+            results = results.repartition(left).mapInArrow(_added, _SENT)
+        return reduce(sum_of_two, (result for _, result in self._collected(results)), Result())
+
+    def _mapped(self, task_of: Callable[[int], Task]) -> Any:
+        """Return the frame of the results of a task for each partition."""
+        if self._numbers is None:
+            found = self._collected(self._frame.mapInArrow(_seen, _SENT))
+            self._numbers = {place: number for number, (place, _) in enumerate(sorted(found, key=_place))}
+        tasks = {place: task_of(number) for place, number in self._numbers.items()}
+        return self._frame.mapInArrow(partial(_on_partition, self._read, tasks, task_of(len(tasks))), _SENT)
+
+    def _collected(self, results: Any) -> list[tuple[int, Result]]:
+        """Run a job and return its results; a progress bar shows that the parts are read then."""
+        found: list[Any] = []
+        for part in with_progress(range(1), 1):
+            found = found if part else without_text(results.collect)
+        return [(row["part"], pickle.loads(row["result"])) for row in found]  # noqa: S301 - of our own workers
+
+
+def _place(found: tuple[int, Result]) -> int:
+    return found[0]
+
+
+def _here() -> int:
+    """Return the number of the partition that this process of a worker reads."""
+    place: int = import_module("pyspark").TaskContext.get().partitionId()
+    return place
+
+
+def _sent(place: int, result: Result) -> Any:
+    arrow = import_module("pyarrow")
+    types = arrow.schema([("part", arrow.int32()), ("result", arrow.binary())])
+    return arrow.RecordBatch.from_pydict({"part": [place], "result": [pickle.dumps(result)]}, schema=types)
+
+
+def _seen(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the number of a partition, if it has rows."""
+    if sum(batch.num_rows for batch in batches):
+        yield _sent(_here(), Result())
+
+
+def _on_partition(read: Read, tasks: dict[int, Task], other: Task, batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the result of a task for the rows of a partition; `other` is that of one that had none before."""
+    rows = list(batches)
+    if sum(batch.num_rows for batch in rows):
+        task = tasks.get(_here(), other)
+        table = import_module("pyarrow").Table.from_batches(rows)
+        yield _sent(_here(), Task(lambda table, _: task.function(*read(table)))(table, None))
+
+
+def _added(batches: Iterator[Any]) -> Iterator[Any]:
+    """Yield the sum of results."""
+    results = (pickle.loads(each.as_py()) for batch in batches for each in batch.column("result"))  # noqa: S301
+    yield _sent(_here(), reduce(sum_of_two, results, Result()))
