@@ -28,8 +28,6 @@ from scipy.sparse import issparse
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.kernels.float_errors import float_errors_ignored
 
-Function = Callable[[Any, Any], Any]  # of X and y of a part
-
 
 class PartsChangedError(RuntimeError):
     """Raised if there are other parts, or parts of other lengths or records, than in the first pass."""
@@ -82,15 +80,19 @@ class Task:
     """A function of one part, as a task that raises no error.
 
     An error would make a cluster log its text, and in some versions the arguments of the task: the part.
+    The function is the same object for all parts of a pass, so that a cluster sends it once. Its arguments
+    are the part's own ones, X and y.
     """
 
-    function: Function
+    function: Callable[..., Any]
+    own: tuple[Any, ...] = ()
 
-    def __call__(self, X: Any, y: Any) -> "Result":
-        """Return the value for a part, or the error that the function raised."""
+    def __call__(self, X: Any, y: Any, read: Callable[[Any, Any], tuple[Any, Any]] | None = None) -> "Result":
+        """Return the value for a part, or the error that the function, or `read` before it, raised."""
         with float_errors_ignored():  # in the threads and processes of a cluster too
             try:
-                return Result(self.function(X, y))
+                given = (X, y) if read is None else read(X, y)
+                return Result(self.function(*self.own, *given))
             except Exception as error:
                 return Result(error=_without_variables(error))
 
@@ -133,9 +135,12 @@ class Parts(ABC):
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part, in their order, from 0."""
 
-    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "Parts":
-        """Return parts whose X is what a task makes of a part; made once, if each X fits, which is public."""
-        return Kept(self, made_by, fits)
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "Parts | None":  # noqa: ARG002
+        """Return parts whose X is what a task makes of a part, once; None if they cannot be kept.
+
+        They are kept if each X fits, which depends on public facts alone.
+        """
+        return None
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results of a task for each part; a cluster adds them where they are."""
@@ -153,6 +158,9 @@ class InTurn(Parts):
     def __init__(self, parts: Callable[[], Iterable[tuple[Any, Any]]]):
         self._parts = parts
         self._n_parts: int | None = None  # known after the first pass
+
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> Parts:
+        return Kept(self, made_by, fits)
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part."""

@@ -509,9 +509,11 @@ class DaskParts(Parts):
         return results
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+        tasks = [task_of(number) for number in range(len(self._parts))]
+        function = _delayed(_same)(tasks[0].function)
         return [
-            _delayed(_on_partition)(task_of(number), self._name, X, y)
-            for number, (X, y) in enumerate(self._parts)
+            _delayed(_on_partition)(function, task.own, self._name, X, y)
+            for task, (X, y) in zip(tasks, self._parts, strict=True)
         ]
 
 
@@ -524,12 +526,17 @@ def _sum_of(*results: Result) -> Result:
     return reduce(sum_of_two, results)
 
 
-def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
+def _same(function: Any) -> Any:
+    """Return a function that all tasks of a pass share: it is sent once, and not with each task."""
+    return function
+
+
+def _on_partition(function: Any, own: tuple[Any, ...], name: Name | None, X: Any, y: Any) -> Result:
     """Run a task on a partition; its errors are results, and so are those of the tasks before it."""
     failed: list[Result] = [each for each in (X, y) if isinstance(each, Result)]
-    if failed or name is None:
-        return failed[0] if failed else task(X, y)
-    return Task(lambda X, _: task.function(*without(X, name)))(X, y)
+    if failed:
+        return failed[0]
+    return Task(function, own)(X, y, None if name is None else lambda X, _: without(X, name))
 
 
 def is_dask(X: Any, name: str) -> bool:
