@@ -487,6 +487,9 @@ class DaskParts(Parts):
             raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for the {len(rows)} of X"))
         return cls(list(zip(rows, labels, strict=True)))
 
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "DaskParts":
+        return KeptInWorkers(self._tasks(made_by), fits)
+
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
         yield from self._computed(self._tasks(task_of))
@@ -517,6 +520,27 @@ class DaskParts(Parts):
         ]
 
 
+class KeptInWorkers(DaskParts):
+    """Partitions whose X tasks make: in each pass, or, if they fit, once, in the second pass."""
+
+    def __init__(self, made: Sequence[Any], fits: Callable[[Any], bool]):
+        super().__init__([(_delayed(_value_or_failed)(each), None) for each in made])
+        self._fits, self._passes = fits, 0
+
+    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+        self._passes += 1
+        if self._passes == 2 and self._fit():
+            made = without_text(partial(import_module("dask").persist, *(X for X, _ in self._parts)))
+            self._parts = [(each, None) for each in made]
+        return super()._tasks(task_of)
+
+    def _fit(self) -> bool:
+        """Return whether the first partition with rows fits, as all others then do."""
+        tasks = (_delayed(_fit)(self._fits, X) for X, _ in self._parts)
+        found = (without_text(partial(import_module("dask").compute, task))[0] for task in tasks)
+        return next((fit for fit in found if fit is not None), False)
+
+
 def _delayed(function: Callable[..., Any]) -> Any:
     """Return a function that makes tasks of Dask whose names and keys depend on no argument."""
     return import_module("dask").delayed(function, name="dplearn", pure=False)
@@ -524,6 +548,15 @@ def _delayed(function: Callable[..., Any]) -> Any:
 
 def _sum_of(*results: Result) -> Result:
     return reduce(sum_of_two, results)
+
+
+def _value_or_failed(result: Result) -> Any:
+    return result if result.error is not None else result.value
+
+
+def _fit(fits: Callable[[Any], bool], rows: Any) -> bool | None:
+    """Return whether the rows of a part are kept; None without rows, or after an error."""
+    return None if rows is None or isinstance(rows, Result) else fits(rows)
 
 
 def _same(function: Any) -> Any:
