@@ -16,7 +16,6 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
@@ -120,6 +119,8 @@ def float_sigma2(epsilon: float, log_delta: float) -> float:
 
 def root_of_falling(falling: Callable[[float], float], guess: float) -> float:
     """Return the zero of a decreasing function of a positive number."""
+    from scipy.optimize import brentq  # its import takes long
+
     low, high = guess / 1.1, guess * 1.1
     while falling(low) <= 0:
         low /= 2
