@@ -5,6 +5,7 @@ guarantee.
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -67,8 +68,12 @@ def calibrate(
     if not increasing:
         cheap, dear = dear, cheap
 
+    @cache
+    def cost(parameter: Fraction) -> Any:
+        return least_epsilon(make_event(parameter), target.delta)
+
     def fits(parameter: Fraction) -> bool:
-        return least_epsilon(make_event(parameter), target.delta, target.epsilon) <= target.epsilon
+        return bool(cost(parameter) <= target.epsilon)
 
     if fits(dear):
         return dear
@@ -76,7 +81,7 @@ def calibrate(
         name, end = ("low", cheap) if increasing else ("high", cheap)
         raise ValueError(f"{name} must be a parameter that costs at most the target, got {float(end)!r}")
     found = cheap
-    answer = between(fits, cheap, dear, _guess(make_event, target, cheap, dear))
+    answer = between(fits, cheap, dear, _guess(cost, target.epsilon, cheap, dear))
     while abs(found - dear) > _PRECISION * min(found, dear):
         middle = _between(*sorted((found, dear)))
         found, dear = (middle, dear) if answer(middle) else (found, middle)
@@ -86,24 +91,23 @@ def calibrate(
 
 
 def _guess(
-    make_event: Callable[[Fraction], Event], target: ApproxDP, cheap: Fraction, dear: Fraction
+    cost: Callable[[Fraction], Any], wanted: Fraction, cheap: Fraction, dear: Fraction
 ) -> float | None:
-    """Return a parameter that costs nearly `target`, by secants of logarithms; None if they lead to none."""
-    end, place = log_float(cheap), log_float(dear)
+    """Return a parameter of nearly the wanted cost, by secants of logarithms; None if they lead to none."""
+    end, place, parameter = log_float(cheap), log_float(dear), dear
     if max(abs(end), abs(place)) > _LARGEST_LOG:
         return None
     (low, high), last, above = sorted((cheap, dear)), end, math.nan
     for _ in range(_SECANTS):
-        parameter = min(max(Fraction(math.exp(place)), low), high)
-        cost = least_epsilon(make_event(parameter), target.delta)
-        if not 0 < cost < math.inf:
+        if not 0 < cost(parameter) < math.inf:
             break
-        before, above = above, log_float(Fraction(cost)) - log_float(target.epsilon)
-        if abs(above) < _CLOSE:
-            return float(parameter)
+        before, above = above, log_float(Fraction(cost(parameter))) - log_float(wanted)
         rise = math.copysign(0.5, place - end) if math.isnan(before) else (above - before) / (place - last)
         moved = place - above / (rise or math.inf)
+        if abs(above * before) < _CLOSE:  # the error after a secant is at most of that order
+            return math.exp(moved)
         last, place = place, moved if (moved - end) * (place - end) > 0 else (place + end) / 2
+        parameter = min(max(Fraction(math.exp(place)), low), high)
     return None
 
 
