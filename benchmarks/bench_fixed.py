@@ -2,8 +2,8 @@
 
     python benchmarks/bench_fixed.py [--rounds 5] [--json PATH]
 
-CPU milliseconds of one thread, the least of some rounds in which all learners take turns. `times` is the ratio
-to scikit-learn's `LogisticRegression`, of imports that to `sklearn.base`. "new fit": 200 records or a few more
+CPU milliseconds of one thread, the least of some rounds in which all take turns. `times` is the ratio to
+`LogisticRegression` of scikit-learn, of imports that to `sklearn.base`. "new fit": 200 records or a few more
 of 5 standard normal columns, with another epsilon and another number of records each time, as in a search, so
 that no budget has been calibrated before. "fit": always the same. "predict": 10^6 x 10; "one row": 1 x 10. In
 both the models are of 20,000 records, of which two columns interact. A plan is of another epsilon each time.
