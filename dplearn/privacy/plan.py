@@ -242,6 +242,9 @@ class ResultTable(ABC):
         rows = [[cell_text(value) for value in row] for row in found]
         return list(names), rows[:_MOST], max(0, len(rows) - _MOST)
 
+    def _others(self, more: int) -> str:
+        return f"... and {more:,} more" + (": to_frame() has all" if hasattr(self, "to_frame") else "")
+
     def __str__(self) -> str:
         names, rows, more = self._table()
         widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
@@ -249,14 +252,14 @@ class ResultTable(ABC):
             "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
             for row in [names, *rows]
         ]
-        lines += [f"... and {more:,} more"] if more else []
+        lines += [self._others(more)] if more else []
         return "\n".join([self._caption(), *(f"  {line}".rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
         names, rows, more = self._table()
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
         body = "".join(f"<tr>{''.join(f'<td>{escape(text)}</td>' for text in row)}</tr>" for row in rows)
-        rest = f"<p>... and {more:,} more</p>" if more else ""
+        rest = f"<p>{self._others(more)}</p>" if more else ""
         return f"<p>{escape(self._caption())}</p><table><tr>{head}</tr>{body}</table>{rest}"
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed, Product
@@ -36,7 +36,14 @@ from dplearn.queries.query import VectorQuery
 from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of
 from dplearn.releases.described import CLEAR, Described, fraction_of, labels
 from dplearn.releases.learned_schema import SchemaDetail
-from dplearn.releases.release import ColumnRelease, Release, ReleasePlan, few_records, normal_tail
+from dplearn.releases.release import (
+    ColumnRelease,
+    Release,
+    ReleasePlan,
+    few_records,
+    normal_tail,
+    rows_of_groups,
+)
 from dplearn.releases.schema_fits import SchemaFitPlan
 from dplearn.releases.synthetic_table import (
     LearnedRelease,
@@ -45,7 +52,7 @@ from dplearn.releases.synthetic_table import (
     rows_in_cells,
 )
 from dplearn.releases.table_columns import TableColumn
-from dplearn.table.groups import MOST_ROWS, ROWS
+from dplearn.table.groups import ROWS
 from dplearn.table.table import Columns, Table
 
 STATISTICS = ("count", "mean", "std", "25%", "50%", "75%")
@@ -155,9 +162,7 @@ def describe(
     >>> line.group, line.column, line.statistic, round(line.low, 1), round(line.high, 1)
     (('drug',), 'score', 'mean', 2.2, 2.4)
     """
-    if groups is None and max_rows_per_group is not None:
-        raise ValueError(f"max_rows_per_group must be None without groups, got {brief(max_rows_per_group)}")
-    most = None if groups is None else _most_rows(max_rows_per_group, domain)
+    most = _most_rows(groups, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
     found: Described = recipe.run_on(frame, None, ledger, groups)
@@ -215,7 +220,7 @@ def describe_plan(
     >>> round(plan.rank_error["age"]), plan.n_needed
     (27, 533)
     """
-    most = None if max_rows_per_group is None else _most_rows(max_rows_per_group, domain)
+    most = _most_rows(max_rows_per_group, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors))
     if most is not None:
@@ -261,18 +266,16 @@ def _checked_cost(epsilon: Any, delta: Any, neighbors: Any) -> ApproxDP:
     )
 
 
-def _most_rows(given: Any, domain: Any) -> int:
-    """Return how many rows of a group take part."""
+def _most_rows(groups: Any, given: Any, domain: Any) -> int | None:
+    """Return how many rows of a group take part; None without groups."""
     learns = as_learn(domain) is not None
-    most = check_count(
-        "max_rows_per_group", (1 if learns else ROWS) if given is None else given, low=1, high=MOST_ROWS
-    )
+    most = rows_of_groups(groups, given, 1 if learns else ROWS)
     if learns and most > 1:
         raise ValueError(
             f"max_rows_per_group must be 1 where domain='learn', got {most}: release a schema by"
             " learned_schema(frame, groups=...), and pass it as domain="
         )
-    return most
+    return None if groups is None else most
 
 
 def _checked_by(by: Any) -> tuple[str, ...]:

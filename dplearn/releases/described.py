@@ -15,12 +15,14 @@ from dplearn._writing import brief
 from dplearn.domains import Categories
 from dplearn.domains.base import NumberDomain
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.privacy.plan import ResultTable
+from dplearn.privacy.plan import ResultTable, cell_text
 from dplearn.releases.cell_statistics import CellCounts, Line, ends
 from dplearn.releases.release import Released, covers_sampling, normal_tail
 from dplearn.releases.table_columns import TableColumn
 
 _MISSING, _OTHER = "missing", "other"
+_NOISY = "too noisy"
+_MOST_WIDE = 6  # groups that have columns of their own where a result is shown
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
 
@@ -98,11 +100,13 @@ class Described(Released, ResultTable):
             elif name != "count":
                 yield None, name, cells.quantile(float(fraction_of(name)), z, population=population)
 
-    def to_frame(self, *, of: str = "population", beta: Any = 0.05) -> Any:
+    def to_frame(self, *, wide: bool = False, of: str = "population", beta: Any = 0.05) -> Any:
         """Return the statistics as a data frame of pandas, a row of each.
 
         Parameters
         ----------
+        wide : bool, default=False
+            Whether to return texts for a paper's table instead, a column of each group.
         of, beta
             As for `statistics`.
 
@@ -110,9 +114,12 @@ class Described(Released, ResultTable):
         -------
         DataFrame
             With a column of each column of `by`, and "column", "value", "statistic", "estimate", "low",
-            "high" and "note".
+            "high" and "note". If wide: with "column", "statistic", the groups and "note".
         """
         found = self.statistics(of=of, beta=beta)
+        if wide:
+            names, rows = self._wide(found)
+            return import_module("pandas").DataFrame(rows, columns=names)
         return import_module("pandas").DataFrame(
             [[*each.group, *each[1:]] for each in found],
             columns=[*self.plan.by, *Statistic._fields[1:]],
@@ -147,12 +154,29 @@ class Described(Released, ResultTable):
         record |= {"beta": float(beta), "guarantee": json.loads(self.plan.guarantee.to_json())}
         return json.dumps(record | {"statistics": rows}, default=str)
 
+    def _caption(self) -> str:
+        return f"{super()._caption()}; 95 % intervals of the population, of counts of the table"
+
+    def _wide(self, found: list[Statistic]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        """Return the table of some statistics with a column of each group."""
+        lines: dict[tuple[str, str], dict[tuple[Any, ...], Statistic]] = {}
+        for each in found:
+            lines.setdefault((each.column, _name(each)), {})[each.group] = each
+        rows = [
+            (*row, *(_cell(of_group.get(group)) for group in self.groups), _range_of(of_group))
+            for row, of_group in lines.items()
+        ]
+        groups = [", ".join(map(str, group)) or "all" for group in self.groups]
+        return ("column", "statistic", *groups, "note"), rows
+
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        if self.plan.by and len(self.groups) <= _MOST_WIDE:
+            return self._wide(self.statistics())
         rows = [
             (*each.group, each.column, _name(each), each.estimate, (each.low, each.high), each.note)
             for each in self.statistics()
         ]
-        return (*self.plan.by, "column", "statistic", "estimate", "95 % interval", ""), rows
+        return (*self.plan.by, "column", "statistic", "estimate", "interval", "note"), rows
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -166,10 +190,22 @@ class Described(Released, ResultTable):
         )
 
 
+def _cell(line: Statistic | None) -> str:
+    """Return an estimate and its interval; nothing for a category that is left out in a group."""
+    if line is None or line.note == _NOISY:
+        return "" if line is None else _NOISY
+    return f"{cell_text(line.estimate)} ({cell_text((line.low, line.high))})"
+
+
+def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
+    """Return the note of a statistic but for groups of which it is too noisy, which their cells say."""
+    return next((each.note for each in of_group.values() if each.note != _NOISY), "")
+
+
 def _note(column: TableColumn, name: str, line: Line) -> str:
     """Return a remark about a statistic: a function of released numbers."""
     if math.isnan(line.estimate):
-        return "too noisy"
+        return _NOISY
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
         used = ~(column.gaps | column.unused)
         low, high = (each[used] for each in ends(column))

@@ -40,10 +40,11 @@ from dplearn.releases.release import (
     checked_bounds,
     covers_sampling,
     few_records,
+    planned_rows,
     read_column,
+    rows_of_groups,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
@@ -299,8 +300,7 @@ def grouped(
     ['north', 'south']
     """
     given = values is not None, bounds, categories, epsilon, delta, random_state, neighbors
-    most = ROWS if max_rows_per_group is None else max_rows_per_group
-    return _Grouped(*given, None if groups is None else most).run_on(keys, values, ledger, groups)
+    return _Grouped(*given, rows_of_groups(groups, max_rows_per_group)).run_on(keys, values, ledger, groups)
 
 
 @documented_by(grouped, ColumnRelease)
@@ -354,7 +354,7 @@ def grouped_plan(
     (15, 7.4, 298)
     """
     given = bounds is not None, bounds, categories, epsilon, delta, None, neighbors
-    return _Grouped(*given, max_rows_per_group).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
+    return _Grouped(*given, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
 
 
 class _Keyed(Columns):
@@ -410,10 +410,9 @@ class _Grouped(ColumnRelease[Grouped]):
         delta: Any,
         random_state: Any = None,
         neighbors: str = "replace_one",
-        group_rows: Any = None,
+        group_rows: int = 1,
     ):
-        rows = 1 if group_rows is None else group_rows
-        self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
+        self.group_rows = group_rows
         self.bounds = _checked_bounds(bounds, with_values)
         self.columns = 1 if not isinstance(self.bounds, dict) else len(self.bounds)
         self.categories = None if categories is None else checked_categories(categories)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Grid, IntegerRange
 from dplearn.fit.execute import Facts
@@ -30,8 +30,9 @@ from dplearn.releases.release import (
     covers_sampling,
     few_records,
     normal_tail,
+    planned_rows,
+    rows_of_groups,
 )
-from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.table import Table
 
 _SPREAD = Fraction(1, 20)  # of epsilon for the squares, of which intervals of means are made
@@ -203,7 +204,8 @@ def mean(
     >>> round(mean(ages, (0, 120), epsilon=1, random_state=0).value, 1)
     49.5
     """
-    recipe = _Mean[Mean]("mean", bounds, epsilon, max_rows_per_group, random_state)
+    rows = rows_of_groups(groups, max_rows_per_group)
+    recipe = _Mean[Mean]("mean", bounds, epsilon, rows, random_state)
     return recipe.run_on(values, None, ledger, groups)
 
 
@@ -230,7 +232,7 @@ def mean_plan(
     >>> round(mean_plan(6000, (0, 120)).error, 3)
     0.063
     """
-    return _Mean("mean", bounds, epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
+    return _Mean("mean", bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 @documented_by(mean, ColumnRelease)
@@ -270,7 +272,8 @@ def proportion(
     >>> round(found.value, 2), tuple(round(end, 2) for end in found.interval())
     (0.3, (0.27, 0.33))
     """
-    recipe = _Proportion("proportion", (0, 1), epsilon, max_rows_per_group, random_state)
+    rows = rows_of_groups(groups, max_rows_per_group)
+    recipe = _Proportion("proportion", (0, 1), epsilon, rows, random_state)
     return recipe.run_on(values, None, ledger, groups)
 
 
@@ -291,7 +294,9 @@ def proportion_plan(
     >>> round(proportion_plan(6000).error, 4)
     0.0005
     """
-    return _Proportion("proportion", (0, 1), epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
+    return _Proportion("proportion", (0, 1), epsilon, planned_rows(max_rows_per_group)).plan(
+        Facts(n_samples), beta=beta
+    )
 
 
 @documented_by(mean, ColumnRelease)
@@ -332,7 +337,8 @@ def std(
     >>> round(std(ages, (0, 120), epsilon=1, random_state=0).value, 1)
     17.3
     """
-    recipe = _Std("std", bounds, epsilon, max_rows_per_group, random_state)
+    rows = rows_of_groups(groups, max_rows_per_group)
+    recipe = _Std("std", bounds, epsilon, rows, random_state)
     return recipe.run_on(values, None, ledger, groups)
 
 
@@ -360,23 +366,20 @@ def std_plan(
     >>> std_plan(6000, (0, 120)).n_needed
     738
     """
-    return _Std("std", bounds, epsilon, max_rows_per_group).plan(Facts(n_samples), beta=beta)
+    return _Std("std", bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 class _Mean(ColumnRelease[Result]):
     """The recipe of `mean`: noise is added to sums of whole steps, and of their squares."""
 
     domain: Grid | IntegerRange
-    group_rows: int = ROWS
+    group_rows: int
     reach = 1 << 20  # steps between the bounds; audits use fewer
     coarser = 1 << 10  # squares are those of so many steps together
     warns_of = "mean"
 
-    def __init__(self, name: str, bounds: Any, epsilon: Any, most: Any = None, random_state: Any = None):
-        self.bounds = checked_bounds(bounds)
-        self.group_rows = check_count(
-            "max_rows_per_group", ROWS if most is None else most, low=1, high=MOST_ROWS
-        )
+    def __init__(self, name: str, bounds: Any, epsilon: Any, group_rows: int = 1, random_state: Any = None):
+        self.bounds, self.group_rows = checked_bounds(bounds), group_rows
         self.domain = self.domain_of()
         self.step = (self.bounds[1] - self.bounds[0]) / self.reach
         cost = ApproxDP(
@@ -397,38 +400,40 @@ class _Mean(ColumnRelease[Result]):
         """The greatest square, of the distance from the middle in coarse half steps."""
         return int(-(-self.reach // self.coarser)) ** 2
 
+    @property
+    def width(self) -> float:
+        """What the error is compared with: the distance of the bounds."""
+        return self.bounds[1] - self.bounds[0]
+
+    def error(self, total: "_Noise", squares: "_Noise | None", beta: Fraction) -> float:  # noqa: ARG002
+        """Return a bound on the noise of what is released, times the number of records."""
+        return total.tail(beta)
+
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> ReleasePlan:
         n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
-        share = self.spread_share(n)
-        noise = _tail((1 - share) * self.cost.epsilon / self.reach, failure)
-        needed = max(1, math.ceil(noise / (self.reach * float(ALPHA))))
-        deviation = _deviation((1 - share) * self.cost.epsilon / self.reach) * self.step / n
-        of_squares = self._of_squares(n, share) if share else 0.0
-        return self._stated(n, failure, share, self.step * noise / n, needed, deviation, of_squares)
-
-    def _of_squares(self, n: int, share: Fraction) -> float:
-        """Return the standard deviation of the noise in the mean square of distances from the middle."""
-        half = (self.bounds[1] - self.bounds[0]) / 2
-        return half * half * _deviation(share * self.cost.epsilon / self.most_square) / (self.most_square * n)
-
-    def _stated(
-        self, n: int, beta: Fraction, share: Fraction, error: float, needed: int, *deviations: float
-    ) -> ReleasePlan:
-        budget, what = float(self.cost.epsilon), self.warns_of
+        share, half = self.spread_share(n), (self.bounds[1] - self.bounds[0]) / 2
+        total = _Noise((1 - share) * self.cost.epsilon / self.reach, self.step)
+        squares = None
+        if share:
+            unit = half * half / self.most_square
+            squares = _Noise(share * self.cost.epsilon / self.most_square, unit)
+        error = self.error(total, squares, failure)
+        needed = max(1, math.ceil(error / (self.width * float(ALPHA))))
         few = few_records(
             n,
-            f"with epsilon {budget:.3g}, the noise of the {what} may be {error:.3g} or more, which is over a"
-            " twentieth of its range",
+            f"with epsilon {float(self.cost.epsilon):.3g}, the noise of the {self.warns_of} may be"
+            f" {error / n:.3g} or more, which is over a twentieth of its range",
             "declare narrower bounds",
             "spend more epsilon",
             enough=needed,
             subset=ALL_GROUPS,
         )
+        deviations = total.deviation / n, squares.deviation / n if squares else 0.0
         return ReleasePlan(
             self.cost,
             n,
             title=f"{type(self).__name__[1:]}Plan",
-            states={"error": error, "n_needed": needed, "beta": float(beta)},
+            states={"error": error / n, "n_needed": needed, "beta": float(failure)},
             keeps={"spread_share": share, "deviations": deviations, "bounds": self.bounds},
             warns=(few,) if n < needed else (),
         )
@@ -496,30 +501,33 @@ class _Std(_Mean[Std]):
     def spread_share(self, n: int) -> Fraction:  # noqa: ARG002
         return Fraction(1, 2)
 
-    def plan(self, facts: Facts, *, beta: Any = 0.05) -> ReleasePlan:
-        n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
-        (low, high), half = self.bounds, self.cost.epsilon / 2
-        most = ((high - low) / 2) ** 2
+    @property
+    def width(self) -> float:
+        """The greatest variance within the bounds."""
+        return (super().width / 2) ** 2
+
+    def error(self, total: "_Noise", squares: "_Noise | None", beta: Fraction) -> float:
+        assert squares is not None
         # The mean is squared: its noise counts up to twice its distance from the middle, half of the bounds'.
-        noise = [
-            most * _tail(half / self.most_square, failure / 2) / self.most_square,
-            (high - low) * self.step * _tail(half / self.reach, failure / 2),
-        ]
-        needed = max(1, math.ceil(sum(noise) / (most * float(ALPHA))))
-        of_squares = self._of_squares(n, Fraction(1, 2))
-        of_mean = self.step * _deviation(half / self.reach) / n
-        return self._stated(n, failure, Fraction(1, 2), sum(noise) / n, needed, of_mean, of_squares)
+        return squares.tail(beta / 2) + super().width * total.tail(beta / 2)
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
         return Std(math.sqrt(variance), mean, plan)
 
 
-def _tail(rate: Fraction, beta: Fraction) -> int:
-    """Return a bound on noise whose ratio decays at a rate."""
-    return laplace_quantile(decay_ratio(rate), beta / 2) - 1
+@dataclass(frozen=True)
+class _Noise:
+    """Discrete Laplace noise in a sum: how fast it decays for each step, and the width of a step."""
 
+    rate: Fraction
+    step: float
 
-def _deviation(rate: Fraction) -> float:
-    """Return the standard deviation of the same noise."""
-    ratio = float(decay_ratio(rate))
-    return math.sqrt(2 * ratio) / (1 - ratio)
+    def tail(self, beta: Fraction) -> float:
+        """Return what it exceeds with probability at most `beta`."""
+        return self.step * (laplace_quantile(decay_ratio(self.rate), beta / 2) - 1)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation."""
+        ratio = float(decay_ratio(self.rate))
+        return self.step * math.sqrt(2 * ratio) / (1 - ratio)

@@ -53,11 +53,12 @@ from dplearn.releases.release import (
     as_number_domain,
     covers_sampling,
     few_records_warnings,
+    planned_rows,
     read_column,
+    rows_of_groups,
     written,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.table.groups import MOST_ROWS
 from dplearn.table.ranks import parted_ranks
 from dplearn.table.table import Columns, Table
 
@@ -264,7 +265,7 @@ def quantiles(
     >>> [round(value / 50) for value in found.values], found.plan.error
     ([49, 74, 99], 346)
     """
-    most = None if groups is None else max_rows_per_group
+    most = rows_of_groups(groups, max_rows_per_group, 1)
     given = epsilon, domain, random_state, _declared(by, categories), neighbors, most
     return _Quantiles("quantiles", q, *given).run_on(values, by, ledger, groups)
 
@@ -321,7 +322,7 @@ def quantiles_plan(
     >>> plan.errors, plan.n_inside, plan.n_needed
     ((351, 234, 351), 1353, 6920)
     """
-    given = epsilon, domain, None, categories, neighbors, max_rows_per_group
+    given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group)
     return _Quantiles("quantiles", q, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
@@ -355,7 +356,7 @@ def median(
     >>> round(median(wages, epsilon=1, random_state=0).value, -2)
     3700.0
     """
-    most = None if groups is None else max_rows_per_group
+    most = rows_of_groups(groups, max_rows_per_group, 1)
     given = epsilon, domain, random_state, _declared(by, categories), neighbors, most
     return _Quantiles("median", 0.5, *given).run_on(values, by, ledger, groups)
 
@@ -383,7 +384,7 @@ def median_plan(
     An error of at most 0.05 of the records needs 1900 records.
     100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
     """
-    given = epsilon, domain, None, categories, neighbors, max_rows_per_group
+    given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group)
     return _Quantiles("median", 0.5, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
@@ -404,13 +405,12 @@ class _Quantiles(ColumnRelease[Quantiles]):
         random_state: Any = None,
         categories: Any = None,
         neighbors: str = "replace_one",
-        group_rows: Any = None,
+        group_rows: int = 1,
     ):
         self.domain = as_number_domain(domain)
         self.fractions = tuple(check_fractions("q", np.atleast_1d(q).tolist()))
         self.categories = None if categories is None else checked_categories(categories)
-        rows = 1 if group_rows is None else group_rows
-        self.group_rows = check_count("max_rows_per_group", rows, low=1, high=MOST_ROWS)
+        self.group_rows = group_rows
         unknown = neighbors == ADDED
         keyed = () if self.categories is None else (KEYS, declared(self.categories))
         assumes = (N_IS_PUBLIC, self.domain.assumption, *keyed)
@@ -420,8 +420,8 @@ class _Quantiles(ColumnRelease[Quantiles]):
             assumes=without_count(assumes) if unknown else assumes,
         )
         #: Whether the number of values that quantiles are of is public.
-        self.sized = not (unknown or keyed or rows > 1)
-        more = () if self.sized else (repr(self.categories), neighbors, str(rows))
+        self.sized = not (unknown or keyed or group_rows > 1)
+        more = () if self.sized else (repr(self.categories), neighbors, str(group_rows))
         context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon), *more
         super().__init__(name, cost, context, random_state)
 

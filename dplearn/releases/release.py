@@ -32,6 +32,7 @@ from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_err
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.sources import column_in_parts, column_of, is_arrow
 from dplearn.table.table import Table
 
@@ -256,6 +257,20 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
     with suppress(DomainError):
         return domain.encode(column)
     raise domain.refuse(takes_missing=False)
+
+
+def rows_of_groups(groups: Any, most: Any, default: int = ROWS) -> int:
+    """Return how many rows of a group take part, 1 without groups, where a number of them is refused."""
+    if groups is None and most is not None:
+        raise ValueError(f"max_rows_per_group must be None without groups, got {brief(most)}")
+    if groups is None:
+        return 1
+    return check_count("max_rows_per_group", default if most is None else most, low=1, high=MOST_ROWS)
+
+
+def planned_rows(most: Any) -> int:
+    """Return how many rows of a group take part in what is planned; without a number there are no groups."""
+    return rows_of_groups(most, most)
 
 
 def covers_sampling(of: str) -> bool:

@@ -115,9 +115,7 @@ RELEASES = {
     "quantiles": Record(releases.quantiles, "ages", {"q": [0.1, 0.5], **IN_YEARS}),
     "quantiles of floats": Record(releases.quantiles, "heights", {"q": [0, 0.1, 1]}),
     "median by category": Record(releases.median, "ages", BY | IN_YEARS),
-    "quantiles by category": Record(
-        releases.quantiles, "heights", {"q": [0.2, 0.5], "max_rows_per_group": 3, **BY}
-    ),
+    "quantiles by category": Record(releases.quantiles, "heights", {"q": [0.2, 0.5], **BY}),
     "cdf": Record(releases.cdf, "ages", IN_YEARS),
     "cdf of floats": Record(releases.cdf, "heights", {"delta": 1e-6}),
     "cdf in blocks": Record(releases.cdf, "ages", {"method": "blocks", "delta": 1e-6, **IN_YEARS}),
@@ -135,9 +133,6 @@ RELEASES = {
             "values": MIXED.assign(half=AGES / 2)[["age", "half"]],
             "bounds": {"age": (0, 99), "half": (0, 50)},
         },
-    ),
-    "grouped means of persons": Record(
-        releases.grouped, "keys", {"delta": 1e-4, "max_rows_per_group": 3, **MEANS}
     ),
     "describe": Record(releases.describe, "declared", {"domain": DECLARED}),
     "describe, learned": Record(releases.describe, "mixed", {}),

@@ -99,7 +99,6 @@ STATED = {
     "grouped of any keys": (lambda found: of_count(found, found.plan.count_error), 0.4),
     "grouped means": (of_mean, 0.2),
     "grouped means of columns": (of_columns, 0.2),
-    "grouped means of persons": (of_mean, 0.2),
     "describe": (of_described, 0.45),
     "central": (of_answer, 0.45),
     "central, Gaussian": (of_answer, 0.3),

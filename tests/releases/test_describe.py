@@ -102,6 +102,19 @@ def test_few_records_are_too_noisy_and_say_so():
     assert "too noisy" in str(found)
 
 
+def test_a_papers_table_has_a_column_of_each_group():
+    frame = pd.DataFrame({"arm": ["drug", "placebo"] * 400, "score": [1, 2, 3, 3] * 200})
+    schema = Schema({"arm": Categories(["drug", "placebo"]), "score": IntegerRange(1, 6)})
+    found = describe(frame, "arm", domain=schema, statistics=["mean", "50%"], random_state=0)
+    wide, long = found.to_frame(wide=True), found.to_frame().set_index(["arm", "statistic"])
+    assert wide.columns.tolist() == ["column", "statistic", "drug", "placebo", "note"]
+    for place, statistic in enumerate(["mean", "50%"]):
+        for arm in ("drug", "placebo"):
+            estimate, low, high = long.loc[(arm, statistic), ["estimate", "low", "high"]]
+            assert wide[arm][place] == f"{estimate:.6g} ({low:.6g} to {high:.6g})"
+            assert wide[arm][place] in str(found)
+
+
 def test_rows_of_groups_take_part_as_often_as_is_said():
     ids = np.arange(N) // 3
     found = describe(FRAME, domain=SCHEMA, groups=ids, max_rows_per_group=2, epsilon=50)

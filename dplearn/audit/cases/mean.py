@@ -66,7 +66,7 @@ CASES = (
     ),
     AuditCase(
         "std",
-        ReleaseFit(lambda: _CoarseStd("std", (-1, 1), 1, None, 0), list, _shown),
+        ReleaseFit(lambda: _CoarseStd("std", (-1, 1), 1, 1, 0), list, _shown),
         (-1.0, 0.0, 1.0),
         2,
         ApproxDP(1),
