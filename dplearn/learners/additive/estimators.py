@@ -135,7 +135,7 @@ class _Additive(PrivateEstimator):
         """Return the checked parameters that classifiers and regressors share."""
         return {
             "cost": cost_of("central", self.epsilon, self.delta, reproducible=reproducible),
-            "declared": declared_columns(self.domain, _NUMBERS),
+            "declared": self._declared(),
             "finest": self._finest,
             "bits": self._bits,
             "steps": self._steps,
@@ -202,12 +202,8 @@ class _Additive(PrivateEstimator):
         total = summed(np.zeros(len(self.intercept_)), squares, cells.T)
         return total + self.interactions_.scaled(1 / unit).variances(cells) if self.interactions_ else total
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        domain = declared_columns(self.domain, _NUMBERS)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    def _declared(self) -> Any:
+        return declared_columns(self.domain, _NUMBERS)
 
 
 class AdditiveFit(QueryFit):

@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -263,7 +262,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             cost,
             trust_model=self.trust_model,
             domain=self.domain,
-            declared=declared_columns(self.domain, _UNDECLARED),
+            declared=self._declared(),
             n_bins=n_bins,
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
             priors=_checked_priors(self.priors),
@@ -325,12 +324,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
         return tables.log_joint([each.of(column) for each, column in zip(self.bins_, columns, strict=True)])
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        domain = declared_columns(self.domain, _UNDECLARED)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    def _declared(self) -> Any:
+        return declared_columns(self.domain, _UNDECLARED)
 
 
 class NaiveBayesFit(QueryFit):
