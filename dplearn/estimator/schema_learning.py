@@ -22,7 +22,6 @@ from sklearn.base import clone
 from dplearn._validation import shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
-from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.execute import Facts, begin
@@ -205,12 +204,10 @@ class LearnedFit(FitRecipe):
         )
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaFacts, LabelledRows]:
-        dtype = getattr(X, "dtype", None)
-        of_list = dtype is None and not is_frame(X)
-        X = read_features(reader, X, domain=_ANY, reset=True)
+        given, X = X, read_features(reader, X, domain=_ANY, reset=True)
         kinds = ColumnKinds(())
         if self.learns_domain:
-            kinds = kinds_of(X, self.learn.columns, dtype, of_list=of_list)
+            kinds = kinds_of(X, self.learn.columns, given)
         classes, targets = _read_targets(y, X.shape[0], self)
         # The inner learner reads the table with a schema that accepts every cell: its errors come before the
         # charge, and depend on no value of X.

@@ -25,7 +25,8 @@ from zlib import crc32
 import numpy as np
 from scipy.sparse import issparse
 
-from dplearn.domains.cells import frame_column, is_frame
+from dplearn.domains.cells import columns_read_once, is_frame, read_column
+from dplearn.domains.factors import Factor, Gapped
 from dplearn.kernels.float_errors import float_errors_ignored
 
 
@@ -89,7 +90,8 @@ class Task:
 
     def __call__(self, X: Any, y: Any, read: Callable[[Any, Any], tuple[Any, Any]] | None = None) -> "Result":
         """Return the value for a part, or the error that the function, or `read` before it, raised."""
-        with float_errors_ignored():  # in the threads and processes of a cluster too
+        # In the threads and processes of a cluster too.
+        with float_errors_ignored(), columns_read_once():
             try:
                 given = (X, y) if read is None else read(X, y)
                 return Result(self.function(*self.own, *given))
@@ -367,12 +369,19 @@ def digest_of(records: Any) -> bytes:
     return hashlib.blake2b(pickled.getvalue(), digest_size=16).digest()
 
 
+def _digestible(column: Any) -> Any:
+    """Return a column as arrays that are equal for equal cells, in whatever order its levels are."""
+    if isinstance(column, Factor):
+        return column.map(lambda levels: np.array([crc32(pickle.dumps(each, 5)) for each in levels.tolist()]))
+    return (column.numbers, column.gaps) if isinstance(column, Gapped) else column
+
+
 class _Pickler(pickle.Pickler):
     """Pickles tables as lists of their columns, in any layout, and arrays of numbers as their CRC-32."""
 
     def reducer_override(self, part: Any) -> Any:
         if is_frame(part):
-            return list, tuple(frame_column(part, place) for place in range(part.shape[1]))
+            return list, tuple(_digestible(read_column(part, place)) for place in range(part.shape[1]))
         if issparse(part):
             rows: Any = part.tocsr()  # type: ignore[attr-defined]
             return list, (rows.indptr, rows.indices, rows.data)

@@ -413,8 +413,8 @@ class Records(ABC):
 class Columns(Records):
     """Records held as encoded columns."""
 
-    def __init__(self, columns: Sequence[NDArray[Any]]):
-        self.columns = list(columns)
+    def __init__(self, columns: Sequence[Any]):
+        self.columns: list[Any] = list(columns)  # arrays, or a `Factor` of keys
 
     def __len__(self) -> int:
         return len(self.columns[0])

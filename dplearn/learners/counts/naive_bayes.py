@@ -35,6 +35,7 @@ from dplearn.queries.noise import ShareNoise, central_noise, share_noise
 from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 _UNDECLARED = Floats()
@@ -322,7 +323,11 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     def _log_joint(self, columns: Any) -> NDArray[np.float64]:
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
-        return tables.log_joint([each.of(column) for each, column in zip(self.bins_, columns, strict=True)])
+        found = []
+        for _, block in Columns(columns).blocks(_BLOCK):  # few enough records for the cache
+            places = [each.of(codes) for each, codes in zip(self.bins_, block, strict=True)]
+            found.append(tables.log_joint(places))
+        return np.concatenate(found)
 
     def _declared(self) -> Any:
         return declared_columns(self.domain, _UNDECLARED)
