@@ -9,6 +9,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import islice
 from typing import Any
 
 LONGEST = 100  # characters of a domain or a collection in a repr, a message or a card
@@ -43,15 +44,19 @@ def fitting(full: str, short: str) -> str:
     return full if len(full) <= LONGEST or _wanted_in_full.get() else short
 
 
-def listed(entries: Sequence[str], brackets: str) -> str:
-    """Return the entries in brackets, `[]` for example; of many, the first ones and the number of all."""
+def listed(entries: Sequence[str], brackets: str, size: int | None = None) -> str:
+    """Return the entries in brackets, `[]` for example; of many, the first ones and the number of all.
+
+    `entries` may be the first `LONGEST` of `size`.
+    """
+    size = size or len(entries)
     whole = f"{brackets[0]}{', '.join(entries)}{brackets[1]}"
     if len(whole) <= LONGEST:
         return whole
     shown: list[str] = []
     while len(shown) < len(entries) and sum(map(len, shown)) + 2 * len(shown) <= _FIRST:
         shown.append(cut(entries[len(shown)], _ENTRY))
-    rest = f", ... {len(entries):,} in all" if len(shown) < len(entries) else ""
+    rest = f", ... {size:,} in all" if len(shown) < size else ""
     return f"{brackets[0]}{', '.join(shown)}{rest}{brackets[1]}"
 
 
@@ -65,7 +70,8 @@ def brief(value: Any) -> str:
     if isinstance(value, Mapping):
         return listed([f"{brief(key)}: {brief(each)}" for key, each in value.items()], "{}")
     if type(value) in _BRACKETS:
-        return listed([brief(each) for each in value], _BRACKETS[type(value)])
+        first = [brief(each) for each in islice(value, LONGEST)]
+        return listed(first, _BRACKETS[type(value)], len(value))
     if hasattr(value, "get_params"):
         return text if len("".join(text.split())) <= _OBJECT else f"{type(value).__name__}(...)"
     return cut(text)

@@ -7,6 +7,7 @@ absence of such values as a precondition, `assumption`. Error messages contain n
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,6 +177,7 @@ class NumberDomain(Domain):
         """
 
 
+@lru_cache(maxsize=1024)
 def smallest_uint(size: int) -> Any:
     """Return the narrowest unsigned dtype that holds 0..size, where `size` is the code of no value."""
     if size >= 1 << 64:

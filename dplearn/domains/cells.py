@@ -10,8 +10,10 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from functools import partial
 from numbers import Rational, Real
@@ -21,6 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.domains.base import Domain
+from dplearn.domains.factors import Cells, Factor, Gapped, factor, repeats
+
+Column = NDArray[Any] | Factor | Gapped
 
 NOT_A_TABLE = (
     "Expected 2D array, got {}D array instead. Reshape your data either using array.reshape(-1, 1) if your"
@@ -103,7 +108,72 @@ def is_frame(X: Any) -> bool:
 
 def frame_column(X: Any, position: int) -> NDArray[Any]:
     """Return one column of a data frame, as an array of the numpy dtype of its numbers, else of objects."""
-    return _column(X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]])
+    return _column(_series(X, position))
+
+
+def read_column(X: Any, position: int) -> Column:
+    """Return one column of a table: an array, `Gapped` numbers, or a `Factor` of cells that repeat.
+
+    Within `columns_read_once` a factor is kept, so that its column is read once.
+    """
+    kept = _KEPT.get() or _Kept()
+    if kept.table is not X:
+        kept.table, kept.factors = X, {}
+    if position in kept.factors:
+        return kept.factors[position]
+    read = _read(_series(X, position))
+    if isinstance(read, np.ndarray) and read.dtype.kind == "O" and repeats(read):
+        read = factor(read)
+    if isinstance(read, Factor):
+        kept.factors[position] = read
+    return read
+
+
+def mapped(function: Cells, column: Column) -> NDArray[Any]:
+    """Return the values of a function for the cells of a column, each of its own cell alone."""
+    return function(column) if isinstance(column, np.ndarray) else column.map(function)
+
+
+def as_factor(column: Column) -> Factor:
+    """Return a column as a factor."""
+    return column if isinstance(column, Factor) else factor(mapped(_as_objects, column))
+
+
+def factor_of(values: Any) -> Factor:
+    """Return a list, an array, or a series of pandas or polars, as a factor."""
+    return as_factor(_read(values) if _is_series(values) else as_cells(values))
+
+
+@dataclass(repr=False, eq=False)
+class _Kept:
+    """The factors of the table that was read last."""
+
+    table: Any = None  # private
+    factors: dict[int, Factor] = field(default_factory=dict)  # private
+
+
+_KEPT: ContextVar[_Kept | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def columns_read_once() -> Iterator[None]:
+    """Keep, in a context, the factors of the table that was read last."""
+    token = _KEPT.set(_Kept())
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+
+
+def _series(X: Any, position: int) -> Any:
+    if isinstance(X, np.ndarray):
+        return X[:, position]
+    return X.iloc[:, position] if hasattr(X, "iloc") else X[X.columns[position]]
+
+
+def _is_series(values: Any) -> bool:
+    """Return True for a series of pandas or polars, and for an array or index of pandas."""
+    return not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical"))
 
 
 def column_type(X: Any, position: int) -> Any:
@@ -174,7 +244,7 @@ def as_cells(values: Any) -> NDArray[Any]:
         raise TypeError("a masked array is not supported: fill it, such as by .filled(np.nan), first")
     if _is_listed(values):
         return object_array(list(values))
-    if not is_frame(values) and (hasattr(values, "isna") or hasattr(values, "to_physical")):
+    if _is_series(values):
         return _column(values)
     if type(values).__name__ == "LazyFrame":
         raise TypeError(LAZY)
@@ -244,31 +314,64 @@ def _is_sparse(dtype: Any) -> bool:
 
 def _column(column: Any) -> NDArray[Any]:
     """Return a series of pandas or polars, or an array or index of pandas, as `frame_column` does."""
+    read = _read(column)
+    return read if isinstance(read, np.ndarray) else mapped(_as_objects, read)
+
+
+def _as_objects(cells: NDArray[Any]) -> NDArray[Any]:
+    return cells.astype(object, copy=False)
+
+
+def _read(column: Any) -> Column:
+    """Return a series of pandas or polars, or an array or index of pandas, as the type of column suggests."""
     if isinstance(column.dtype, np.dtype) or _is_sparse(column.dtype):
         return np.asarray(column)
-    named = getattr(column, "cat", column)
-    if hasattr(named, "categories") and hasattr(named, "codes"):
-        categories = named.categories.tolist()
-        return object_array([None if code < 0 else categories[code] for code in named.codes.tolist()])
-    if hasattr(column, "isna"):
-        plain: Any = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
-        kind = getattr(plain, "kind", "")
-        if kind == "f":
-            return np.asarray(column.to_numpy(dtype=plain, na_value=np.nan))  # missing values are NaN
-        if kind and kind in "iub":
-            gaps, numbers = np.asarray(column.isna()), column.to_numpy(dtype=plain, na_value=plain.type(0))
-            return np.asarray(np.where(gaps, None, numbers.astype(object)) if gaps.any() else numbers)
-        if column.dtype.type is str or column.dtype.kind in "iub":
-            return np.asarray(column.to_numpy(dtype=object, na_value=None), dtype=object)
-        gaps = column.isna().tolist()
-        cells = getattr(column, "array", column)
-        return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
+    return _read_pandas(column) if hasattr(column, "isna") else _read_polars(column)
+
+
+def _read_pandas(column: Any) -> Column:
+    plain: Any = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
+    kind = getattr(plain, "kind", "")
+    if kind == "f":
+        return np.asarray(column.to_numpy(dtype=plain, na_value=np.nan))  # missing values are NaN
+    if kind and kind in "iub":
+        gaps, numbers = np.asarray(column.isna()), column.to_numpy(dtype=plain, na_value=plain.type(0))
+        return Gapped(numbers, gaps) if gaps.any() else np.asarray(numbers)
+    if is_text(column.dtype):
+        codes, levels = _factorized(column)
+        return Factor.of(codes, [*(None if is_missing(level) else level for level in levels), None])
+    gaps = column.isna().tolist()
+    cells = getattr(column, "array", column)
+    return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
+
+
+def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
+    """Return the places of the cells of a series of pandas among its levels, -1 for a gap; and the levels."""
+    if not hasattr(getattr(column.dtype, "pyarrow_dtype", None), "index_type"):
+        codes, levels = column.factorize()
+        return codes, levels.tolist()
+    # Of dictionaries of Arrow pandas accepts only places with a sign.
+    array = getattr(column, "array", column).__arrow_array__().unify_dictionaries().combine_chunks()
+    places = array.indices
+    signed = places.cast("int64") if str(places.type).startswith("u") else places
+    return signed.fill_null(-1).to_numpy(), array.dictionary.to_pylist()
+
+
+def _read_polars(column: Any) -> Column:
+    if is_text(column.dtype):
+        levels = column.unique(maintain_order=True)
+        places = np.arange(len(levels), dtype=np.int32)
+        return Factor.of(column.replace_strict(levels, places).to_numpy(), levels.to_list())
     if column.dtype.is_temporal():
         column = column.to_physical()  # Python's types cannot represent all times of polars
     kind = column.dtype  # numpy has no integers of 128 bits
-    if kind.is_float() or (kind.is_integer() and not column.null_count() and "128" not in str(kind)):
+    if kind.is_float():
         return np.asarray(column.to_numpy())  # missing values are NaN
-    return object_array(column.to_list())
+    if not kind.is_integer() or "128" in str(kind):
+        return object_array(column.to_list())
+    if not column.null_count():
+        return np.asarray(column.to_numpy())
+    return Gapped(column.fill_null(0).to_numpy(), column.is_null().to_numpy())
 
 
 _LARGEST = sys.float_info.max

@@ -129,15 +129,14 @@ class ColumnKinds:
         return Schema(dict(zip(self.names, domains, strict=True)))
 
 
-def kinds_of(X: Any, columns: Any = None, dtype: Any = None, *, of_list: bool = False) -> ColumnKinds:
+def kinds_of(X: Any, columns: Any = None, given: Any = None) -> ColumnKinds:
     """Return the kinds of the columns of a table, from declarations and types; no cell is read."""
-    # `dtype` is that of the array that X was made from, and `of_list` tells of a list, which has no types.
+    # X was made from what was given, by default X: of an array it has the types, and a list has none.
+    given = X if given is None else given
     d, frame, declared = X.shape[1], is_frame(X), declared_kinds(columns)
-    types = (
-        [column_type(X, place) for place in range(d)] if frame else [X.dtype if dtype is None else dtype] * d
-    )
+    types = [column_type(X, place) for place in range(d)] if frame else [getattr(given, "dtype", X.dtype)] * d
     untyped = declared is None and not frame and getattr(types[0], "kind", "") == "O"
-    if untyped and not of_list:
+    if untyped and hasattr(given, "dtype"):
         raise TypeError(_UNTYPED.format(d))
     given = tuple(map(str, X.columns)) if frame else tuple(f"x{place}" for place in range(d))
     kinds = [_of_type(dtype, name) for dtype, name in zip(types, given, strict=True)]

@@ -5,9 +5,9 @@ one record has a missing value, so a whole float has the key of the integer. NaN
 values have the key None. The order of counts depends on the set of keys alone.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Mapping
-from itertools import islice
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -73,8 +73,7 @@ def _key(cell: Any, depth: int = 0) -> Hashable:
     raise DomainError(_REFUSED)
 
 
-_PLAIN = {str, bytes, int}  # types whose values are published unchanged
-_BLOCK = 1 << 16  # keys that are counted together
+_NEVER_EQUAL = ({str, int, type(None)}, {bytes, type(None)})  # keys of different ones of these types
 
 
 class KeyCounts:
@@ -88,11 +87,18 @@ class KeyCounts:
     @classmethod
     def of(cls, keys: Iterable[Hashable]) -> "KeyCounts":
         """Return the counts of keys: None, str, bytes, int, or tuples of these."""
-        counters: dict[str, Counter[Any]] = {}
-        rest = iter(keys)
-        while block := list(islice(rest, _BLOCK)):
-            for name, parts in _by_type(block).items():
-                counters.setdefault(name, Counter()).update(parts)
+        listed = list(keys)
+        kinds = set(map(type, listed))
+        together = any(kinds <= each for each in _NEVER_EQUAL)
+        return cls.counted(Counter(listed).items() if together else zip(listed, repeat(1)))
+
+    @classmethod
+    def counted(cls, counts: Iterable[tuple[Hashable, int]]) -> "KeyCounts":
+        """Return the counts of keys, of which each pair holds some; a key may occur in several."""
+        counters: dict[str, Counter[Any]] = defaultdict(Counter)
+        for key, count in counts:
+            name, value = _ranked(key)
+            counters[name][value] += count
         return cls(counters)
 
     def __add__(self, other: "KeyCounts") -> "KeyCounts":
@@ -117,17 +123,6 @@ class KeyCounts:
 def counted_keys(keys: Iterable[Hashable] | KeyCounts) -> list[tuple[Hashable, int]]:
     """Return the published form of each key and its count, in an order independent of the records' order."""
     return (keys if isinstance(keys, KeyCounts) else KeyCounts.of(keys)).sorted()
-
-
-def _by_type(block: list[Hashable]) -> dict[str, list[Any]]:
-    kinds = set(map(type, block))
-    if len(kinds) == 1 and kinds <= _PLAIN:
-        return {kinds.pop().__name__: block}
-    groups: dict[str, list[Any]] = {}
-    for key in block:
-        name, value = _ranked(key)
-        groups.setdefault(name, []).append(value)
-    return groups
 
 
 def _ranked(key: Any, depth: int = 0) -> tuple[str, Any]:

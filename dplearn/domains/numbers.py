@@ -165,23 +165,27 @@ class IntegerRange(_WithGaps):
         return self._code(any_as_number(cell))
 
     def _codes_of_numbers(self, values: NDArray[Any]) -> tuple[Codes, NDArray[np.bool_]]:
+        whole = values.dtype.kind != "f" and values.size
+        if whole and self.low <= int(values.min()) and int(values.max()) <= self.high:
+            codes = values.astype(np.uint64) - np.uint64((self.low - self.missing) % (1 << 64))
+            return codes.astype(smallest_uint(self.size)), np.ones(values.shape, dtype=bool)
         gaps = np.isnan(values) if self.missing and values.dtype.kind == "f" else np.False_
         values = np.where(gaps, values.dtype.type(0), values) if self.missing else values
         if values.dtype.kind == "f":
             floors = np.floor(values.astype(np.float64))
             # Compared as integers: floats represent neither 2**63 - 1 nor 2**53 + 1.
             far = (floors < _INT64[0]) | (floors >= -_INT64[0])
-            whole = np.where(far, 0, floors).astype(np.int64)
+            near = np.where(far, 0, floors).astype(np.int64)
         else:
             # Converted to one dtype: numpy 2.0.0 may crash when it compares other byte orders with a large
             # int.
             floors = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
             far = floors > _INT64[1]
-            whole = np.where(far, 0, floors).astype(np.int64)
-        below = np.where(far, floors < 0, whole < self.low)
-        above = np.where(far, floors > 0, whole > self.high)
-        whole = np.where(below, self.low, np.where(above, self.high, whole))
-        codes = whole.view(np.uint64) - np.uint64(self.low % (1 << 64)) + np.uint64(self.missing)
+            near = np.where(far, 0, floors).astype(np.int64)
+        below = np.where(far, floors < 0, near < self.low)
+        above = np.where(far, floors > 0, near > self.high)
+        near = np.where(below, self.low, np.where(above, self.high, near))
+        codes = near.view(np.uint64) - np.uint64(self.low % (1 << 64)) + np.uint64(self.missing)
         codes = np.where(gaps, np.uint64(0), codes) if self.missing else codes
         return codes.astype(smallest_uint(self.size)), (~below & ~above & (floors == values)) | gaps
 
@@ -320,14 +324,18 @@ class Grid(_WithGaps):
 
     def _codes(self, values: Any, clip: bool) -> Codes:
         if self.outside == "accept":
-            values = any_as_numbers(values).astype(np.float64)
+            values = any_as_numbers(values).astype(np.float64, copy=False)
         elif getattr(values, "dtype", None) != np.float64:
             values = as_numbers(values, self, missing=self.missing).astype(np.float64)
         if not self.missing:
             return self._reached(values, clip)
         gaps = np.isnan(values)
-        codes = self._reached(np.where(gaps, self.low, values), clip)
-        return np.asarray(np.where(gaps, codes.dtype.type(0), codes + codes.dtype.type(1)))
+        some = gaps.any()
+        codes = np.asarray(self._reached(np.where(gaps, self.low, values) if some else values, clip))
+        codes += codes.dtype.type(1)
+        if some:
+            codes[gaps] = 0
+        return codes
 
     def _reached(self, values: NDArray[np.float64], clip: bool) -> Codes:
         """Return the index of the greatest grid point not above each number."""

@@ -10,9 +10,10 @@ from dplearn._writing import brief, fitting
 from dplearn.domains.base import CellTypeError, Codes, Domain, DomainError
 from dplearn.domains.cells import (
     cell_type,
-    frame_column,
     is_frame,
     is_text,
+    mapped,
+    read_column,
     times_as_numbers,
     unread_times,
 )
@@ -165,11 +166,13 @@ class Product:
 
 def refuse_text(X: Any, domain: Any) -> None:
     """Refuse, by types alone, a text column for a domain of numbers that would read text as missing."""
-    if not hasattr(X, "dtype") and not is_frame(X):
+    if not is_frame(X) and getattr(X, "dtype", np.dtype(int)).kind in "iufb":
         return
     d = X.shape[1]
     names = list(X.columns) if is_frame(X) else range(d)
     types = list(X.dtypes) if is_frame(X) else [X.dtype] * d
+    if not any(is_text(cell_type(dtype)) for dtype in set(types)):
+        return
     domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
     for name, dtype, part in zip(names, types, domains, strict=False):
         if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):
@@ -181,9 +184,9 @@ def refuse_text(X: Any, domain: Any) -> None:
 
 
 def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
-    """Encode adjacent columns of equal domains together, in blocks of rows that fit into the cache."""
-    if is_frame(X):
-        return [np.ascontiguousarray(encode(frame_column(X, i))) for i in places]
+    """Encode adjacent columns of equal domains; of numbers together, in blocks that fit into the cache."""
+    if is_frame(X) or X.dtype == object:
+        return [np.ascontiguousarray(mapped(encode, read_column(X, place))) for place in places]
     part = X[:, places[0] : places[-1] + 1]
     if len(places) == 1:
         return [np.ascontiguousarray(encode(part[:, 0]))]

@@ -22,7 +22,6 @@ from sklearn.base import clone
 from dplearn._validation import shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
-from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.execute import Facts, begin
@@ -112,7 +111,7 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
         @wraps(own["__sklearn_tags__"])
         def tags(learner: Any) -> Any:
             learns = as_learn(_declared(learner, parameter)[1]) is not None
-            return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
+            return own["__sklearn_tags__"](_alike(learner, parameter, _ANY) if learns else learner)
 
         kind._recipe, kind.__sklearn_tags__, kind.can_learn_schema = recipe, tags, True
         return kind
@@ -205,12 +204,10 @@ class LearnedFit(FitRecipe):
         )
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[_SchemaFacts, LabelledRows]:
-        dtype = getattr(X, "dtype", None)
-        of_list = dtype is None and not is_frame(X)
-        X = read_features(reader, X, domain=_ANY, reset=True)
+        given, X = X, read_features(reader, X, domain=_ANY, reset=True)
         kinds = ColumnKinds(())
         if self.learns_domain:
-            kinds = kinds_of(X, self.learn.columns, dtype, of_list=of_list)
+            kinds = kinds_of(X, self.learn.columns, given)
         classes, targets = _read_targets(y, X.shape[0], self)
         # The inner learner reads the table with a schema that accepts every cell: its errors come before the
         # charge, and depend on no value of X.
@@ -362,6 +359,15 @@ def _without_target(schema: Any) -> tuple[Any, tuple[float, float]]:
 def _with(learner: Any, given: dict[str, Any]) -> Any:
     """Return an unfitted copy of a learner with other parameters."""
     return clone(learner).set_params(**given)
+
+
+def _alike(learner: Any, parameter: str, value: Any) -> Any:
+    """Return a shallow copy of a learner with another parameter, to ask for its tags."""
+    name, _, inner = parameter.partition("__")
+    made = object.__new__(type(learner))
+    vars(made).update(vars(learner))
+    setattr(made, name, _alike(getattr(learner, name), inner, value) if inner else value)
+    return made
 
 
 def _declared(learner: Any, parameter: str) -> tuple[Any, Any]:

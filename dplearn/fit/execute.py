@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
+from dplearn.domains.cells import columns_read_once
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.float_errors import float_errors_ignored
@@ -191,7 +192,7 @@ def execute(
     if cost is not None and groups is not None:
         cost = replace(cost, protects="groups")
     charge = open_account(ledger, cost, name=recipe.name)
-    with float_errors_ignored():
+    with float_errors_ignored(), columns_read_once():
         ready = begin(recipe, X, y, groups=groups)
         for text in ready.plan.warnings:
             warnings.warn(text, UserWarning, stacklevel=stacklevel)

@@ -107,6 +107,8 @@ def supported(thing: Any) -> frozenset[str]:
     takes = {name for call in calls for name in signature(call).parameters}
     found = {feature for feature, name in _PARAMETERS.items() if name in takes}
     found |= {feature for feature, name in _ATTRIBUTES.items() if getattr(thing, name, False)}
+    if "labels" not in found and getattr(thing, "protects", "") == "labels":  # it always does
+        found = {"labels", *(each for each in found if refused_pair(("labels", each)) is None)}
     if hasattr(thing, "__sklearn_tags__") and thing.__sklearn_tags__().input_tags.sparse:
         found.add("sparse")
     if hasattr(thing, "__code__"):  # a release reads parts if a recipe that it makes does

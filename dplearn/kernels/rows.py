@@ -46,9 +46,13 @@ def unit_rows(
     *,
     order: int = 2,
     intercept: bool = False,
+    again: int = 0,
     image: NDArray[np.float64] | None = None,
 ) -> NDArray[np.signedinteger[Any]]:
-    """Return rows of integers with norm at most `reach`, each in the direction of the given row alone."""
+    """Return rows of integers with norm at most `reach`, each in the direction of the given row alone.
+
+    The norm counts the last number `again` times more.
+    """
     # Numbers that are not finite become 0; products with `image` must be exact in floats. Rounding errors
     # change the norm to the power of `order` by less than 1 for fewer than some thousand columns; an exact
     # check replaces a row that is too long by zeros in all cases.
@@ -62,18 +66,20 @@ def unit_rows(
         wide = np.ones((len(given), d + intercept))
         # Each number is converted to float64 by itself; a wider float may become infinite.
         wide[:, :d] = given
-        scaled[block] = _scaled(wide if image is None else wide @ image, reach, order)
+        scaled[block] = _scaled(wide if image is None else wide @ image, reach, order, again)
     return scaled
 
 
-def norm_powers(rows: NDArray[Any], order: int) -> NDArray[Any]:
-    """Return the norm of each row to the power of its order; exact below 2**63, or 2**53 for floats."""
-    if order == 1:
-        return np.asarray(np.abs(rows).sum(axis=1))
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+def norm_powers(rows: NDArray[Any], order: int, again: int = 0) -> NDArray[Any]:
+    """Return the norm of each row to the power of its order; exact below 2**63, or 2**53 for floats.
+
+    The last number counts `again` times more.
+    """
+    powers = np.abs(rows).sum(axis=1) if order == 1 else np.einsum("ij,ij->i", rows, rows)
+    return np.asarray(powers + again * np.abs(rows[:, -1]) ** order) if again else np.asarray(powers)
 
 
-def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.float64]:
+def _scaled(rows: NDArray[np.float64], reach: int, order: int, again: int) -> NDArray[np.float64]:
     """Return the rows after scaling; they are overwritten, which saves time in the cache."""
     largest = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     if not np.isfinite(largest).all():
@@ -82,11 +88,11 @@ def _scaled(rows: NDArray[np.float64], reach: int, order: int) -> NDArray[np.flo
     # Scaled to magnitudes of at most 1, so that no square overflows.
     rows /= np.where(largest > 0, largest, 1.0)
     # The norm is at least 1, or the row is 0.
-    lengths = np.maximum(norm_powers(rows, order) ** (1 / order), 1.0)
+    lengths = np.maximum(norm_powers(rows, order, again) ** (1 / order), 1.0)
     rows *= (reach / lengths)[:, None]
     np.trunc(rows, out=rows)
     # The sums are whole numbers below 2**53, so this comparison is exact.
-    rows[~(norm_powers(rows, order) <= reach**order)] = 0.0  # NaN is not at most anything
+    rows[~(norm_powers(rows, order, again) <= reach**order)] = 0.0  # NaN is not at most anything
     return rows
 
 

@@ -11,6 +11,7 @@ from dplearn.learners.linear import (
 )
 from dplearn.learners.parity.masked import MaskedParityClassifier
 from dplearn.learners.parity.parity import ParityClassifier
+from dplearn.learners.private_labels import PrivateLabelsClassifier
 from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.learners.rules.line import LineClassifier
@@ -50,6 +51,7 @@ __all__ = [
     "NaiveBayesPlan",
     "ParityClassifier",
     "PointClassifier",
+    "PrivateLabelsClassifier",
     "PrivateMultiOutputClassifier",
     "SecretSampleClassifier",
     "SoftLabelAggregateClassifier",

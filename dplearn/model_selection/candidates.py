@@ -98,7 +98,7 @@ def _check_private(step: Any, kind: str | None, *, alone: bool) -> None:
         raise ValueError(
             "estimator must not have a ledger: pass the ledger to the search, which charges it for all fits"
         )
-    if not alone and parameters.get("protects", "examples") != "examples":
+    if not alone and getattr(step, "protects", "examples") != "examples":
         raise ValueError(
             f"estimator must protect examples if it has several steps, got protects={step.protects!r}"
         )

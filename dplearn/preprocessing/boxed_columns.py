@@ -107,18 +107,27 @@ def grid_rows(
     n, d = len(columns), len(product)
     rows = np.empty((n, d), dtype=np.int32)
     scale = np.where(unit > 0, unit, np.inf)
+    ways = [_steps_of(*each, steps, n) for each in zip(product.domains, middle, scale, strict=True)]
+    codes = columns.columns
     for block in row_blocks(n, d):
-        given = [
-            domain.decode(codes[block])  # type: ignore[attr-defined]
-            for domain, codes in zip(product.domains, columns.columns, strict=True)
-        ]
-        places = ((np.stack(given, axis=1).astype(np.float64) - middle) / scale).clip(-2, 2)
-        near = np.rint(places * steps)
+        near = np.stack([of(each[block]) for of, each in zip(ways, codes, strict=True)], axis=1)
         if order is None:
             rows[block] = near.clip(-steps, steps)
         else:
             rows[block] = shortened(near, steps, order)
     return rows
+
+
+def _steps_of(
+    domain: Any, middle: float, scale: float, steps: int, n: int
+) -> Callable[[NDArray[Any]], Numbers]:
+    """Return the function from codes to rounded numbers of steps; for n codes, a table of few numbers."""
+
+    def of(codes: NDArray[Any]) -> Numbers:
+        places = (domain.decode(codes).astype(np.float64) - middle) / scale
+        return np.asarray(np.rint(places.clip(-2, 2) * steps))
+
+    return of if domain.size > n else of(np.arange(domain.size, dtype=np.uint64)).take
 
 
 def shortened(rows: Numbers, reach: int, order: int) -> Numbers:

@@ -27,7 +27,7 @@ from dplearn.preprocessing.boxed_columns import (
     shortened,
     spread_query,
 )
-from dplearn.preprocessing.number_columns import NumberColumns, Numbers
+from dplearn.preprocessing.number_columns import NumberColumns, Numbers, in_blocks
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Oracle, VectorQuery
 
@@ -145,10 +145,18 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         -------
         ndarray of float64 of shape (n_samples, n_clusters)
         """
-        rows = self._numbers(X)
+        numbers = self._numbers(X)
         # Far rows are moved so near that no square overflows.
-        differences = rows.clip(-1e150, 1e150)[:, None, :] - self.cluster_centers_.clip(-1e150, 1e150)
-        return np.asarray(np.sqrt(np.einsum("ijk,ijk->ij", differences, differences)))
+        centres = self.cluster_centers_.clip(-1e150, 1e150)
+
+        def distances(rows: Numbers) -> Numbers:
+            near, found = rows.clip(-1e150, 1e150), np.empty((len(rows), len(centres)))
+            for place, centre in enumerate(centres):
+                differences = near - centre
+                found[:, place] = np.sqrt(np.einsum("ij,ij->i", differences, differences))
+            return found
+
+        return in_blocks(distances, numbers, len(centres))
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """Return the nearest centre of each row; costs no privacy.
@@ -236,10 +244,10 @@ class ClusterRound:
         near = shortened(rows - self.middle, self.radius, self.order)
         # The squared distance without the square of the row, summed column by column: a product of matrices
         # may depend on the number of rows.
-        far = np.tile((self.places**2).sum(axis=1) / 2, (len(rows), 1))
-        for column, places in zip((rows - self.middle).T, self.places.T, strict=True):
-            far -= column[:, None] * places
-        return far.argmin(axis=1), near
+        far = np.repeat((self.places**2).sum(axis=1, keepdims=True) / 2, len(rows), axis=1)
+        for column, places in zip(np.ascontiguousarray((rows - self.middle).T), self.places.T, strict=True):
+            far -= places[:, None] * column
+        return far.argmin(axis=0), near
 
 
 def cluster_query(asked: ClusterRound) -> VectorQuery:

@@ -5,6 +5,7 @@
 """
 
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +20,7 @@ from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import as_numbers, frame_column, is_frame
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.recipe import FitFacts, FitRecipe
+from dplearn.kernels.rows import row_blocks
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.release import as_number_domain, is_pair
 from dplearn.table.features import as_product, read_features
@@ -147,10 +149,22 @@ def _fits(domain: Any) -> bool:
     return isinstance(domain, NumberDomain) and not domain.accepts_missing and domain.size <= 1 << 64
 
 
+def in_blocks(function: Callable[[Numbers], Numbers], rows: Numbers, width: int) -> Numbers:
+    """Return a function of rows, which has so many numbers for each, computed in blocks."""
+    found = np.empty((len(rows), width))
+    for block in row_blocks(len(rows), max(width, rows.shape[1])):
+        found[block] = function(rows[block])
+    return found
+
+
 def scaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:
     """Return (numbers - center) / scale without overflow: infinities become the largest finite float."""
-    centred = numbers if center is None else finite(numbers - center)
-    return centred if scale is None else finite(centred / scale)
+
+    def of(rows: Numbers) -> Numbers:
+        centred = rows if center is None else finite(rows - center)
+        return centred if scale is None else finite(centred / scale)
+
+    return in_blocks(of, numbers, numbers.shape[1])
 
 
 def unscaled(numbers: Numbers, center: Numbers | None, scale: Numbers | None) -> Numbers:

@@ -24,7 +24,7 @@ from dplearn.preprocessing.boxed_columns import (
     shortened,
     spread_query,
 )
-from dplearn.preprocessing.number_columns import NumberColumns, Numbers, finite
+from dplearn.preprocessing.number_columns import NumberColumns, Numbers, finite, in_blocks
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import Answer, Oracle, VectorQuery
 
@@ -158,7 +158,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         ndarray of float64 of shape (n_samples, n_components)
             Finite: overflows are replaced with the largest finite float.
         """
-        centred = finite(self._numbers(X) - self.mean_)
+        return in_blocks(self._projected, self._numbers(X), len(self.components_))
+
+    def _projected(self, rows: Numbers) -> Numbers:
+        centred = finite(rows - self.mean_)
         largest = np.abs(centred).max(axis=1, keepdims=True, initial=1.0)  # no sum overflows
         return finite((centred / largest) @ self.components_.T * largest)
 

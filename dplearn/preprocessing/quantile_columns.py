@@ -34,6 +34,7 @@ from dplearn.preprocessing.number_columns import (
     Numbers,
     declared_numbers,
     finite,
+    in_blocks,
     scaled,
     unscaled,
 )
@@ -379,8 +380,13 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
             Within `feature_range`.
         """
         low, high = (float(end) for end in check_range("feature_range", self.feature_range))
-        share = placed(self._numbers(X), self.data_low_, self.data_high_)
-        return np.clip((1 - share) * low + share * high, low, high)
+
+        def of(rows: Numbers) -> Numbers:
+            share = placed(rows, self.data_low_, self.data_high_)
+            return np.clip((1 - share) * low + share * high, low, high)
+
+        numbers = self._numbers(X)
+        return in_blocks(of, numbers, numbers.shape[1])
 
     def inverse_transform(self, X: Any) -> Numbers:
         """Map numbers within `feature_range` back to numbers between the quantiles.

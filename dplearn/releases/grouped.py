@@ -15,7 +15,7 @@ from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
-from dplearn.domains.cells import is_frame, object_array
+from dplearn.domains.cells import is_frame
 from dplearn.domains.keys import KeyCounts
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
@@ -357,37 +357,19 @@ def grouped_plan(
     return _Grouped(*given, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
 
 
-class _Keyed(Columns):
-    """Keys, and values of each column as integers from -2**bits to 2**bits."""
-
-    @classmethod
-    def of(cls, keys: list[Hashable], values: NDArray[np.int64]) -> "_Keyed":
-        """Return records from their keys and values."""
-        return cls([object_array(keys), values])
-
-    @property
-    def keys(self) -> list[Hashable]:
-        """The keys."""
-        found: list[Hashable] = self.columns[0].tolist()
-        return found
-
-    @property
-    def values(self) -> NDArray[np.int64]:
-        """The values."""
-        return self.columns[1]
-
-
 @dataclass(frozen=True)
 class _Totals:
     """The counts, or the sums of values, of categories of records; a function of the records of a part."""
 
     categories: tuple[Hashable, ...]
 
-    def __call__(self, rows: _Keyed) -> list[NDArray[np.int64]]:
-        size, codes = len(self.categories), places_of(rows.keys, self.categories)
+    def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
+        keys, *values = rows.columns
+        size, codes = len(self.categories), places_of(keys, self.categories)
         counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
-        sums = np.zeros((size + 1, rows.values.shape[1]), dtype=np.int64)
-        np.add.at(sums, codes, rows.values)
+        sums = np.zeros((size + 1, len(values)), dtype=np.int64)
+        for place, each in enumerate(values):
+            np.add.at(sums[:, place], codes, each)
         return [counts, sums[:size]]
 
 
@@ -441,14 +423,14 @@ class _Grouped(ColumnRelease[Grouped]):
     def parts_of(self, X: Any, y: Any) -> Table | None:
         return pairs_in_parts(X, y, ("keys", "values"))
 
-    def read(self, X: Any, y: Any) -> tuple[Facts, _Keyed]:
-        keys = read_column_of_keys(X)
+    def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:
+        keys: Any = read_column_of_keys(X)
         if y is None:
-            return Facts(len(keys)), _Keyed.of(keys, np.zeros((len(keys), 1), dtype=np.int64))
+            return Facts(len(keys)), Columns([keys, np.zeros(len(keys), dtype=np.int64)])
         codes = _codes_of_columns(y, self.bounds, self.bits)
         if len(codes) != len(keys):
             raise ValueError(_UNEQUAL.format(len(keys), len(codes)))
-        return Facts(len(keys)), _Keyed.of(keys, codes)
+        return Facts(len(keys)), Columns([keys, *codes.T])
 
     def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> ReleasePlan:
         failure = check_number("beta", beta, above=0, below=1)
@@ -588,8 +570,8 @@ def _sums_and_means(
     return sums, means
 
 
-def _key_counts(rows: _Keyed) -> list[KeyCounts]:
-    return [KeyCounts.of(rows.keys)]
+def _key_counts(rows: Columns) -> list[KeyCounts]:
+    return [KeyCounts.counted(rows.columns[0].counts())]
 
 
 def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:

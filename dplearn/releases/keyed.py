@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from dplearn._writing import brief
 from dplearn.domains import DomainError
+from dplearn.domains.factors import Factor
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.releases.stable_counts import read_column_of_keys
 from dplearn.table.passes import InTurn
@@ -32,7 +33,8 @@ def checked_categories(categories: Any) -> tuple[Hashable, ...]:
     if isinstance(categories, (str, bytes)) or not np.iterable(categories):
         raise TypeError(f"categories must be a sequence of keys, got {brief(categories)}")
     try:
-        read = tuple(read_column_of_keys(list(categories)))
+        keys = read_column_of_keys(list(categories))
+        read = tuple(keys.levels[keys.codes].tolist())
     except (DomainError, ValueError):
         read = ()
     if not read:
@@ -53,15 +55,12 @@ def declared(categories: Sequence[Hashable]) -> str:
     return f"the {len(categories)} categories are chosen without the data"
 
 
-def places_of(keys: Sequence[Hashable], categories: Sequence[Hashable]) -> NDArray[np.intp]:
+def places_of(keys: Factor, categories: Sequence[Hashable]) -> NDArray[np.intp]:
     """Return the place of each key's category, and the number of categories for a key of none."""
-    if {*map(type, keys), *map(type, categories)} == {str}:
-        place: dict[Any, int] = {key: code for code, key in enumerate(categories)}
-        found = [place.get(key, len(categories)) for key in keys]
-    else:  # keys of different types are not compared: "a" and b"a" have equal hashes
-        place = {spelled(key): code for code, key in enumerate(categories)}
-        found = [place.get(spelled(key), len(categories)) for key in keys]
-    return np.array(found, dtype=np.intp)
+    # Keys of different types are not compared: "a" and b"a" have equal hashes.
+    place = {spelled(key): code for code, key in enumerate(categories)}
+    found = [place.get(spelled(key), len(categories)) for key in keys.levels.tolist()]
+    return np.asarray(np.array(found, dtype=np.intp)[keys.codes])
 
 
 def pairs_in_parts(first: Any, second: Any, names: tuple[str, str]) -> Table | None:

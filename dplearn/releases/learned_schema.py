@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
 from math import isqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -20,8 +20,9 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
-from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array
+from dplearn.domains.cells import as_factor, cells_of, is_frame, mapped, read_column
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
+from dplearn.domains.factors import Factor
 from dplearn.domains.keys import KeyCounts, read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
@@ -370,17 +371,14 @@ class SchemaRelease(Release[LearnedSchema]):
         table = X if is_frame(X) else cells_of(X)
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
-        dtype = getattr(X, "dtype", None)
-        of_list = dtype is None and not is_frame(X)
-        kinds = kinds_of(table, self.columns, dtype, of_list=of_list)
+        kinds = kinds_of(table, self.columns, X)
         of_numbers = set(kinds.of_numbers)
-        if not is_frame(table) and table.dtype.kind in "iufb" and len(of_numbers) == table.shape[1]:
-            columns = Product([self.numbers] * len(of_numbers)).encode(table)
-        else:
-            columns = [
-                self.numbers.encode(column) if place in of_numbers else _keys(column)
-                for place, column in enumerate(_columns(table))
-            ]
+        if len(of_numbers) == table.shape[1]:
+            return SchemaFacts(len(table), kinds), Columns(Product([self.numbers] * len(kinds)).encode(table))
+        columns: list[Any] = []
+        for place in range(len(kinds)):
+            column = read_column(table, place)
+            columns.append(mapped(self.numbers.encode, column) if place in of_numbers else _keys(column))
         return SchemaFacts(len(table), kinds), Columns(columns)
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
@@ -425,13 +423,13 @@ class SchemaRelease(Release[LearnedSchema]):
 
     def run(self, table: Table, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
         kinds = plan.columns
-        read: _Read = table.at_once(partial(_in_memory, plan)) or _of_parts(table, plan)
+        ranks: _BothRanks = table.at_once(partial(_in_memory, plan)) or _of_parts(table, plan)
         domains: dict[int, Domain] = {
             place: _BOOLEANS for place, kind in enumerate(kinds.kinds) if kind == "booleans"
         }
         for number, place in enumerate(kinds.of_numbers):
-            domains[place] = _number_domain(read, number, kinds.kinds[place], plan, dice)
-        lists = _lists(read.keys, plan, dice)
+            domains[place] = _number_domain(ranks, number, kinds.kinds[place], plan, dice)
+        lists = _lists(table, plan, dice)
         domains |= dict(zip(kinds.of_categories, lists, strict=True))
         return LearnedSchema(kinds.schema(domains[place] for place in range(len(kinds))), plan)
 
@@ -531,16 +529,10 @@ def _tail(error: int, n: int) -> Fraction:
     return Fraction(max(_LEAST_TAIL, -(-_TAILS * error // n)), _TAILS)
 
 
-def _columns(table: Any) -> list[NDArray[Any]]:
-    """Return the columns of an array or a data frame."""
-    if is_frame(table):
-        return [frame_column(table, place) for place in range(table.shape[1])]
-    return list(table.T)
-
-
-def _keys(column: NDArray[Any]) -> NDArray[Any]:
+def _keys(column: Any) -> Factor:
     """Return the key of each cell: None, text, bytes, an integer, a fraction in hexadecimal or `_OTHER`."""
-    return object_array([_key(cell) for cell in column.tolist()])
+    cells = as_factor(column)
+    return cells.with_levels([_key(cell) for cell in cells.levels.tolist()])
 
 
 def _key(cell: Any) -> Hashable:
@@ -555,22 +547,18 @@ def _key(cell: Any) -> Hashable:
     return key if key is None or isinstance(key, (str, bytes, int)) else _OTHER
 
 
-@dataclass(frozen=True, eq=False)
-class _Read:
-    """Columns as they are released from: ranks of numbers from either end, and keys of categories."""
+class _BothRanks(NamedTuple):
+    """The ranks of each column of numbers from either end."""
 
-    from_low: Callable[[int], Ranks]  # of a column of numbers; missing ones are above all
-    from_high: Callable[[int], Ranks]  # the same; missing ones are below all
-    keys: Sequence[Any]  # for each listed column its keys, or `KeyCounts`
+    from_low: Callable[[int], Ranks]  # missing numbers are above all
+    from_high: Callable[[int], Ranks]  # missing numbers are below all
 
 
-def _in_memory(plan: LearnedSchemaPlan, rows: Columns) -> _Read:
+def _in_memory(plan: LearnedSchemaPlan, rows: Columns) -> _BothRanks:
     columns, numbers, size = rows.columns, plan.columns.of_numbers, plan.numbers.size
-    lists = plan.columns.of_categories if plan.threshold is not None else ()
-    return _Read(
+    return _BothRanks(
         lambda number: UnsortedCodes(_moved(columns[numbers[number]], size)),  # one column at a time
         lambda number: UnsortedCodes(columns[numbers[number]]),
-        [columns[place].tolist() for place in lists],
     )
 
 
@@ -581,10 +569,9 @@ def _moved(codes: NDArray[Any], size: int) -> NDArray[Any]:
     return moved
 
 
-def _of_parts(rows: Table, plan: LearnedSchemaPlan) -> _Read:
-    """Return the columns of a table in parts, by passes that find the ranks at which ends are selected."""
+def _of_parts(rows: Table, plan: LearnedSchemaPlan) -> _BothRanks:
+    """Return the ranks of a table in parts, by passes that find those at which ends are selected."""
     numbers = list(plan.columns.of_numbers) if plan.tail is not None else []
-    lists = list(plan.columns.of_categories) if plan.threshold is not None else []
     size, low = plan.numbers.size, _tail_of(plan)
     ranks: list[Any] = []
     if numbers:
@@ -595,8 +582,7 @@ def _of_parts(rows: Table, plan: LearnedSchemaPlan) -> _Read:
         ]
         both = rows.map(partial(_from_both_ends, numbers, size))
         ranks = parted_ranks(both, [size] * len(windows), windows)
-    keys = rows.sums(partial(_key_counts, lists)) if lists else []
-    return _Read(ranks[: len(numbers)].__getitem__, ranks[len(numbers) :].__getitem__, keys)
+    return _BothRanks(ranks[: len(numbers)].__getitem__, ranks[len(numbers) :].__getitem__)
 
 
 def _from_both_ends(numbers: Sequence[int], size: int, rows: Columns) -> Columns:
@@ -605,25 +591,25 @@ def _from_both_ends(numbers: Sequence[int], size: int, rows: Columns) -> Columns
 
 
 def _key_counts(lists: Sequence[int], rows: Columns) -> list[KeyCounts]:
-    return [KeyCounts.of(rows.columns[place].tolist()) for place in lists]
+    return [KeyCounts.counted(rows.columns[place].counts()) for place in lists]
 
 
 def _tail_of(plan: LearnedSchemaPlan) -> Fraction:
     return Fraction(1, 2) if plan.tail == _CENTER else _tail(plan.error or 0, plan.n_samples)
 
 
-def _number_domain(read: _Read, number: int, kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
+def _number_domain(ranks: _BothRanks, number: int, kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
     """Release the range of one column of numbers, and return its domain."""
     if plan.tail is None:
         return plan.numbers  # type: ignore[no-any-return]
     size, tail, privacy = plan.numbers.size, _tail_of(plan), ApproxDP(plan.parts.epsilon)
     # Missing numbers have the code 0. They are moved above all numbers for the low end, and stay below all
     # numbers for the high end, so that either end is found by its rank among the numbers from that end.
-    low = 1 + _selected(read.from_low(number), size, tail, privacy, dice)
+    low = 1 + _selected(ranks.from_low(number), size, tail, privacy, dice)
     if plan.tail == _CENTER:
         high = low if low < size else 0
     else:
-        high = _selected(read.from_high(number), size, 1 - tail, privacy, dice)
+        high = _selected(ranks.from_high(number), size, 1 - tail, privacy, dice)
     if low == size or high == 0:  # most numbers are missing
         return plan.numbers  # type: ignore[no-any-return]
     low, high = min(low, high), max(low, high)
@@ -677,11 +663,11 @@ def _range(kind: str, first: Any, last: Any, points: int) -> Domain:
     return Grid(float(first), float(last), points, "accept", missing=True)
 
 
-def _lists(keys: Sequence[Any], plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
+def _lists(rows: Table, plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
     """Release the lists of all columns of categories, and return their domains."""
     if plan.threshold is None:
         return [_HASHED for _ in plan.columns.of_categories]
-    parts = plan.parts
+    parts, keys = plan.parts, rows.sums(partial(_key_counts, plan.columns.of_categories))
     found = frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
     return [_categories(each[: plan.most]) for each in found]
 

@@ -23,8 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
-from scipy.stats import binom
+from scipy.special import bdtr, bdtrc, gammaln, logsumexp
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
@@ -177,10 +176,10 @@ class Quantiles(Released, ResultTable):
         for q, rank in zip(self.q, ranks, strict=True):
             low, high = _ends(plan.domain)
             for value, below in zip(self.values.tolist(), most, strict=True):
-                if binom.cdf(below, n, q) <= failure / 4 if sampled else below < rank:
+                if below < 0 or bdtr(below, n, q) <= failure / 4 if sampled else below < rank:
                     low = value
             for value, upto in zip(self.values[::-1].tolist(), least[::-1], strict=True):
-                if binom.sf(upto - 1, n, q) <= failure / 4 if sampled else upto > rank:
+                if bdtrc(upto - 1, n, q) <= failure / 4 if sampled else upto > rank:
                     high = value
             found.append((low, high))
         return found

@@ -12,7 +12,8 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
-from dplearn.domains.cells import as_cells, counts_by_key, holds_times, is_frame
+from dplearn.domains.cells import counts_by_key, factor_of, holds_times, is_frame
+from dplearn.domains.factors import Factor
 from dplearn.domains.keys import KeyCounts, read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
@@ -220,7 +221,7 @@ class _StableCounts(ColumnRelease[StableCounts]):
         context = str(cost.epsilon), str(cost.delta), *([neighbors] if unknown else [])
         super().__init__("stable_counts", cost, context, random_state)
 
-    def read(self, X: Any, y: Any) -> tuple[Facts, list[Hashable]]:  # noqa: ARG002 - there is none
+    def read(self, X: Any, y: Any) -> tuple[Facts, Factor]:  # noqa: ARG002 - there is none
         keys = read_column_of_keys(X)
         return Facts(len(keys)), keys
 
@@ -257,8 +258,8 @@ class _StableCounts(ColumnRelease[StableCounts]):
         return StableCounts(counts_by_key(falling), plan)
 
 
-def _key_counts(keys: list[Hashable]) -> list[KeyCounts]:
-    return [KeyCounts.of(keys)]
+def _key_counts(keys: Factor) -> list[KeyCounts]:
+    return [KeyCounts.counted(keys.counts())]
 
 
 def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
@@ -268,24 +269,23 @@ def _error(guarantee: ApproxDP, beta: Any, n_keys: Any) -> int:
     return laplace_quantile(stable_histogram_ratio(guarantee), share / 2) - 1
 
 
-def read_column_of_keys(keys: Any) -> list[Hashable]:
-    """Return the keys as values of built-in types other than float."""
+def read_column_of_keys(keys: Any) -> Factor:
+    """Return the keys as a factor of values of built-in types other than float."""
     if isinstance(keys, np.ndarray) or hasattr(keys, "dtype"):
-        cells = _cells_of_array(keys)
-    elif isinstance(keys, (list, tuple)):
-        cells = list(keys)
-    else:
+        _check_array(keys)
+    elif not isinstance(keys, (list, tuple)):
         pairs = "; list(zip(df.sex, df.race)) counts pairs" if is_frame(keys) else ""
         raise TypeError(f"keys must be a series, an array or a list, got {type(keys).__name__}{pairs}")
-    if not cells:
+    if not len(keys):
         raise ValueError("keys must have shape (n,), n at least 1, got shape (0,)")
-    read = read_keys(cells)
-    if any(_has_fraction(key) for key in read):
+    cells = factor_of(keys)
+    found = cells.with_levels(read_keys(cells.levels.tolist()))
+    if any(_has_fraction(key) for key, _ in found.counts()):
         raise DomainError("a key is a number that is not whole; round it, or turn it into text, first")
-    return read
+    return found
 
 
-def _cells_of_array(keys: Any) -> list[Any]:
+def _check_array(keys: Any) -> None:
     shape, kind = tuple(keys.shape), getattr(keys.dtype, "kind", "O")
     if len(shape) != 1:
         raise ValueError(f"keys must have shape (n,), got shape {shape}")
@@ -294,7 +294,6 @@ def _cells_of_array(keys: Any) -> list[Any]:
             f"keys must be text, bytes or whole numbers, got dtype {keys.dtype}: turn them into text first,"
             " such as d.astype(str) or d.dt.strftime('%Y-%m')"
         )
-    return list(as_cells(keys).tolist())
 
 
 def _has_fraction(key: Hashable) -> bool:

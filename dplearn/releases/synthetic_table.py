@@ -716,10 +716,8 @@ class LearnedRelease(Release[Any]):
         table, kind = _table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
-        dtype = getattr(X, "dtype", None)
-        of_list = dtype is None and not is_frame(table)
-        kinds = kinds_of(table, self.learn.columns, dtype, of_list=of_list)
-        types = TableTypes.of(table, dtype, kind, named=kinds.names is not None)
+        kinds = kinds_of(table, self.learn.columns, X)
+        types = TableTypes.of(table, getattr(X, "dtype", None), kind, named=kinds.names is not None)
         self.choices.check_target(_names(kinds))
         # Nothing is learned of booleans, as nothing is of declared categories.
         free = ("booleans" if place in types.declared else kind for place, kind in enumerate(kinds.kinds))
@@ -868,6 +866,8 @@ def _selected(frame: Any, domain: Product) -> Any:
             how_often = "is missing" if name not in names else "occurs more than once"
             raise ValueError(f"frame must have the columns of its domain once, but {name!r} {how_often}")
     places = [names.index(name) for name in domain.names]
+    if places == list(range(len(names))):
+        return frame
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 

@@ -27,7 +27,6 @@ from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes, smallest_uint
 from dplearn.domains.cells import is_frame
 from dplearn.kernels.gf2 import BitMatrix, pack
-from dplearn.kernels.rows import row_blocks
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.table import Columns
 
@@ -149,7 +148,7 @@ class DesignMatrix:
     def blocks(self) -> tuple[slice, ...]:
         """The columns of numbers of each one-hot encoding: in each row exactly one of them is 1."""
         placed = zip(self.domain.domains, self._places, strict=True)
-        return tuple(place for domain, place in placed if not domain.ordered and not isinstance(domain, Bits))
+        return tuple(place for domain, place in placed if is_one_hot(domain))
 
     def of(self, X: Any, *, nearest: bool = False) -> NDArray[np.float64]:
         """Return the matrix of a table; `nearest` replaces values outside the domain, unordered with 0."""
@@ -186,13 +185,15 @@ class EncodedMatrix(Columns):
 
     def toarray(self) -> NDArray[np.float64]:
         """Return the matrix."""
-        matrix = np.empty(self.shape)
-        for block in row_blocks(*self.shape):
-            for domain, place, codes in zip(
-                self.design.domain.domains, self.design._places, self.columns, strict=True
-            ):
-                matrix[block, place] = _numbers(domain, codes[block])
-        return matrix
+        return self.numbers().T
+
+    def numbers(self, more: int = 0) -> NDArray[np.float64]:
+        """Return the columns of the matrix, each contiguous, and `more` of ones, of shape (columns, n)."""
+        found = np.ones((self.shape[1] + more, len(self)))
+        given = zip(self.design.domain.domains, self.design._places, self.columns, strict=True)
+        for domain, place, codes in given:
+            _set_numbers(found[place], domain, codes)
+        return found
 
 
 def plain_matrix(X: Any) -> Any:
@@ -216,21 +217,26 @@ def _floats(X: Any) -> Any:
     return table
 
 
+def is_one_hot(domain: Domain) -> bool:
+    """Return whether a column is encoded as one column per value."""
+    return not domain.ordered and not isinstance(domain, Bits)
+
+
 def _has_gaps(domain: Domain) -> bool:
     return domain.ordered and domain.accepts_missing
 
 
-def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
-    """Return the columns of numbers that encode one column of codes."""
-    if isinstance(domain, Bits):
-        return np.asarray(codes[:, None], dtype=np.float64)
-    if not domain.ordered:
-        return np.asarray(codes[:, None] == np.arange(domain.size), dtype=np.float64)
-    flat = _scaled(domain, codes)
-    if not _has_gaps(domain):
-        return flat[:, None]
-    gaps = codes == 0
-    return np.column_stack([np.where(gaps, 0.0, flat), gaps])
+def _set_numbers(found: NDArray[np.float64], domain: Domain, codes: Codes) -> None:
+    """Set the columns of numbers that encode one column of codes, of shape (columns, n)."""
+    if is_one_hot(domain):
+        np.equal(codes, np.arange(domain.size)[:, None], out=found)
+    elif isinstance(domain, Bits):
+        found[0] = codes
+    else:
+        found[0] = _scaled(domain, codes)
+    if _has_gaps(domain):
+        found[1] = gaps = codes == 0
+        found[0][gaps] = 0.0
 
 
 def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:

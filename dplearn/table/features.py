@@ -209,6 +209,8 @@ def _select(X: Any, schema: Schema) -> Any:
         numbered = all(type(name) is not str for name in X.columns)
         rename = "; names of columns must be texts: X.columns = X.columns.astype(str)" if numbered else ""
         raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing{rename}")
+    if list(X.columns) == list(schema.names):
+        return X
     selected = X[list(schema.names)]
     if selected.shape[1] > len(schema):
         raise ValueError("X must have each column of its schema once, but some name occurs twice")

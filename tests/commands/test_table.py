@@ -30,6 +30,7 @@ NEED_MORE = {
     "SoftLabelTransferClassifier": "public rows",
     "SubsampleAggregateClassifier": "private teachers, which no file holds",
     "SoftLabelAggregateClassifier": "private teachers, which no file holds",
+    "PrivateLabelsClassifier": "an estimator of Python, and public features",
     "SecretSampleClassifier": "another learner",
     "PrivateMultiOutputClassifier": "another learner, and several labels",
 }

@@ -84,6 +84,7 @@ ESTIMATORS = (
     (dplearn.MaskedParityClassifier(), lambda X: np.hstack([X > 0, X < 0])),
     (dplearn.ParityClassifier(), np.signbit),
     (dplearn.PointClassifier(), lambda X: X[:, :1]),
+    (dplearn.PrivateLabelsClassifier(GaussianNB()), None),
     (
         dplearn.PrivateMultiOutputClassifier(ExponentialMechanismClassifier(domain=DOMAIN), classes=[0, 1]),
         None,

@@ -366,6 +366,7 @@ SHOWN = {
     "large_tables": ((0,), large_tables),
     "ledger": ((), ledger),
     "mechanisms": ((), mechanisms),
+    "private_labels": ((0, 1), None),
     "quantiles": ((0, 3, 4, 5, 6, 8, 9, 10, 11), quantiles),
     "regress": ((), regress),
     "releases": ((22, 23, 24, 25, 26), of_releases),

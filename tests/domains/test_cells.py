@@ -6,19 +6,23 @@ from enum import Enum
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.domains import DomainError
+from dplearn.domains import Categories, DomainError
 from dplearn.domains.cells import (
     any_as_number,
     any_as_numbers,
     as_cells,
     cells_of,
     column_type,
+    columns_read_once,
     frame_column,
+    mapped,
     object_array,
+    read_column,
 )
 from dplearn.domains.keys import KeyCounts, counted_keys, read_keys, spelled
 
@@ -195,3 +199,27 @@ def test_counts_of_keys_in_any_order_and_of_parts_are_the_same_and_of_built_in_t
 def test_cells_of_python_are_read_at_once_as_one_by_one(cells):
     one_by_one = list(map(any_as_number, cells))
     assert np.array_equal(any_as_numbers(object_array(cells)), one_by_one, equal_nan=True)
+
+
+def test_levels_that_occur_in_no_row_are_not_read():
+    """Types of pandas and Arrow declare categories that no cell of a table, or of some of its rows, has."""
+    column = pd.Series(pd.Categorical(["a", None, "b"], ["c", "b", "a"]))
+    arrow = pa.DictionaryArray.from_arrays(pa.array([2, None, 1], pa.uint8()), ["c", "b", "a"])
+    for each in (column, pd.Series(arrow, dtype=pd.ArrowDtype(arrow.type))):
+        read = read_column(each.to_frame(), 0)
+        assert mapped(Categories(["a", "b", None]).encode, read).tolist() == [0, 2, 1]
+        assert mapped(Categories(["a", None]).encode, read[np.array([1, 0])]).tolist() == [1, 0]
+        assert dict(read[:1].counts()) == {"a": 1}
+
+
+def test_a_column_is_read_once_within_a_fit_and_anew_in_the_next():
+    frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "y"]})
+    for cell in ("x", "z"):
+        frame.loc[0, "a"] = cell
+        with columns_read_once():
+            first = read_column(frame, 0)
+            assert read_column(frame, 0) is first
+            assert read_column(frame, 1) is not first
+            assert read_column(frame.copy(), 0) is not first
+        assert mapped(lambda cells: cells, first).tolist() == [cell, "y"]
+    assert read_column(frame, 0) is not first

@@ -71,12 +71,12 @@ def test_cells_have_no_influence_on_kinds(cells):
     rows = np.array([[cell] * 2 for cell in cells], dtype=object)
     with pytest.raises(TypeError, match=r"its 2 columns have no types.*set_output.*Learn\('numbers'\)"):
         kinds_of(rows)
-    found = kinds_of(rows, of_list=True)
+    found = kinds_of(rows, given=[])
     assert found == ColumnKinds(("categories",) * 2)
     assert found.note.startswith("X is a list: its columns have no types, and all 2 are read as categories")
-    assert kinds_of(np.zeros((5, 2)), of_list=True) == ColumnKinds(("numbers",) * 2)  # by __array__
-    assert kinds_of(rows, "numbers", of_list=True).note == ""
-    assert kinds_of(rows, "numbers", of_list=True) == ColumnKinds(("numbers", "numbers"))
+    assert kinds_of(np.zeros((5, 2)), given=[]) == ColumnKinds(("numbers",) * 2)  # by __array__
+    assert kinds_of(rows, "numbers", given=[]).note == ""
+    assert kinds_of(rows, "numbers", given=[]) == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, "numbers") == ColumnKinds(("numbers", "numbers"))
     assert kinds_of(rows, ["numbers", "categories"]).kinds == ("numbers", "categories")
     frame = pd.DataFrame({"a": pd.Series(cells, dtype=object), "b": 1.0, "c": pd.Series(cells, dtype=object)})

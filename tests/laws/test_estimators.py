@@ -85,8 +85,9 @@ def test_a_pickle_does_not_grow_with_the_records_and_holds_no_dice(one_a_class, 
     alike = clone(classifier).set_params(**fixed)
     few, more = clone(alike).fit(*iris) if fixed else fitted, alike.fit(X, y)
     # A float64 record of 4 columns takes 32 bytes, 300 more of them 9,600.
-    if hasattr(few, "synthetic_") and (classifier.domain == "learn" or hasattr(classifier, "student")):
-        # Released cells, and students of released labels, have sizes of their own.
+    sized = hasattr(few, "synthetic_") and (classifier.domain == "learn" or hasattr(classifier, "student"))
+    if sized or hasattr(few, "reports_"):
+        # Released cells, students of released labels, and the reports of all records have their own sizes.
         few, more = (clone(each) for each in (few, more))
     assert abs(len(pickle.dumps(more)) - len(pickle.dumps(few))) < 300
     pickled = pickle.dumps(fitted)

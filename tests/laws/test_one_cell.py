@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange
-from dplearn.domains.cells import frame_column, object_array
+from dplearn.domains.cells import frame_column, mapped, object_array, read_column
+from dplearn.domains.factors import factor
 from dplearn.domains.keys import read_keys
 from dplearn.domains.numbers import LargeIntegerRange
 from dplearn.table.sources import table_of
@@ -75,6 +76,7 @@ COLUMNS = {
     "numpy float16": (of_numpy("float16"), FLOATS[:-1]),
     "numpy bool": (of_numpy("bool"), BITS),
     "numpy object": (of_objects, [*WIDE, *FLOATS, *TEXTS, *DECIMALS, None, (1, 2)]),
+    "built-in cells": (of_objects, [*WIDE, *FLOATS, *TEXTS, *BITS, *BYTES, None]),
     "pandas Int64": (of_pandas("Int64"), WIDE),
     "pandas UInt64": (of_pandas("UInt64"), ABOVE),
     "pandas Float64": (of_pandas("Float64"), FLOATS),
@@ -98,6 +100,7 @@ COLUMNS = {
     "arrow binary": (of_arrow(pa.binary()), BYTES),
     "arrow decimal": (of_arrow(pa.decimal128(38, 3)), DECIMALS),
     "arrow dictionary of text": (of_arrow(pa.dictionary(pa.int8(), pa.string())), TEXTS),
+    "arrow dictionary without signs": (of_arrow(pa.dictionary(pa.uint32(), pa.string())), TEXTS),
     "arrow dictionary of integers": (of_arrow(pa.dictionary(pa.int8(), pa.int64())), WIDE),
     "polars Int64": (of_polars(pl.Int64), WIDE),
     "polars UInt64": (of_polars(pl.UInt64), ABOVE),
@@ -142,7 +145,7 @@ DOMAINS = [
 def codes(domain, column):
     """Return the code of each cell, or None if the domain refuses one."""
     try:
-        return domain.encode(column).tolist()
+        return mapped(domain.encode, column).tolist()
     except DomainError:
         return None
 
@@ -168,10 +171,11 @@ def test_a_cell_has_one_code(column, accepted):
         typed = column_of(make, kept)
         objects = typed.tolist()
         rereadings = [typed, object_array(objects), object_array([*objects, *odd])]
+        rereadings += [read_column(make(kept), 0), factor(typed.astype(object))]
         if None in odd:
             rereadings.append(object_array([*objects, None]))
         if None in odd and not column.startswith(WITHOUT_GAPS):
-            rereadings.append(column_of(make, [*kept, None]))
+            rereadings += [column_of(make, [*kept, None]), read_column(make([*kept, None]), 0)]
         for reread in rereadings:
             assert codes(domain, reread)[: len(kept)] == expected
     assert coded >= 5

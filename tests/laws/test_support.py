@@ -22,6 +22,7 @@ from dplearn import (
     MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
+    PrivateLabelsClassifier,
     PrivateMultiOutputClassifier,
     SecretSampleClassifier,
     SoftLabelAggregateClassifier,
@@ -174,7 +175,10 @@ def adapted(thing, pair):
 def error_of(thing, pair):
     """The error of a call that uses features; nothing is read of its table, and nothing charged."""
     neighbors = "add_remove" if "add_remove" in pair and "labels" not in pair else "replace_one"
-    protects = next((each for each in ("labels", "groups") if each in pair), "examples")
+    always = (
+        "examples" if "protects" in thing.get_params(deep=False) else getattr(thing, "protects", "examples")
+    )
+    protects = next((each for each in ("labels", "groups") if each in pair), always)
     ledger = PrivacyLedger(10**13, 0.9, neighbors=neighbors, protects=protects, allow_reproducible=True)
     given = {"X": Unread(), "y": [0, 1] * 3}
     for feature in pair:
@@ -211,6 +215,7 @@ COMBINED = (
     AdditiveClassifier(domain=FEW_VALUES, delta=0),
     ParityClassifier(method="stable", delta=1e-6),
     PointClassifier(method="stability", delta=1e-6),
+    PrivateLabelsClassifier(BernoulliNB()),
     MaskedParityClassifier(epsilon=50.0),
     StatisticalQueryLogisticRegression(domain=None, epsilon=50.0),
     StatisticalQueryNaiveBayes(classes=[0, 1], domain=None, epsilon=50.0),
@@ -245,7 +250,10 @@ def test_pairs_of_supported_features_that_no_form_has_work(setting):
 def fit_with(model, features):
     """Fit a setting with features of the table and of parameters."""
     X, y, more = BITS.astype(float), BITS[:, 0], {}
-    model.set_params(**{name: value for name, value in PARAMETERS.values() if value in features})
+    taken = model.get_params(deep=False)
+    model.set_params(
+        **{name: value for name, value in PARAMETERS.values() if value in features and name in taken}
+    )
     if "outputs" in features:
         y = np.stack([y, 1 - y], axis=1)
     if getattr(model, "needs_public_rows", False):

@@ -14,6 +14,7 @@ from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schem
 from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.rows import norm_powers
 from dplearn.learners.linear.regression import LinearModel, LinearPlan, bounded_rows, target_moments_query
+from dplearn.learners.linear.rows import spectrum
 from dplearn.privacy import ApproxDP
 from dplearn.table.encodings import DesignMatrix
 from dplearn.table.targets import STEPS
@@ -77,9 +78,11 @@ def test_a_design_has_as_many_active_numbers_as_columns():
     plan = plan_of(3, design=design)
     assert (plan.n_numbers, plan.active) == (12, 3)
     assert plan.reach == plan_of(3).reach
-    assert plan.basis().shape == (11, 10)
-    rows = design.of(np.array([["c", 1, 4.0]], dtype=object))
-    assert np.append(rows, 1.0) @ (np.eye(11) - plan.basis() @ plan.basis().T) == pytest.approx(np.zeros(11))
+    moments = np.random.default_rng(0).normal(size=(11, 11))
+    values, basis = spectrum(moments + moments.T, plan.blocks)
+    assert basis.T @ (moments + moments.T) @ basis == pytest.approx(np.diag(values))
+    rows = np.append(design.of(np.array([["c", 1, 4.0]], dtype=object)), 1.0)
+    assert (basis.shape, basis @ (basis.T @ rows)) == ((11, 10), pytest.approx(rows))
     assert replace(plan, bits=0).reach >= 1
 
 
@@ -109,7 +112,7 @@ def with_noise(moments, variance, rng):
 def test_without_noise_it_is_least_squares():
     weights = np.array([0.3, -0.2, 0.0, 0.1])
     moments = moments_of(np.random.default_rng(0), 100_000, 3, weights)
-    model = LinearModel.of(moments, 1e-14, np.eye(4))
+    model = LinearModel.of(moments, 1e-14)
     assert model.weights == pytest.approx(np.linalg.solve(moments[:-1, :-1], moments[:-1, -1]), abs=1e-5)
     assert model.residual == pytest.approx(0.01, rel=0.05)
     assert np.sqrt(np.diag(model.covariance)).max() < 1e-5
@@ -122,7 +125,7 @@ def test_posterior_intervals_cover_the_weights_without_noise(deviation):
         weights = rng.normal(size=6) * 0.3
         moments = moments_of(rng, 2000, 5, weights)
         exact = np.linalg.solve(moments[:-1, :-1], moments[:-1, -1])
-        model = LinearModel.of(with_noise(moments, deviation**2, rng), deviation**2, np.eye(6))
+        model = LinearModel.of(with_noise(moments, deviation**2, rng), deviation**2)
         spread = np.sqrt(np.diag(model.covariance))
         missed.append(np.abs(model.weights - exact) > 1.96 * spread)
     assert np.mean(missed) < 0.09
@@ -131,7 +134,7 @@ def test_posterior_intervals_cover_the_weights_without_noise(deviation):
 @pytest.mark.parametrize("moments", [np.zeros((3, 3)), -np.eye(3), 1e100 * np.eye(3), np.ones((3, 3))])
 @pytest.mark.parametrize("variance", [1e-30, 1.0, 1e100])
 def test_moments_that_no_table_has_give_finite_weights(moments, variance):
-    model = LinearModel.of(moments, variance, np.eye(2))
+    model = LinearModel.of(moments, variance)
     assert np.isfinite(model.weights).all()
     assert np.isfinite(model.covariance).all()
     assert model.residual > 0

@@ -13,6 +13,7 @@ from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
 from dplearn.audit.fits import Rows, WholeFit, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
+from dplearn.domains import Categories, Grid
 from dplearn.estimator.recipe import FitFacts
 from dplearn.learners.linear import (
     MOST_COLUMNS,
@@ -53,6 +54,8 @@ _SHAPE = FitFacts(1, 1, 2)
 STEP = LogisticPlan(ApproxDP(1), "laplace", 2, second_moments=False, public=_SHAPE, bits=0, levels=0)
 MOMENTS = LogisticPlan(ApproxDP(1), "laplace", 1, second_moments=True, public=_SHAPE, bits=0, levels=0)
 _WIDE = ((0.0, 0.0, 0), (-2.0, 1.0, 1), (0.0, 3.0, 0), (5.0, 0.0, 1))
+_WORDS = ((0.0, 3.0, 0), (0.5, 30.0, 1), (1.0, 0.0, 2), (0.0, 9.0, 1))
+_ENCODED = (Grid(0, 1, 5), Categories(range(31)))
 _PLAIN = ((-2.0, 0), (0.0, 1), (1.0, 2), (3.0, 1))
 
 
@@ -197,6 +200,8 @@ LOGISTIC_REPLAYS = (
     logistic_fit_case("logistic_wide", 4, _WIDE, bits=10, moves=1 << 22, most_columns=1),
     logistic_fit_case("logistic_wide_gaussian", 4, _WIDE, bits=10, delta=1e-6, n_steps=3, most_columns=1),
     logistic_fit_case("logistic_gaussian", 4, _PLAIN, bits=10, delta=1e-6, n_steps=8),
+    # So many categories that the metric multiplies sums of rows, and no row.
+    logistic_fit_case("logistic_encoded", 4, _WORDS, bits=10, delta=1e-6, n_steps=3, domain=_ENCODED),
     logistic_fit_case(
         "logistic_weighted", 4, _PLAIN, bits=10, delta=1e-6, n_steps=3, class_weight={0: 2, 1: 1, 2: 5}
     ),

@@ -30,12 +30,13 @@ from dplearn.table.features import as_product
 #: The most buckets for the columns that are not kept. On Adult's rows as text, the area under the ROC curve
 #: depended little on the number of kept columns and buckets; where no word is frequent, buckets are needed.
 N_BUCKETS = 1 << 8
-NUMBERS = Product([Floats()])  # the assumed domain of each undeclared column
+_FLOATS = Floats()
+NUMBERS = Product([_FLOATS])  # the assumed domain of each undeclared column
 
 
 def declared_domain(domain: Any) -> Any:
     """Return the domain of all columns, or the product of their domains; None if none is declared."""
-    return None if domain is None else declared_columns(domain, Floats())
+    return None if domain is None else declared_columns(domain, _FLOATS)
 
 
 def design_of(declared: Domain | Product | None, facts: FitFacts) -> DesignMatrix | None:

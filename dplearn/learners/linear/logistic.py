@@ -21,7 +21,6 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
-from dplearn.kernels.rows import dense
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,
@@ -320,9 +319,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        codes = self._margins(X).argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
+        margins = self._margins(X)
+        codes = margins[:, 1] > margins[:, 0] if len(self.classes_) == 2 else margins.argmax(axis=1)
+        return np.asarray(self.classes_.take(codes))
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.
@@ -375,7 +374,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         X = _rows(self, X, None if design is None else design.domain, reset=False)
         rows = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
         if self.columns_ is None:
-            return self._model(self.coef_).margins(dense(rows))
+            return self._model(self.coef_).margins(rows)
         matrix = reduction(self.columns_, self.coef_.shape[1], len(self.metric_) - 1 - len(self.columns_))
         # Columns of one bucket have one coefficient, with a sign.
         reduced = self.coef_ @ matrix / np.maximum(abs(matrix).sum(axis=0), 1)

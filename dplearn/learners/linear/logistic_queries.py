@@ -5,7 +5,7 @@ under a released matrix, with the centred parts of a label or of a prediction.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import float_blocks, unit_rows
+from dplearn.kernels.rows import dense, float_blocks, unit_rows
 from dplearn.learners.bins import UNDECLARED
+from dplearn.learners.linear.rows import Layout, OneHotRows, is_worth, numbers_of, places_of, second_moments
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN
@@ -35,10 +36,16 @@ _FINE = 20  # bits of the released metric, and of a likelihood
 _WEIGHT_BITS = 10  # bits after the binary point of the weights in a step's query
 _HEAVIEST = 1 << 20  # norm bound of a column of weights: 30 bits, times 10 bits of a row, keep margins exact
 _MARGIN_BITS = 9  # bits after the binary point of a margin
+_LONGEST = 1 << 15  # the greatest norm of a row of the metric of `OneHotRows`
+_NORM_BITS = 29  # of the norm of a query for these, if sums over all records fit
+_LARGEST = 1 << 24  # weight of a row in a sum, so that it is exact
+_EXACT_BITS = 37  # of a number that a row, of an L1 norm below 2**16, is multiplied by, in floats
+_BLOCK = 1 << 16  # rows at once, so that there are few products of the metric
 _SURE = 16  # a class whose margin is lower by this has probability 0: exp(-16) < 2**-23
 _LAST = _SURE << _MARGIN_BITS  # the index of that margin in a table
-#: From mapped rows as floats, and labels, to the centred parts of the classes, of shape (n, asked).
-Parts = Callable[[NDArray[np.float64], NDArray[np.intp]], NDArray[np.float64]]
+#: From mapped rows as floats, or `_Rescaled`, and labels, to the centred parts of the classes, of shape (n,
+#: asked).
+Parts = Callable[[Any, NDArray[np.intp]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -190,9 +197,10 @@ class LogisticPlan(Plan):
         """Blocks of one-hot columns: their sum minus the intercept's column is 0."""
         return () if self.design is None or self.n_kept is not None else tuple(self.design.blocks)
 
-    def basis(self) -> NDArray[np.float64]:
-        """Return an orthonormal basis, in columns, of the span of all possible rows."""
-        return row_basis(self.n_columns, self.blocks)
+    @property
+    def by_place(self) -> bool:
+        """Whether rows are `OneHotRows`."""
+        return self.order == 2 and self.n_kept is None and is_worth(self.design)
 
     @property
     def shares(self) -> tuple[Fraction, Fraction, Fraction]:
@@ -222,7 +230,7 @@ class LogisticPlan(Plan):
         """The number of queries of `score_queries`: one with two classes, two with more."""
         return 1 if self.n_classes == 2 else 2
 
-    def rows(self, X: Any) -> NDArray[np.integer[Any]]:
+    def rows(self, X: Any) -> Any:
         """Return rows of norm `reach`, with the intercept's column; each is a function of its own row.
 
         Parameters
@@ -230,7 +238,13 @@ class LogisticPlan(Plan):
         X : ndarray or CSR matrix of shape (n, n_columns - 1)
             Finite numbers.
         """
-        return unit_rows(X, self.reach, order=self.order, intercept=True)
+        if not self.by_place:
+            return unit_rows(X, self.reach, order=self.order, intercept=True)
+        return OneHotRows(
+            Layout.of(self.design, 1),
+            unit_rows(numbers_of(X), self.reach, intercept=True, again=len(self.blocks)),
+            places_of(X),
+        )
 
     def less(self, parts: NDArray[Any]) -> NDArray[np.float64]:
         """Return the centred parts of the classes, as queries use them.
@@ -245,14 +259,6 @@ class LogisticPlan(Plan):
         return np.asarray(shown - middle, dtype=np.float64)
 
 
-def row_basis(n_columns: int, blocks: Sequence[slice]) -> NDArray[np.float64]:
-    """Return an orthonormal basis, in columns, of the span of all possible rows; their last number is 1."""
-    constant = np.zeros((n_columns, len(blocks)))
-    for place, block in enumerate(blocks):
-        constant[block, place], constant[-1, place] = 1.0, -1.0
-    return np.asarray(np.linalg.qr(constant, mode="complete")[0][:, len(blocks) :])
-
-
 def row_order(noise: str) -> int:
     """Return the order of the row norm, as for `unit_rows`: 1 for Laplace noise, 2 for Gaussian noise."""
     return 1 if noise == "laplace" else 2
@@ -265,14 +271,113 @@ class Mapped:
         self._plan = plan
         self.unit = float(np.abs(metric).max()) * 2.0**-_FINE
         self.metric = np.rint(metric / self.unit)
-        self._rows = KeptResults(self._mapped)
+        self._kept = KeptResults(self._made)
 
-    def of(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
+    def of(self, records: LabelledRows) -> NDArray[Any]:
         """Return the mapped rows of records; cached for the same object."""
-        return np.asarray(self._rows(records))
+        return np.asarray(self._kept(records))
 
-    def _mapped(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
+    def blocks(self, records: LabelledRows) -> Iterator[tuple[slice, Any]]:
+        """Yield blocks of mapped rows, which matrices of whole numbers can be multiplied by."""
+        return float_blocks(self.of(records))
+
+    def finer(self, norm: int) -> int:  # noqa: ARG002 - of use to subclasses
+        """Return how often the sums of a query of this norm are multiplied."""
+        return 1
+
+    def weights(self, parts: Parts, most: int, finer: int) -> Parts:  # noqa: ARG002
+        """Return the map to the whole numbers that rows are multiplied by, for parts of norm up to `most`."""
+        return parts
+
+    def products(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
+        """Return the products of each row and its parts, of shape (n, d * asked)."""
+        rows = self.of(records).astype(np.float64)
+        return _whole((rows[:, :, None] * parts(rows, records.y)[:, None, :]).reshape(len(rows), -1))
+
+    def total(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
+        """Return the sum of `products`."""
+        sums = (rows.T @ parts(rows, records.y[block]) for block, rows in self.blocks(records))
+        return _whole(sum(sums, np.zeros((self._plan.n_columns, self._plan.asked))).ravel())
+
+    def _made(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
         return unit_rows(records.X, self._plan.reach, order=self._plan.order, image=self.metric)
+
+
+class MappedPlaces(Mapped):
+    """The same of `OneHotRows`, none of whose images is formed: the metric multiplies sums of rows.
+
+    **Privacy.** A row r, of integers, has the image r M, of integers. With parts p, |p| <= P, it is counted
+    as the product of r M and the integers w = p k / q, rounded towards 0, where q >= P is public, and k =
+    floor(R q / L) for L >= |r M|, an integer. So |r M| |w| <= |r M| |p| k / q <= R P: the norm of `products`
+    is at most R P, as that of rows which are rescaled to norm R, and their sum M sum(r w) is exact. All
+    numbers are below 2**53 in magnitude, or integers modulo 2**64: L is a root of r M M' r', rounded up.
+    """
+
+    def __init__(self, plan: LogisticPlan, metric: NDArray[np.float64]):
+        super().__init__(plan, metric)
+        # Rows of the metric have norms of at most 2**15, also if rounded.
+        self.unit = float(np.linalg.norm(metric, axis=1).max()) / (_LONGEST - math.sqrt(plan.n_columns))
+        self.metric = np.rint(metric / self.unit)
+
+    def blocks(self, records: LabelledRows) -> Iterator[tuple[slice, Any]]:
+        lengths = self.of(records)
+        for start in range(0, len(records), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            yield block, _Rescaled(records.X[block], self.metric, lengths[block], self._plan.reach)
+
+    def finer(self, norm: int) -> int:
+        # Sums of n records, or of groups of up to 2**10 rows, have magnitudes below 2**62.
+        grouped = self._plan.guarantee.protects == "groups"
+        bits = 61 - int(self._plan.public.n_samples).bit_length() - 10 * grouped
+        return 1 << max(0, min(bits, _NORM_BITS) - norm.bit_length())
+
+    def weights(self, parts: Parts, most: int, finer: int) -> Parts:
+        def of(rows: _Rescaled, y: NDArray[np.intp]) -> NDArray[np.float64]:
+            largest = np.minimum(np.floor(self._plan.reach * finer * most / rows.lengths), _LARGEST)
+            return np.asarray(np.trunc(parts(rows, y) * largest[:, None] / most))
+
+        return of
+
+    def products(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
+        images = records.X.toarray().astype(np.int64) @ self.metric.astype(np.int64)
+        weights = [parts(rows, records.y[block]) for block, rows in self.blocks(records)]
+        products = images[:, :, None] * np.concatenate(weights).astype(np.int64)[:, None, :]
+        return np.asarray(products.reshape(len(records), -1))
+
+    def total(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
+        blocks = self.blocks(records)
+        sums = (rows.rows.sums(parts(rows, records.y[block])) for block, rows in blocks)
+        found = sum(sums, np.zeros((self._plan.n_columns, self._plan.asked), dtype=np.int64))
+        return np.asarray(self.metric.T.astype(np.int64) @ found).ravel()
+
+    def _made(self, records: LabelledRows) -> NDArray[np.int64]:
+        """Return the lengths of the images of rows, rounded up; at least 1."""
+        squares = records.X.squares((self.metric @ self.metric.T).astype(np.int64))
+        lengths = np.ceil(np.sqrt(squares)).astype(np.int64)
+        lengths += lengths**2 < squares
+        return np.asarray(np.maximum(lengths, 1))
+
+
+@dataclass(frozen=True, repr=False)
+class _Rescaled:
+    """Rows multiplied by a metric, and rescaled to one norm; none is formed."""
+
+    rows: OneHotRows  # private, as are the lengths
+    metric: NDArray[np.float64]
+    lengths: NDArray[np.int64]
+    reach: int
+
+    def __matmul__(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return products with weights, whole numbers of columns of norms up to 2**31 in some unit."""
+        vectors = self.metric @ weights.reshape(len(weights), -1)  # exact, as all products below
+        unit = 2.0 ** (np.frexp(np.abs(vectors).max())[1] - _EXACT_BITS)
+        products = self.rows.times(np.rint(vectors / unit)) * (self.reach * unit / self.lengths)[:, None]
+        return np.asarray(products.reshape(len(products), *weights.shape[1:]))
+
+
+def mapped_rows(plan: LogisticPlan, metric: NDArray[np.float64]) -> Mapped:
+    """Return how rows are multiplied by a metric."""
+    return (MappedPlaces if plan.by_place else Mapped)(plan, metric)
 
 
 def moment_weights(order: int) -> tuple[int, int]:
@@ -290,13 +395,13 @@ def moments_query(plan: LogisticPlan) -> VectorQuery:
     def upper(moments: Any) -> NDArray[np.int64]:
         first, second = np.triu_indices(d)
         weights = np.where(first == second, on, off)
-        return (_whole(moments[first, second]).T * weights).T  # in integers, since a product may exceed 2**53
+        return np.asarray((moments[first, second].T * weights).T)
 
     def total(records: LabelledRows) -> NDArray[np.int64]:
-        return upper(sum((rows.T @ rows for _, rows in float_blocks(records.X)), np.zeros((d, d))))
+        return upper(second_moments(records.X))
 
     def each(records: LabelledRows) -> NDArray[np.int64]:
-        rows = records.X.astype(np.float64)
+        rows = dense(records.X).astype(np.int64)
         return upper(np.einsum("ni,nj->ijn", rows, rows)).T
 
     # With 5 and 7, the inner product for two rows x, y is nonnegative: the terms 25 x_i^2 y_i^2 and 49 x_i
@@ -309,9 +414,14 @@ def mean_row_query(plan: LogisticPlan) -> VectorQuery:
     """Return the query for the mean row."""
 
     def total(records: LabelledRows) -> NDArray[np.int64]:
+        if plan.by_place:
+            return np.asarray(records.X.sums(np.ones((len(records), 1)))[:, 0])
         return np.asarray(records.X.sum(axis=0, dtype=np.int64))
 
-    return _sums(plan, lambda records: _whole(records.X), total, plan.n_columns, plan.reach, plan.reach)
+    def each(records: LabelledRows) -> NDArray[np.int64]:
+        return _whole(dense(records.X))
+
+    return _sums(plan, each, total, plan.n_columns, plan.reach, plan.reach)
 
 
 def products_query(
@@ -321,19 +431,12 @@ def products_query(
     units = 1
     if weights is not None:
         units, parts = WEIGHT_UNITS, weighted_parts(parts, weights)
-
-    def each(records: LabelledRows) -> NDArray[np.int64]:
-        rows = mapped.of(records).astype(np.float64)
-        products = rows[:, :, None] * parts(rows, records.y)[:, None, :]
-        return _whole(products.reshape(len(records), -1))
-
-    def total(records: LabelledRows) -> NDArray[np.int64]:
-        blocks = float_blocks(mapped.of(records))
-        sums = (rows.T @ parts(rows, records.y[block]) for block, rows in blocks)
-        return _whole(sum(sums, np.zeros((plan.n_columns, plan.asked))).ravel())
-
-    whole = plan.reach * plan.whole * units
-    return _sums(plan, each, total, plan.n_columns * plan.asked, units * plan.norm, whole)
+    norm, whole = plan.norm * units, plan.whole * units
+    finer = mapped.finer(norm)
+    parts = mapped.weights(parts, whole, finer)
+    size = plan.n_columns * plan.asked
+    each, total = (partial(function, parts=parts) for function in (mapped.products, mapped.total))
+    return _sums(plan, each, total, size, norm * finer, plan.reach * whole * finer)
 
 
 def any_products_query(plan: LogisticPlan) -> VectorQuery:
@@ -436,7 +539,7 @@ def score_queries(
 
     def query(bins: Callable[..., NDArray[np.int64]]) -> HistogramQuery:
         def each(records: LabelledRows) -> NDArray[np.int64]:
-            blocks = float_blocks(mapped.of(records))
+            blocks = mapped.blocks(records)
             return np.concatenate([bins(rows, records.y[block]) for block, rows in blocks])
 
         return HistogramQuery(each, categories=_n_scores(plan))

@@ -10,6 +10,7 @@ proportion to the probability of the released products.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -27,11 +28,22 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_colu
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.rows import dense, float_blocks, norm_powers, row_blocks
+from dplearn.kernels.rows import dense, norm_powers, row_blocks
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
-from dplearn.learners.linear.logistic_queries import moment_weights, row_basis, row_order
-from dplearn.learners.linear.logistic_steps import identified, normal_interval
+from dplearn.learners.linear.logistic_queries import moment_weights, row_order
+from dplearn.learners.linear.logistic_steps import normal_interval
+from dplearn.learners.linear.rows import (
+    Layout,
+    OneHotRows,
+    identified,
+    is_worth,
+    numbers_of,
+    places_of,
+    prediction_blocks,
+    second_moments,
+    spectrum,
+)
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
@@ -193,9 +205,10 @@ class LinearPlan(Plan):
         """Blocks of one-hot columns: their sum minus the constant is 0."""
         return () if self.design is None else tuple(self.design.blocks)
 
-    def basis(self) -> NDArray[np.float64]:
-        """Return an orthonormal basis, in columns, of the span of all possible rows without targets."""
-        return row_basis(self.n_numbers - 1, self.blocks)
+    @property
+    def by_place(self) -> bool:
+        """Whether rows are `OneHotRows`."""
+        return is_worth(self.design)
 
 
 @dataclass(frozen=True)
@@ -210,15 +223,12 @@ class LinearModel:
 
     @classmethod
     def of(
-        cls, moments: NDArray[np.float64], variance: float, basis: NDArray[np.float64], unit: float = 1.0
+        cls, moments: NDArray[np.float64], variance: float, encodings: Sequence[slice] = (), unit: float = 1.0
     ) -> "LinearModel":
         """Return the model, given mean second moments of rows (columns, constant, target), each with this
-        noise variance. The target's bound is `unit` times that of a column, and `basis` spans the columns of
-        possible rows.
+        noise variance. The target's bound is `unit` times that of a column.
         """
-        inner = basis.T @ moments[:-1, :-1] @ basis
-        found, vectors = np.linalg.eigh(inner)
-        vectors = basis @ vectors
+        found, vectors = spectrum(moments[:-1, :-1], encodings)
         energies = _without_noise(found, variance)
         products = vectors.T @ moments[:-1, -1]
         mean, own = _posterior(energies, products, variance, _PRIORS * unit**2)
@@ -367,13 +377,17 @@ class LinearRegressor(PrivateRegressor):
         )
 
     def _publish(self, outcome: LinearModel, plan: LinearPlan) -> None:
-        half, taken = plan.target.half, identified(len(outcome.weights), plan.blocks)
-        weights = half * (taken @ outcome.weights)
+        half = plan.target.half
+
+        def covariance(of: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.asarray(half**2 * identified(identified(of, plan.blocks).T, plan.blocks))
+
+        weights = half * identified(outcome.weights, plan.blocks)
         self.coef_, self.intercept_ = weights[:-1], float(plan.target.middle + weights[-1])
-        self.covariance_ = half**2 * (taken @ outcome.covariance @ taken.T)
+        self.covariance_ = covariance(outcome.covariance)
         self.coef_std_ = np.sqrt(np.maximum(np.diag(self.covariance_)[:-1], 0.0))
         n = plan.public.n_samples if outcome.count is None else outcome.count
-        self.sampling_covariance_ = half**2 / n * (taken @ outcome.sampling @ taken.T)
+        self.sampling_covariance_ = covariance(outcome.sampling) / n
         self.residual_std_ = half * float(np.sqrt(outcome.residual))
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
@@ -391,9 +405,8 @@ class LinearRegressor(PrivateRegressor):
         -------
         ndarray of float64 of shape (n_samples,)
         """
-        rows, largest = self._rows(X)
-        predicted: NDArray[np.float64] = (rows[:, :-1] @ self.coef_) * largest + self.intercept_
-        return predicted.clip(*self.target_range_)
+        predicted, _ = self._predicted(X)
+        return predicted
 
     def predict_interval(self, X: Any, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the targets of new records; costs no privacy.
@@ -411,11 +424,8 @@ class LinearRegressor(PrivateRegressor):
             Lower and upper ends, within the declared range. They cover the residual, and the privacy noise
             and the sampling error in the coefficients, all assumed to be normal.
         """
-        check_is_fitted(self)
-        rows, largest = self._rows(X)
-        own = ((rows @ (self.covariance_ + self.sampling_covariance_)) * rows).sum(axis=1)
-        deviation = np.sqrt(np.maximum(own, 0.0) * largest**2 + self.residual_std_**2)
-        return normal_interval(self.predict(X), deviation, beta).clip(*self.target_range_)
+        predicted, deviation = self._predicted(X, deviations=True)
+        return normal_interval(predicted, deviation, beta).clip(*self.target_range_)
 
     def coef_interval(self, beta: float = 0.05, of: str = "population") -> NDArray[np.float64]:
         """Return intervals for the coefficients; costs no privacy.
@@ -441,15 +451,22 @@ class LinearRegressor(PrivateRegressor):
         variances = np.diag(self.covariance_ + sampling)[:-1]
         return normal_interval(self.coef_, np.sqrt(np.maximum(variances, 0.0)), beta)
 
-    def _rows(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return rows of numbers with the constant, divided by their largest magnitude, and the latter."""
+    def _predicted(
+        self, X: Any, *, deviations: bool = False
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the predictions within the range, and the deviations of targets from them; else zeros."""
         check_is_fitted(self)
         design = self.design_
         X = read_features(self, X, domain=None if design is None else design.domain, reset=False)
-        table = plain_matrix(X) if design is None else design.of(X, nearest=True)
-        rows = np.column_stack([table, np.ones(len(table))])
-        largest = np.abs(rows).max(axis=1)  # at least 1, the constant; no product of scaled rows overflows
-        return rows / largest[:, None], largest
+        table = plain_matrix(X) if design is None else design.encoded(X, nearest=True)
+        predicted, own = np.empty(table.shape[0]), np.zeros(table.shape[0])
+        weights, gram = np.append(self.coef_, self.intercept_), self.covariance_ + self.sampling_covariance_
+        for block, rows, largest in prediction_blocks(table):
+            predicted[block] = rows.times(weights[:, None])[:, 0] * largest
+            if deviations:
+                own[block] = np.maximum(rows.squares(gram), 0.0) * largest**2
+        deviations_of = np.sqrt(own + self.residual_std_**2)
+        return predicted.clip(*self.target_range_), deviations_of
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -480,7 +497,7 @@ class LinearFit(QueryFit):
         assumes = (*TABLE, *assumed, self.target.assumption)
         return replace(plan, guarantee=replace(self.cost, assumes=assumes))
 
-    def summarize(self, rows: Any, plan: LinearPlan) -> NDArray[np.float64]:
+    def summarize(self, rows: Any, plan: LinearPlan) -> Any:
         # One replaced record replaces one row.
         return bounded_rows(rows.X, rows.y, plan)
 
@@ -491,9 +508,9 @@ class LinearFit(QueryFit):
         variance = answer.noise_variance / (off * scale) ** 2
         moments = matrix_of(plan, answer.means) / scale
         if plan.public.n_samples is not None:
-            return LinearModel.of(moments, variance, plan.basis(), plan.target_unit)
+            return LinearModel.of(moments, variance, plan.blocks, plan.target_unit)
         count = max(1, round(float(moments[-2, -2])))  # the answers are sums, and so is that of the constant
-        model = LinearModel.of(moments / count, variance / count**2, plan.basis(), plan.target_unit)
+        model = LinearModel.of(moments / count, variance / count**2, plan.blocks, plan.target_unit)
         return replace(model, count=count)
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:
@@ -567,37 +584,41 @@ def _with_noise(plan: LinearPlan, beta: Fraction) -> LinearPlan:
 
 
 @ignores_float_errors
-def bounded_rows(X: NDArray[Any], codes: NDArray[np.int64], plan: LinearPlan) -> NDArray[np.float64]:
+def bounded_rows(X: Any, codes: NDArray[np.int64], plan: LinearPlan) -> Any:
     """Return rows of whole numbers: the columns and the constant, of norm at most `reach`, and the target. An
     exact check shortens longer ones towards zero, and replaces those still too long by zeros.
     """
-    n, d = X.shape
+    numbers, again = (numbers_of(X), len(plan.blocks)) if plan.by_place else (X, 0)
+    n, d = numbers.shape
     rows = np.empty((n, d + 2), dtype=np.int32)
     for block in row_blocks(n, d):
-        given = dense(X[block])
+        given = dense(numbers[block])
         columns = np.empty((len(given), d + 1))
         columns[:, :d], columns[:, d] = given, 1.0
         targets = np.rint(codes[block] * (plan.target_reach / STEPS))
-        rows[block] = _shortened(columns, targets, plan)
-    return rows
+        rows[block] = _shortened(columns, targets, plan, again)
+    return OneHotRows(Layout.of(plan.design, 2), rows, places_of(X)) if plan.by_place else rows
 
 
 def _shortened(
-    columns: NDArray[np.float64], targets: NDArray[np.float64], plan: LinearPlan
+    columns: NDArray[np.float64], targets: NDArray[np.float64], plan: LinearPlan, again: int
 ) -> NDArray[np.float64]:
-    """Return a block of `bounded_rows`; of fewer than 2**12 numbers all norms are exact in floats."""
+    """Return a block of `bounded_rows`; of fewer than 2**12 numbers all norms are exact in floats. The
+    constant is in the norm `again` times more, for the encodings.
+    """
     # Scaled to magnitudes of at most 1, so that no square overflows.
     largest = np.abs(columns).max(axis=1, keepdims=True)  # at least 1, the constant
     unit = columns / largest
-    lengths = norm_powers(unit, plan.order)[:, None] ** (1 / plan.order)
+    lengths = norm_powers(unit, plan.order, again)[:, None] ** (1 / plan.order)
     factors = np.minimum(plan.reach / plan.steps / lengths, largest)
     beyond = 2.0 * plan.reach / plan.steps
     rows = np.column_stack([np.rint(columns.clip(-beyond, beyond) * plan.steps), targets])
-    long = norm_powers(rows[:, :-1], plan.order) > plan.reach**plan.order
+    most = plan.reach**plan.order
+    long = norm_powers(rows[:, :-1], plan.order, again) > most
     short = np.column_stack([unit * plan.steps * factors, targets[:, None] * (factors / largest)])
     rows[long] = np.trunc(short[long])
-    rows[~(norm_powers(rows[:, :-1], plan.order) <= plan.reach**plan.order)] = 0.0  # NaN is not at most it
-    return rows
+    rows[~(norm_powers(rows[:, :-1], plan.order, again) <= most)] = 0.0  # NaN is not at most it
+    return np.asarray(rows)
 
 
 def target_moments_query(plan: LinearPlan) -> VectorQuery:
@@ -613,17 +634,12 @@ def target_moments_query(plan: LinearPlan) -> VectorQuery:
     weights = _weights(plan)
     first, second = np.triu_indices(plan.n_numbers)
 
-    def each(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        whole = rows.astype(np.int64)
-        return whole[:, first] * whole[:, second] * weights
+    def each(rows: Any) -> NDArray[np.int64]:
+        whole = dense(rows).astype(np.int64)
+        return np.asarray(whole[:, first] * whole[:, second] * weights)
 
-    def total(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-        sums = np.zeros((plan.n_numbers, plan.n_numbers), dtype=np.int64)
-        for _, block in float_blocks(
-            rows
-        ):  # at most 2**13 rows, and `energy` is below 2**40: exact in floats
-            sums += (block.T @ block).astype(np.int64)
-        return np.asarray(sums[first, second] * weights)
+    def total(rows: Any) -> NDArray[np.int64]:
+        return np.asarray(second_moments(rows)[first, second] * weights)  # `energy` is below 2**28
 
     norm = moment_weights(plan.order)[0] * plan.energy
     query = VectorQuery(

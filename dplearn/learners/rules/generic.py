@@ -354,12 +354,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        domain = self._declared()
         kind = CONCEPT_CLASSES.get(self.concept_class) if isinstance(self.concept_class, str) else None
         tags.classifier_tags.multi_class = kind is None or not kind.binary_only
-        if domain is not None:
-            tags.input_tags.allow_nan = domain.accepts_missing
-            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
 
 

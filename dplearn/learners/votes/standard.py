@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from dplearn.domains.cells import is_frame
 
 _NUMBER_KINDS = "iufb"
+_MOST_CODES = 250  # of a column; boosting takes at most 255
 _MISSING = ("NAType", "NaTType")  # of pandas
 
 
@@ -53,6 +54,43 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
     encoded = make_column_transformer((one_hot, texts), (make_pipeline(*numbers), rest))
     return make_pipeline(encoded, model)
+
+
+def coded(X: Any, boosting: Any) -> Any:
+    """Return gradient boosting for tables like X, with codes of the columns that are no numbers, which it
+    takes as categories.
+    """
+    from sklearn.compose import make_column_transformer
+    from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+
+    if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
+        return boosting
+    numeric = [_is_numeric(kind) for kind in X.dtypes] if is_frame(X) else None
+    texts = _texts_of(X) if numeric is None else [place for place, yes in enumerate(numeric) if not yes]
+    rest = [place for place in range(X.shape[1]) if place not in texts]
+    unseen = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
+    codes = OrdinalEncoder(**unseen, encoded_missing_value=np.nan, max_categories=_MOST_CODES)
+    named = make_pipeline(FunctionTransformer(_texts_or_gaps), codes)
+    numbers = FunctionTransformer(_floats if numeric is not None else _as_numbers)
+    columns = make_column_transformer((named, texts), (numbers, rest), sparse_threshold=0)
+    return make_pipeline(columns, boosting.set_params(categorical_features=list(range(len(texts)))))
+
+
+def _texts_or_gaps(cells: Any) -> Any:
+    """Return cells as texts, and NaN where they are missing."""
+    rows = cells.to_numpy() if is_frame(cells) else cells
+    found = [
+        np.nan if cell is None or type(cell).__name__ in _MISSING or cell != cell else str(cell)
+        for cell in rows.ravel().tolist()
+    ]
+    return np.array(found, dtype=object).reshape(rows.shape)
+
+
+def _floats(columns: Any) -> Any:
+    """Return columns of numbers as float64, NaN where they are missing."""
+    if hasattr(columns, "iloc"):
+        return columns.to_numpy(dtype=np.float64, na_value=np.nan)
+    return columns.to_numpy().astype(np.float64)
 
 
 def _without_na(texts: Any) -> Any:

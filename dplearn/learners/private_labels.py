@@ -1,0 +1,333 @@
+"""Any classifier, trained on randomised labels: features are public, labels are private.
+
+Each label is replaced, with a known probability, by another one: that is the only release. All else, such as
+a search, early stopping or cross-validation within the fit, is made of the reports and of public features,
+and costs nothing. Probabilities of reports are turned into those of labels.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import MetaEstimatorMixin, is_classifier
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._documented import documented_by
+from dplearn._validation import check_count, check_given, check_number, shown
+from dplearn.chance.dice import Dice
+from dplearn.domains.cells import is_frame
+from dplearn.estimator import PrivateClassifier
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base_models import Seeded, dry_run
+from dplearn.estimator.public_data import PUBLIC_FEATURES
+from dplearn.estimator.recipe import FitFacts, FitRecipe
+from dplearn.fit.relation import ROWS
+from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.learners.votes.standard import coded, standard_estimator
+from dplearn.mechanisms import randomized_response
+from dplearn.mechanisms.randomized_response import truth_probability
+from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.plan import StatedPlan
+from dplearn.releases.release import few_records
+from dplearn.table.features import read_rows
+from dplearn.table.table import LabelledRows
+from dplearn.table.targets import check_classes, labels_assumed, read_labels
+
+__all__ = ["PrivateLabelsClassifier"]
+
+_LEAF = 20  # effective records of the default boosting's leaves
+_STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
+_TRIED = 500  # rows by which an estimator is tried before the charge
+_FEW = 50  # effective records of a label, below which a fit warns
+
+
+def _has_probabilities(model: Any) -> bool:
+    return model.estimator is None or hasattr(model.estimator, "predict_proba")
+
+
+@documented_by()
+@dataclass(eq=False, repr=False)
+class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
+    """Any classifier, where features are public and labels are private: it is trained on randomised labels.
+
+    A drop-in: predictions are unlimited. The guarantee is for one label, and does not hide the features of a
+    record, or that it is in the table.
+
+    Parameters
+    ----------
+    estimator : classifier, optional
+        Any classifier or pipeline of scikit-learn, also a search such as GridSearchCV: what happens within
+        its fit costs nothing more. It is cloned, and need not be private. None: gradient boosting
+        (`HistGradientBoostingClassifier`) that stops early, with large leaves at small epsilons, and with
+        codes of columns that are no numbers; of a sparse matrix, logistic regression.
+    epsilon : float, default=1.0
+        Privacy budget of one fit: for each label. A float stands for its shortest decimal: 0.1 is 1/10.
+    classes : sequence, optional
+        All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
+        guarantee then assumes that the set of labels is public.
+
+    Attributes
+    ----------
+    estimator_ : classifier or None
+        Released. The fitted classifier, of reports: its own predictions and probabilities are not corrected.
+        None if it could not be fitted.
+    estimator_error_ : str or None
+        Released. Why it could not be fitted, in which case a fit warns, and keeps the reports.
+    reports_ : ndarray of shape (n_samples,)
+        Released. The randomised label of each record, in the order of the rows: any other classifier may be
+        trained on them, at no further cost.
+    truth_ : float
+        Public. The probability with which a report is the true label.
+    classes_
+    guarantee_ : ApproxDP
+        Public. The guarantee of the fit, for labels, with its assumptions.
+    n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    AdditiveClassifier : Protects whole records; often as accurate, where a model that adds effects fits.
+    KnowledgeTransferClassifier : protects="labels" by votes of teachers, for models that need clean labels.
+
+    Notes
+    -----
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced label. Proof: each label is reported by
+    `randomized_response`, by itself, with epsilon; the classifier is a function of the reports and of public
+    features. It holds even if every report is published: no curator needs to be trusted.
+
+    **Assumes.** The entries of `guarantee_.assumes`: all features are public.
+
+    **Accuracy.** With K labels, of which each other one is reported with probability r, noise is as if there
+    were n (1 - K r)^2 records: `plan(n).n_effective`. Where a record has label k with probability p, its
+    report is k with probability r + (1 - K r) p, so probabilities of reports, less r, are proportional to
+    those of labels; and the most probable report is that of the most probable label.
+
+    **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
+    Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017).
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> from dplearn import PrivateLabelsClassifier
+    >>> X, y = make_classification(6000, class_sep=2, random_state=0)
+    >>> model = PrivateLabelsClassifier(epsilon=1.0, random_state=0).fit(X[:5000], y[:5000])
+    >>> model.score(X[5000:], y[5000:]) > 0.9
+    True
+    >>> forest = RandomForestClassifier(min_samples_leaf=50, random_state=0)
+    >>> forest = forest.fit(X[:5000], model.reports_)  # at no further cost
+    >>> forest.score(X[5000:], y[5000:]) > 0.9
+    True
+    """
+
+    estimator: Any = None
+    _: KW_ONLY
+    epsilon: float = 1.0
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    estimator_: Any = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+
+    keeps_types = True
+    protects = "labels"  # the unit of protection; whole records are not protected
+
+    def plan(self, n_samples: int, *, n_labels: int | None = None) -> StatedPlan:
+        """Return the plan of a fit, without data.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of records, at least 1.
+        n_labels : int, optional
+            Number of labels, at least 2; required without `classes`.
+
+        Returns
+        -------
+        StatedPlan
+            With the guarantee, n_samples, n_labels, truth (the probability that a report is the true label)
+            and n_effective, the number of records whose true labels would tell as much.
+        """
+        fit = self._recipe(self.random_state is not None)
+        labels = n_labels if fit.classes is None else len(fit.classes)
+        labels = check_given("n_labels", labels, source="classes", low=2)
+        found: StatedPlan = fit.planned(FitFacts(check_count("n_samples", n_samples, low=1), n_labels=labels))
+        return found
+
+    def _recipe(self, reproducible: bool) -> "LabelsFit":
+        if self.estimator is not None:
+            _check_estimator(self.estimator)
+        if self.classes is not None:
+            check_classes(self.classes)
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        cost = ApproxDP(epsilon, protects="labels", reproducible=reproducible)
+        sparse = get_tags(self).input_tags.sparse
+        return LabelsFit(self, cost, classes=self.classes, estimator=self.estimator, sparse_rows=sparse)
+
+    def _publish(self, outcome: "tuple[Any, str | None, NDArray[Any]]", plan: StatedPlan) -> None:
+        self.estimator_, self.estimator_error_, self.reports_ = outcome
+        self.classes_, self.guarantee_, self.truth_ = plan.public.classes, plan.guarantee, plan.truth
+
+    def _trained(self) -> Any:
+        """Return the fitted estimator, or raise an error if it could not be fitted."""
+        check_is_fitted(self)
+        if self.estimator_error_ is not None:
+            raise ValueError(self._failure())
+        return self.estimator_
+
+    def _failure(self) -> str:
+        return (
+            "estimator could not be fitted to the randomised labels, which are kept:"
+            f" {self.estimator_error_}; fit another one to reports_, at no further cost"
+        )
+
+    def _rows(self, X: Any) -> Any:
+        return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict labels; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As the estimator takes it.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Entries of `classes_`.
+        """
+        model = self._trained()
+        return np.asarray(model.predict(self._rows(X)))
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the probability of each label, corrected for the noise in the reports; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            As the estimator takes it.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_samples, n_classes)
+        """
+        model = self._trained()
+        given = np.asarray(model.predict_proba(self._rows(X)), dtype=np.float64)
+        reported = np.zeros((len(given), len(self.classes_)))
+        reported[:, np.searchsorted(self.classes_, model.classes_)] = given
+        other = (1 - self.truth_) / (len(self.classes_) - 1)
+        labels = np.clip(reported - other, 0.0, None)
+        total = labels.sum(axis=1, keepdims=True)
+        even = np.full_like(labels, 1 / len(self.classes_))
+        return np.asarray(np.divide(labels, total, out=even, where=total > 0))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.sparse = True
+        if self.estimator is not None:
+            tags.input_tags = get_tags(self.estimator).input_tags
+        return tags
+
+
+class LabelsFit(FitRecipe):
+    """The fit of `PrivateLabelsClassifier`."""
+
+    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
+        stream = self.stream()
+        X = read_rows(reader, X, reset=True, sparse=self.sparse_rows)
+        classes, codes = read_labels(y, X.shape[0], self.classes)
+        if len(classes) < 2:
+            raise ValueError(
+                f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
+                " that can occur"
+            )
+        names = getattr(reader, "feature_names_in_", None)
+        return FitFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream), LabelledRows(
+            X, codes.astype(np.int64)
+        )
+
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        n, k = facts.n_samples, facts.n_labels
+        truth = float(truth_probability(k, self.cost.epsilon))
+        effective = n * (1 - k * (1 - truth) / (k - 1)) ** 2
+        few = few_records(
+            n,
+            f"of {k} labels with epsilon {float(self.cost.epsilon):.3g}, reports tell as much as the true"
+            f" labels of {effective:.3g} records",
+            "spend more epsilon",
+            enough=math.ceil(_FEW * k * n / effective),
+        )
+        return StatedPlan(
+            replace(self.cost, assumes=(ROWS, labels_assumed(self.classes), PUBLIC_FEATURES)),
+            title="PrivateLabelsPlan",
+            states={"n_samples": n, "n_labels": k, "truth": truth, "n_effective": effective},
+            warns=(few,) if effective < _FEW * k else (),
+            public=facts,
+        )
+
+    def try_out(self, plan: StatedPlan, table: Any) -> StatedPlan:
+        facts = plan.public
+        if self.estimator is None or facts.stream is None:
+            return plan
+        rows = table.take(np.arange(min(_TRIED, facts.n_samples))).X  # features are public
+        if failure := dry_run(self.estimator, rows, facts.classes, facts.stream, most=_TRIED):
+            raise ValueError(
+                f"estimator must be able to learn from {rows.shape[0]} rows with random labels, but fails:"
+                f" {failure}"
+            )
+        return plan
+
+    def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> "tuple[Any, str | None, NDArray[Any]]":
+        facts, rows = plan.public, summary
+        # One changed label changes one report.
+        codes = randomized_response(rows.y, facts.n_labels, privacy=plan.guarantee, dice=dice)
+        # From here on all is a function of reports and of public features.
+        reports = facts.classes[codes]
+        given = self.estimator
+        if given is None:
+            given = _standard(rows.X, np.bincount(codes, minlength=facts.n_labels), plan)
+        try:
+            seed = facts.stream.seeds(1)[0]
+            return Seeded(given).clone(seed).fit(rows.X, reports), None, reports
+        except Exception as error:  # of the caller's estimator, about released values
+            return None, f"{type(error).__name__}: {error}", reports
+
+    def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
+        return () if learner.estimator_error_ is None else (learner._failure(),)
+
+
+def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:
+    """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
+    if not is_frame(X) and hasattr(X, "tocsr"):
+        return standard_estimator(X, C=1.0).set_params(logisticregression__max_iter=2000)
+    n = plan.n_samples
+    leaf = int(np.clip(_LEAF * n / plan.n_effective, _LEAF, max(_LEAF, n // 10)))
+    boosting = HistGradientBoostingClassifier(
+        learning_rate=0.05,
+        max_iter=300 if reported.min() >= _STRATIFIED else 100,
+        max_leaf_nodes=8,
+        min_samples_leaf=leaf,
+        early_stopping=bool(reported.min() >= _STRATIFIED),
+    )
+    return coded(X, boosting)
+
+
+def _check_estimator(estimator: Any) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
+        raise TypeError(f"estimator must be a classifier, or None, got {shown(estimator)}")
+    if isinstance(estimator, PrivateEstimator):
+        raise TypeError(
+            f"estimator must not be private, got {type(estimator).__name__}: the reports are released, and a"
+            " classifier without noise learns more from them"
+        )

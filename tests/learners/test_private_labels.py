@@ -1,0 +1,155 @@
+"""Classifiers of randomised labels: probabilities, estimators and tables of any kind, refusals, mistakes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import LinearSVC
+
+from dplearn import AdditiveClassifier, PrivacyLedger, PrivateLabelsClassifier
+from dplearn.audit.cases import CASES
+from dplearn.learners import private_labels
+
+RNG = np.random.default_rng(0)
+N = 4000
+TABLE = pd.DataFrame(
+    {
+        "age": RNG.integers(18, 90, N).astype(float),
+        "town": pd.Series(RNG.choice(["north", "south", "east"], N), dtype=object),
+        "kind": pd.Categorical(RNG.choice(["a", "b"], N)),
+        "rooms": pd.array(RNG.integers(1, 6, N), dtype="Int64"),
+    }
+)
+CHANCE = np.where((TABLE["town"] == "north") ^ (TABLE["kind"] == "a"), 0.9, 0.1)
+Y = np.where(RNG.random(N) < CHANCE, "ill", "well")
+TABLE.loc[::17, ["age", "town", "rooms"]] = None
+CELLS = TABLE.astype(object)
+
+
+@pytest.mark.parametrize("X", [TABLE, TABLE.convert_dtypes(dtype_backend="pyarrow"), CELLS.to_numpy()])
+def test_the_default_learns_from_texts_gaps_and_categories(X):
+    model = PrivateLabelsClassifier(epsilon=1, random_state=0).fit(X[:3000], Y[:3000])
+    assert model.score(X[3000:], Y[3000:]) > 0.8
+    shares = model.predict_proba(X[3000:])[:, 0]
+    np.testing.assert_allclose(shares.mean(), CHANCE[3000:].mean(), atol=0.06)
+    off = (shares - CHANCE[3000:]) ** 2
+    assert off.mean() < 0.03
+
+
+def test_probabilities_of_reports_become_those_of_labels():
+    """A model that knows the reports' probabilities r + (1 - K r) p tells p."""
+    X, y = np.repeat(np.eye(3), 3000, axis=0), np.repeat([4, 5, 7], 3000)
+    y[::5] = 7
+    model = PrivateLabelsClassifier(GaussianNB(), epsilon=1.5, random_state=0).fit(X, y)
+    truth = np.exp(1.5) / (np.exp(1.5) + 2)
+    np.testing.assert_allclose(model.truth_, truth, rtol=1e-6)
+    np.testing.assert_allclose((model.reports_ == y).mean(), truth, atol=0.02)
+    model.estimator_.predict_proba = lambda rows: np.tile(
+        [(1 - truth) / 2, 0.3, 0.7 - (1 - truth) / 2], (len(rows), 1)
+    )
+    p = (0.3 - (1 - truth) / 2) / (truth - (1 - truth) / 2)
+    np.testing.assert_allclose(model.predict_proba(X[:2]), [[0, p, 1 - p]] * 2, atol=1e-9)
+
+
+def test_labels_that_were_never_reported_have_probability_0():
+    model = PrivateLabelsClassifier(GaussianNB(), epsilon=20, classes=[0, 1, 2], random_state=0)
+    model.fit(RNG.normal(size=(40, 2)), np.arange(40) % 2)
+    assert model.predict_proba(RNG.normal(size=(3, 2))).shape == (3, 3)
+    assert not model.predict_proba(RNG.normal(size=(3, 2)))[:, 2].any()
+
+
+def test_a_search_within_the_fit_costs_nothing_and_one_around_it_each_fit():
+    X, y = load_breast_cancer(return_X_y=True)
+    ledger = PrivacyLedger(5, protects="labels")
+    grid = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [5, 25, 75]})
+    model = PrivateLabelsClassifier(grid, epsilon=2, ledger=ledger).fit(X[:400], y[:400])
+    assert [each.guarantee.epsilon for each in ledger.history()] == [2]
+    assert model.guarantee_.protects == "labels"
+    cross_val_score(PrivateLabelsClassifier(GaussianNB(), epsilon=1, ledger=ledger), X, y, cv=2)
+    assert ledger.remaining().epsilon == 1
+
+
+def test_an_estimator_without_probabilities_and_sparse_rows_work():
+    X, y = load_digits(return_X_y=True)
+    of_margins = PrivateLabelsClassifier(LinearSVC(), epsilon=4, random_state=0).fit(X, y)
+    assert of_margins.score(X, y) > 0.5
+    assert not hasattr(of_margins, "predict_proba")
+    assert (
+        PrivateLabelsClassifier(epsilon=4, random_state=0).fit(csr_array(X), y).score(csr_array(X), y) > 0.6
+    )
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "error"),
+    [
+        (LogisticRegression(C=-1), Y, "estimator must be able to learn from 500 rows with random labels"),
+        (AdditiveClassifier(), Y, "estimator must not be private, got AdditiveClassifier"),
+        (LogisticRegression, Y, "estimator must be a classifier"),
+        (None, np.repeat("ill", N), "classes must hold at least 2 labels, got 1 class"),
+        (None, Y[:9], "inconsistent numbers|equal numbers"),
+    ],
+)
+def test_mistakes_are_refused_before_the_charge(estimator, y, error):
+    ledger = PrivacyLedger(1, protects="labels")
+    with pytest.raises((TypeError, ValueError), match=error):
+        PrivateLabelsClassifier(estimator, ledger=ledger).fit(TABLE[["age"]].fillna(0), y)
+    assert not ledger.history()
+
+
+def test_an_estimator_that_fails_after_the_charge_leaves_the_reports():
+    class Moody(GaussianNB):
+        def fit(self, X, y):
+            if len(y) > 1000:
+                raise ValueError("too many")
+            return super().fit(X, y)
+
+    model = PrivateLabelsClassifier(Moody(), random_state=0)
+    with pytest.warns(UserWarning, match="could not be fitted to the randomised labels, which are kept"):
+        model.fit(TABLE[["age"]].fillna(0), Y)
+    assert len(model.reports_) == N
+    with pytest.raises(ValueError, match="fit another one to reports_, at no further cost"):
+        model.predict(TABLE[["age"]])
+
+
+def test_few_records_are_told_before_the_charge():
+    plan = PrivateLabelsClassifier(epsilon=0.1, classes=["a", "b"]).plan(1000)
+    assert plan.n_effective == pytest.approx(1000 * np.tanh(0.05) ** 2)
+    [text] = plan.warnings
+    enough = int(text.split("records are enough")[0].split()[-1])
+    assert not PrivateLabelsClassifier(epsilon=0.1, classes=["a", "b"]).plan(enough).warnings
+    assert PrivateLabelsClassifier(epsilon=0.1, classes=["a", "b"]).plan(enough - 1).warnings
+
+
+def of_true_labels(right, values, *given, **how):
+    right(values, *given, **how)
+    return values
+
+
+def drawn_anew(right, values, *given, **how):
+    """Return other reports for the estimator than those that are published."""
+    one, other = right(values, *given, **how), right(values, *given, **how)
+    return np.where(one == 0, other, one)
+
+
+def priors_from_labels(right, values, n_values, *, privacy, dice):
+    share = (values == 0).mean()
+    return right(
+        values, n_values, privacy=replace(privacy, epsilon=privacy.epsilon * (1 + (share > 0.5))), dice=dice
+    )
+
+
+@pytest.mark.parametrize("mistake", [of_true_labels, drawn_anew, priors_from_labels])
+def test_mistakes_are_caught(monkeypatch, mistake):
+    case, right = CASES["small_private_labels"], private_labels.randomized_response
+    assert case.with_fit(case.fit).run().epsilon <= 1 + 1e-9
+    monkeypatch.setattr(
+        private_labels, "randomized_response", lambda *given, **how: mistake(right, *given, **how)
+    )
+    assert case.with_fit(case.fit).run().epsilon > 1.01
