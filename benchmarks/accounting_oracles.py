@@ -167,6 +167,18 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.events.checked": ("checks an argument", "tests/privacy/test_events.py"),
     "privacy.events.freeze": ("sets fields", "tests/privacy/test_events.py"),
     "privacy.events.register": ("a registry", "tests/laws/test_events.py"),
+    "kernels.distributions.halving_width": (
+        "blocks of a draw, whose law is enumerated",
+        "tests/mechanisms/test_rank_selection.py",
+    ),
+    "privacy.gaussian_dp.float_sigma2": (
+        "a guess that exact sums check",
+        "tests/privacy/test_gaussian_dp.py",
+    ),
+    "privacy.gaussian_dp.root_of_falling": (
+        "finds a guess that exact sums check",
+        "tests/privacy/test_gaussian_dp.py",
+    ),
     "privacy.gaussian_dp.FAILURE": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.LARGEST_EPSILON": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.MOST_NUMBERS": ("a constant", "tests/privacy/test_gaussian_dp.py"),

@@ -6,6 +6,7 @@ between open ends: an enumeration omits a small, known part of their probability
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from fractions import Fraction
 from operator import index
 from typing import Any, Protocol
@@ -35,7 +36,7 @@ class Dice(Protocol):
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
 
-        Adding a constant to all exponents does not change the distribution.
+        Both are sequences or arrays of integers. Adding a constant to all exponents changes no probability.
         """
 
     def permute_and_flip(
@@ -71,7 +72,7 @@ def check_size(size: int | None) -> int | None:
 
 def check_ratio(ratio: Fraction) -> Fraction:
     """Return `ratio` if it is a Fraction strictly between 0 and 1; else raise ValueError."""
-    if not isinstance(ratio, Fraction) or not 0 < ratio < 1:
+    if not isinstance(ratio, Fraction) or not 0 < ratio.numerator < ratio.denominator:
         raise ValueError(f"ratio must be a Fraction strictly between 0 and 1, got {ratio!r}")
     return ratio
 
@@ -102,18 +103,28 @@ def check_groups(
 ) -> tuple[list[int], list[int], list[int]]:
     """Return indices, exponents and multiplicities of the nonempty groups, by increasing exponent."""
     # The errors contain no values: exponents and multiplicities are private.
-    e, m = np.asarray(exponents), np.asarray(multiplicities)
-    if e.dtype == m.dtype == np.int64 and e.shape == m.shape and (m >= 0).all() and m.any():
-        kept = np.flatnonzero(m)
-        kept = kept[np.argsort(e[kept], kind="stable")]
-        return kept.tolist(), e[kept].tolist(), m[kept].tolist()
-    groups = [
-        (index(e), i, index(m)) for i, (e, m) in enumerate(zip(exponents, multiplicities, strict=True)) if m
-    ]
-    if not groups or any(m < 0 for _, _, m in groups):
+    e, m = list(map(index, exponents)), list(map(index, multiplicities))
+    if len(e) != len(m):
+        raise ValueError("multiplicities must be as many as exponents")
+    if not any(m) or min(m) < 0:
         raise ValueError("multiplicities must be nonnegative and not all zero")
-    groups.sort()
-    return [i for _, i, _ in groups], [e for e, _, _ in groups], [m for _, _, m in groups]
+    order = sorted((i for i, each in enumerate(m) if each), key=e.__getitem__)
+    return order, [e[i] for i in order], [m[i] for i in order]
+
+
+def check_many_groups(exponents: Any, multiplicities: Any) -> tuple[NDArray[np.intp], Integers, Integers]:
+    """Return what `check_groups` does, as arrays."""
+    e, m = (
+        array if (array := np.asarray(each)).dtype == np.int64 else as_array(list(map(index, each)))
+        for each in (exponents, multiplicities)
+    )
+    if len(e) != len(m):
+        raise ValueError("multiplicities must be as many as exponents")
+    kept = np.flatnonzero(m)
+    if not kept.size or m.min() < 0:
+        raise ValueError("multiplicities must be nonnegative and not all zero")
+    order = kept[np.argsort(e[kept], kind="stable")]
+    return order, e[order], m[order]
 
 
 def one_or_many(values: Integers, size: int | None) -> int | Integers:
@@ -145,7 +156,7 @@ def moved_into(drawn: Integers, low: End, high: End) -> Integers:
 
 def as_array(values: Sequence[int]) -> Integers:
     """Return an int64 array if all values fit, else an object array of Python integers."""
-    if all(-(1 << 63) <= v < 1 << 63 for v in values):
+    with suppress(OverflowError):
         return np.array(values, dtype=np.int64)
     out = np.empty(len(values), dtype=object)
     out[:] = values

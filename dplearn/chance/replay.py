@@ -80,13 +80,13 @@ class ReplayDice:
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
         """Draw a group by power weights."""
-        return int(self._record("power_weighted", ratio, tuple(exponents), tuple(multiplicities)))
+        return self._group("power_weighted", ratio, exponents, multiplicities)
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
     ) -> int:
         """Draw a group by permute-and-flip."""
-        return int(self._record("permute_and_flip", ratio, tuple(exponents), tuple(multiplicities)))
+        return self._group("permute_and_flip", ratio, exponents, multiplicities)
 
     def discrete_laplace(
         self, ratio: Fraction, low: End = None, high: End = None, size: int | None = None
@@ -101,6 +101,9 @@ class ReplayDice:
     def discrete_gaussian(self, sigma2: Fraction, size: int | None = None) -> Any:
         """Draw discrete Gaussian noise."""
         return self._record("discrete_gaussian", sigma2, size=size)
+
+    def _group(self, primitive: str, ratio: Fraction, *groups: Sequence[int]) -> int:
+        return int(self._record(primitive, ratio, *(tuple(map(int, each)) for each in groups)))
 
     def _record(self, primitive: str, *arguments: Any, **size: Any) -> Any:
         sized = size.get("size") is not None

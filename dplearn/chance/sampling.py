@@ -12,12 +12,11 @@ bits decide most draws by one look-up, and sixty-four decide nearly all others. 
 - permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
 """
 
-import itertools
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import ceil, floor, isqrt
 from typing import Any, NamedTuple, NoReturn
 
@@ -29,6 +28,7 @@ from dplearn.chance.dice import (
     Integers,
     check_ends,
     check_groups,
+    check_many_groups,
     check_probability,
     check_ratio,
     check_size,
@@ -36,6 +36,7 @@ from dplearn.chance.dice import (
     one_moved_into,
     one_or_many,
 )
+from dplearn.kernels.distributions import halving_width
 from dplearn.kernels.exact import fixed_decay, fixed_power, log_bounds
 
 BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
@@ -223,11 +224,13 @@ class Table:
         """Return the outcome of a uniform number with known first `bits` bits; draw more bits if needed."""
         while True:
             cached = self._cumulated(bits + _GUARD)
-            outcomes = range(len(cached.lows))
-            # i is the first outcome with an upper end that is certainly above all of [uniform, uniform + 1).
-            i = bisect_right(outcomes, uniform, key=partial(cached.lower, bits=bits))
+            lows = cached.lows
+            # As 2**bits * lows[i] >= (uniform + 1) * above, the upper end of outcome i, at least
+            # cached.lower(i, bits), is certainly above all of [uniform, uniform + 1).
+            above = lows[-1] + cached.errors[-1] + cached.enclosure.tail
+            i = bisect_left(lows, -(-(uniform + 1) * above >> bits))
             # It is the drawn outcome if its lower end is certainly not above `uniform`.
-            if i in outcomes and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
+            if i < len(lows) and (i == 0 or self.bounds(i - 1, bits)[1] <= uniform):
                 return i
             uniform = uniform << 64 | int.from_bytes(source(8), "big")
             bits += 64
@@ -288,6 +291,7 @@ class _Lookup:
 _DIGIT = 8  # bits of a geometric variable drawn from one table
 _BASE = 1 << _DIGIT
 _MANY = 64  # number of draws from which unneeded digits are skipped
+_MANY_GROUPS = 256  # from this many on, a level of groups is drawn first
 _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
@@ -337,9 +341,22 @@ class ByteDice:
         return one_or_many(drawn, size)
 
     def power_weighted(self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]) -> int:
-        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i]."""
-        indices, e, m = check_groups(exponents, multiplicities)
-        return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
+        """Draw index i with probability proportional to multiplicities[i] * ratio**exponents[i].
+
+        Many groups are put into levels. A level is drawn by a bound on its weight, then one of its members,
+        which is accepted with its weight relative to the bound, ratio**excess; else all is drawn again.
+        """
+        if len(exponents) < _MANY_GROUPS:
+            indices, e, m = check_groups(exponents, multiplicities)
+            return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
+        order, *groups = check_many_groups(exponents, multiplicities)
+        levels = _Levels(check_ratio(ratio), *groups)
+        table = Table(power_weights(ratio, levels.bounds, levels.sizes))
+        while True:
+            level = table.draw(self._bytes)
+            group, excess = levels.member(level, self.below(levels.sizes[level]))
+            if not excess or self.geometric(ratio, low=excess - 1, high=excess) == excess:
+                return int(order[group])
 
     def permute_and_flip(
         self, ratio: Fraction, exponents: Sequence[int], multiplicities: Sequence[int]
@@ -390,9 +407,10 @@ class ByteDice:
     ) -> Any:
         """Draw the difference of two geometric variables, clamped to low..high."""
         low, high = check_ends(low, high, check_size(size))
-        count = 1 if size is None else size
-        drawn = self._geometric(check_ratio(ratio), count) - self._geometric(ratio, count)
-        return one_or_many(moved_into(drawn, low, high), size)
+        if size is None:
+            drawn = self._one_geometric(check_ratio(ratio)) - self._one_geometric(ratio)
+            return one_moved_into(drawn, low, high)
+        return moved_into(self._geometric(check_ratio(ratio), size) - self._geometric(ratio, size), low, high)
 
     def geometric(self, ratio: Fraction, low: End = 0, high: End = None, size: int | None = None) -> Any:
         """Draw a geometric variable, clamped to low..high."""
@@ -440,11 +458,10 @@ class ByteDice:
         if sigma2 >= 1 << 56:
             raise ValueError("sigma2 must be below 2**56")
         size = check_size(size)
-        drawn = np.empty(1 if size is None else size, dtype=np.int64)
-        waiting = np.arange(drawn.size)
+        drawn, accepted = self._gaussian_proposals(Fraction(sigma2), 1 if size is None else size)
+        waiting = np.flatnonzero(~accepted)
         while waiting.size:
-            proposed, accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)
-            drawn[waiting[accepted]] = proposed[accepted]
+            drawn[waiting], accepted = self._gaussian_proposals(Fraction(sigma2), waiting.size)
             waiting = waiting[~accepted]
         return one_or_many(drawn, size)
 
@@ -456,13 +473,19 @@ class ByteDice:
         width = _block_width(sigma2)
         index = _gaussian_table(sigma2).draw_many(self._bytes, size)
         negative = index & 1
-        near = (index >> 1) * width + negative
+        edge = index >> 1
+        mirror = -negative  # edge ^ -1 is -edge - 1
         if width == 1:
-            return np.where(negative, -near, near), np.ones(size, dtype=bool)
+            return edge ^ mirror, np.ones(size, dtype=bool)
+        edge *= width
         offset = self.below(width, size)
-        accepted = self._survive(offset * (2 * near + offset), 1 / (2 * sigma2))
-        far = near + offset
-        return np.where(negative, -far, far), accepted
+        far = edge + offset
+        # With near = edge + negative: 2 near + offset = edge + far + 2 negative.
+        edge += far
+        edge += 2 * negative
+        edge *= offset
+        accepted = self._survive(edge, 1 / (2 * sigma2))
+        return far ^ mirror, accepted
 
     def _survive(self, exponents: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
         """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
@@ -481,6 +504,37 @@ class ByteDice:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("dice are never pickled or copied")
+
+
+class _Levels:
+    """Groups by increasing exponent, in levels of similar weight.
+
+    Exponents exceed the bound of their level by less than a width of weight 1/2 or more, except in the last
+    level, which weighs little.
+    """
+
+    def __init__(self, ratio: Fraction, exponents: Integers, multiplicities: Integers):
+        if multiplicities.sum(dtype=np.float64) >= 1 << 62:  # the sums below could overflow
+            multiplicities = multiplicities.astype(object)
+        self._exponents, self._ends = exponents, np.cumsum(multiplicities)
+        width, bits = halving_width(ratio)
+        most = int((_GUARD + int(self._ends[-1]).bit_length()) / bits) + 1
+        bounds = range(int(exponents[0]), int(exponents[-1]) + 1, width)[:most]
+        first = exponents.searchsorted(np.array(bounds, dtype=exponents.dtype))
+        starts = [*np.append(0, self._ends)[first].tolist(), int(self._ends[-1])]
+        levels = [
+            (bound, low, high)
+            for bound, (low, high) in zip(bounds, pairwise(starts), strict=True)
+            if low < high
+        ]
+        self.bounds = [bound for bound, _, _ in levels]
+        self.sizes = [high - low for _, low, high in levels]
+        self._starts = [low for _, low, _ in levels]
+
+    def member(self, level: int, place: int) -> tuple[int, int]:
+        """Return the group of a member of a level, and by how much its exponent exceeds the level's bound."""
+        group = int(self._ends.searchsorted(self._starts[level] + place, "right"))
+        return group, int(self._exponents[group]) - self.bounds[level]
 
 
 class _Exponential:
@@ -541,21 +595,22 @@ def _gaussian_table(sigma2: Fraction) -> Table:
 def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     """Return the weights exp(-near**2 / (2 sigma2)) of all blocks up to the first one below 1 unit."""
     # Powers of q = exp(-1 / (2 sigma2)), too low by less than `error` units of 2**-fine: each weight is too
-    # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`).
+    # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`). The weight of a
+    # block before the last is 1 unit or more, so near**2 <= 2 sigma2 * bits there, and in the last one near
+    # is greater by at most 1 or a sixteenth of sigma. As error <= 3, near**2 * error < 2**spare: after
+    # rounding down, weights are too low by less than 2 units of 2**-bits.
     width = _block_width(sigma2)
-    # The bounds hold for any number of additional bits. With these they are close: the ends of listed
-    # blocks have near**2 of about 2 sigma2 * bits or less, so the errors are some 2**-40 units of 2**-bits.
     spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + 40
     fine = bits + spare
     q, high = fixed_decay(1 / (2 * sigma2), fine)
     error = high - q + 1
     lows: list[int] = []
-    errors: list[int] = []
-    for near, weight in _gaussian_ends(q, width, fine):
+    for weight in _gaussian_ends(q, width, fine):
         lows.append(weight >> spare)
-        errors.append(-(-(weight + near * near * error) >> spare) - lows[-1])
         if not lows[-1]:
             break
+    near = (len(lows) - 1) // 2 * width + (len(lows) - 1) % 2
+    errors = [0] + [2] * (len(lows) - 2) + [-(-(weight + near * near * error) >> spare)]
     # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
     # 1 unit. Its ratio is at most exp(-width**2 / (2 sigma2)) < exp(-1 / 2048), since sigma < 32 * width, and
     # the ratio's error is below 2**-30: `rest`, a lower bound on 1 - ratio, is positive.
@@ -565,15 +620,15 @@ def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     return Enclosure(lows, errors, -(-(2 * (lows[-1] + errors[-1]) << fine) // rest))
 
 
-def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[tuple[int, int]]:
-    """Yield each block's end nearest to zero, and q**(end**2) in units of 2**-bits, by products of powers."""
+def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[int]:
+    """Yield q**(end**2) for each block's end nearest to zero, in units of 2**-bits, by products of powers."""
     # The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by 2 *
     # width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
     edge, fall, more = 1 << bits, fixed_power(q, width * width, bits), fixed_power(q, 2 * width * width, bits)
     beside, step = q, fixed_power(q, 2 * width, bits)
-    for near in itertools.count(0, width):
-        yield near, edge
-        yield near + 1, edge * beside >> bits
+    while True:
+        yield edge
+        yield edge * beside >> bits
         edge, fall, beside = edge * fall >> bits, fall * more >> bits, beside * step >> bits
 
 

@@ -56,8 +56,11 @@ class ChosenConcept:
 class ErrorProfile(Protocol):
     """Interface of the number of members of a class for each number of errors. Private."""
 
-    def groups(self) -> tuple[list[int], list[int]]:
-        """Return the occurring numbers of errors in increasing order, and the number of members with each."""
+    def groups(self) -> tuple[Any, Any]:
+        """Return the occurring numbers of errors in increasing order, and the number of members with each.
+
+        Lists or arrays of integers; numbers of members may need an array of objects.
+        """
 
     def member(self, errors: int, index: int) -> Concept:
         """Return the `index`-th member with `errors` errors, in the class's order."""

@@ -72,7 +72,8 @@ class DecisionStumps(ConceptClass):
     >>> stumps.size  # ten cuts, a label on each side
     40
     >>> profile = stumps.error_profile([np.array([1, 2, 7])], np.array([0, 0, 1]))
-    >>> profile.groups()
+    >>> errors, stumps_with = profile.groups()
+    >>> errors.tolist(), stumps_with.tolist()
     ([0, 1, 2, 3], [5, 15, 15, 5])
     >>> profile.member(0, 4).describe(["age"], ["child", "adult"])
     "'child' if age <= 6, else 'adult'"
@@ -367,12 +368,13 @@ class CutErrors:
     def __init__(self, stumps: DecisionStumps, totals: NDArray[np.int64], cuts_of: Callable[[int], Cuts]):
         self._stumps, self._totals, self._cuts_of = stumps, totals, cuts_of
         self._least: dict[int, int] = {}  # least number of errors of a stump on each column
+        self._kept: tuple[int, Cuts] | None = None  # the cuts of one column, which take much memory
 
-    def groups(self) -> tuple[list[int], list[int]]:
+    def groups(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
         n = int(self._totals.sum())
         histogram = ErrorHistogram(n)
         for feature in self._stumps.features:
-            cuts = self._cuts_of(feature)
+            cuts = self._cuts(feature)
             least = n
             for pair in self._stumps.pairs_of(feature):
                 errors = cuts.errors(self._totals, *pair)
@@ -385,7 +387,7 @@ class CutErrors:
         for feature in self._stumps.features:
             if self._least.get(feature, 0) > errors:
                 continue
-            cuts = self._cuts_of(feature)
+            cuts = self._cuts(feature)
             for pair in self._stumps.pairs_of(feature):
                 chosen = cuts.errors(self._totals, *pair) == errors
                 here = cuts.number(chosen)
@@ -393,6 +395,11 @@ class CutErrors:
                     return self._stumps.member(feature, cuts.nth(chosen, index), pair)
                 index -= here
         raise IndexError("fewer stumps make so many errors than the index asks for")
+
+    def _cuts(self, feature: int) -> Cuts:
+        if self._kept is None or self._kept[0] != feature:
+            self._kept = feature, self._cuts_of(feature)
+        return self._kept[1]
 
 
 def levels_of_cuts(sizes: Sequence[int]) -> int:

@@ -166,7 +166,7 @@ class Product:
 
 def refuse_text(X: Any, domain: Any) -> None:
     """Refuse, by types alone, a text column for a domain of numbers that would read text as missing."""
-    if not hasattr(X, "dtype") and not is_frame(X):
+    if not is_frame(X) and getattr(X, "dtype", np.dtype(int)).kind in "iufb":
         return
     d = X.shape[1]
     names = list(X.columns) if is_frame(X) else range(d)

@@ -94,6 +94,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     #: Whether the rows are used with their types, rather than encoded in a declared domain.
     keeps_types = False
     _most_records = MOST_RECORDS  # of an estimate, where their number is private; audits use fewer
+    _two_labels = False  # whether a classifier takes two labels only
 
     __metadata_request__fit = ROUTED
 
@@ -249,6 +250,17 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Set the fitted attributes; neither records nor a summary of them are seen."""
         raise NotImplementedError
 
+    def _declared(self) -> Any:
+        """Return the domain of the columns that the parameters declare, or None."""
+        return None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if (domain := self._declared()) is not None:
+            tags.input_tags.allow_nan = domain.accepts_missing
+            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        return tags
+
 
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of all private classifiers; the `_publish` of a subclass also sets `classes_`."""
@@ -287,6 +299,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # because of noise; tests at large epsilon check the accuracy
+        tags.classifier_tags.multi_class = not self._two_labels
         return tags
 
 

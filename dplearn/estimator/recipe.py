@@ -228,7 +228,7 @@ class FitRecipe(Recipe):
         counted = getattr(plan, "for_count", None)
         of_rows = (lambda rows: rows) if counted else partial(self.summarize, plan=plan)
         held = table.at_once(of_rows)
-        return table.map(of_rows) if held is None else held
+        return table.map(of_rows).kept() if held is None else held
 
     def facts_of_all(self, found: Sequence[Any]) -> Any:
         check_equal_outputs(getattr(facts, "n_outputs", 1) for facts in found)

@@ -111,7 +111,7 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
         @wraps(own["__sklearn_tags__"])
         def tags(learner: Any) -> Any:
             learns = as_learn(_declared(learner, parameter)[1]) is not None
-            return own["__sklearn_tags__"](_with(learner, {parameter: _ANY}) if learns else learner)
+            return own["__sklearn_tags__"](_alike(learner, parameter, _ANY) if learns else learner)
 
         kind._recipe, kind.__sklearn_tags__, kind.can_learn_schema = recipe, tags, True
         return kind
@@ -359,6 +359,15 @@ def _without_target(schema: Any) -> tuple[Any, tuple[float, float]]:
 def _with(learner: Any, given: dict[str, Any]) -> Any:
     """Return an unfitted copy of a learner with other parameters."""
     return clone(learner).set_params(**given)
+
+
+def _alike(learner: Any, parameter: str, value: Any) -> Any:
+    """Return a shallow copy of a learner with another parameter, to ask for its tags."""
+    name, _, inner = parameter.partition("__")
+    made = object.__new__(type(learner))
+    vars(made).update(vars(learner))
+    setattr(made, name, _alike(getattr(learner, name), inner, value) if inner else value)
+    return made
 
 
 def _declared(learner: Any, parameter: str) -> tuple[Any, Any]:

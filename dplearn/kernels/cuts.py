@@ -143,17 +143,16 @@ class ErrorHistogram:
                 self._high += self._low >> 32
                 self._low &= 0xFFFFFFFF
 
-    def groups(self) -> tuple[list[int], list[int]]:
+    def groups(self) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the occurring numbers of errors in increasing order, and the number of cuts with each."""
         if self._single and not self._low.size:  # few cuts; n may be much larger
-            occurring, number = np.unique(np.concatenate(self._single), return_counts=True)
-            return occurring.tolist(), number.tolist()
+            return np.unique(np.concatenate(self._single), return_counts=True)
         self._count_waiting()
         occurring = np.flatnonzero(self._low | self._high)
         low, high = self._low[occurring], self._high[occurring]
         if high.size and high.max() >= 1 << 30:  # otherwise high * 2**32 and low are each below 2**62
             low, high = low.astype(object), high.astype(object)
-        return occurring.tolist(), (low + (high << 32)).tolist()
+        return occurring, low + (high << 32)
 
     def _allocate(self) -> None:
         if not self._low.size:

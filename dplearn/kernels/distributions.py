@@ -7,7 +7,7 @@ against them. The arithmetic is exact and meant for small supports.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,13 @@ def power_at_most(ratio: Fraction, target: Fraction) -> int:
         if ratio**least <= target:
             return least
         digits *= 2
+
+
+@lru_cache(maxsize=256)
+def halving_width(ratio: Fraction) -> tuple[int, float]:
+    """Return the greatest width with ratio**width >= 1/2, or 1 if there is none, and -log2(ratio**width)."""
+    width = max(1, power_at_most(ratio, Fraction(1, 2)) - 1)
+    return width, width * decay_rate(ratio) / log(2)
 
 
 def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:

@@ -6,11 +6,9 @@
 children of selected nodes are stored, so the size of a tree does not depend on the size of the domain.
 """
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from math import log2
 from typing import Any
 
@@ -25,10 +23,10 @@ Pieces = tuple[Codes, Codes, NDArray[np.int64], NDArray[np.int64]]
 _WIDE = 1 << 64
 
 
-def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int = 0) -> Pieces:
+def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0) -> Pieces:
     """Return the nonempty pieces into which nondecreasing codes cut the domain from `start` to `size` - 1."""
     # For each piece its first code, its number of codes, 1 at one of `codes`, and the numbers of data less
-    # than its codes and not greater; `before` further data are less than `start`.
+    # than its codes and not greater.
     exact = _dtype(size)
     data = np.array(codes, dtype=exact)
     first = np.append(True, data[1:] != data[:-1])[: data.size].nonzero()[0]
@@ -37,32 +35,11 @@ def piece_arrays(codes: Sequence[int], size: int, *, start: int = 0, before: int
     starts, ends = np.empty(2 * first.size + 1, dtype=exact), np.empty(2 * first.size + 1, dtype=exact)
     starts[0], starts[1::2], starts[2::2] = start, values, values + 1
     ends[-1], ends[:-1:2], ends[1::2] = size, values, values + 1
-    ranks = before + np.append(first, data.size)
+    ranks = np.append(first, data.size)
     below, upto = np.repeat(ranks, 2)[:-1], np.repeat(ranks, 2)[:-1]
     upto[1::2] = ranks[1:]
     kept = starts < ends
     return starts[kept], (ends - starts)[kept], below[kept], upto[kept]
-
-
-class EqualCosts:
-    """The codes of a domain grouped by cost, from pieces of equal cost, as of `piece_arrays`."""
-
-    def __init__(self, starts: NDArray[Any], lengths: NDArray[Any], costs: NDArray[Any]):
-        order = np.argsort(costs, kind="stable")
-        self._starts, self._lengths, ordered = starts[order], lengths[order], costs[order]
-        first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-        self._first: list[int] = [*first.tolist(), len(ordered)]
-        self.costs: list[int] = ordered[first].tolist()
-        # No sum overflows: pieces are disjoint, and the array's dtype fits the number of all codes.
-        self.sizes: list[int] = np.add.reduceat(self._lengths, first).tolist()
-
-    def code(self, group: int, place: int) -> int:
-        """Return one of the codes of cost costs[group], from place 0 to sizes[group] - 1."""
-        members = slice(self._first[group], self._first[group + 1])
-        starts: list[int] = self._starts[members].tolist()
-        ends: list[int] = list(accumulate(self._lengths[members].tolist(), initial=0))
-        piece = bisect_right(ends, place) - 1
-        return starts[piece] + place - ends[piece]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,11 +78,16 @@ def depth_of(size: int, fan_out: int) -> int:
     return depth
 
 
-def sorted_codes(codes: Any, size: int) -> Codes:
-    """Return codes in increasing order, in the dtype of the tree of a domain of `size` codes."""
+def exact_codes(codes: Any, size: int) -> Codes:
+    """Return codes in the dtype of the tree of a domain of `size` codes."""
     # Without a dtype, numpy would convert a list of large integers into floats, with a loss of digits.
     exact = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
-    return np.sort(exact.astype(_dtype(size)))
+    return exact.astype(_dtype(size))
+
+
+def sorted_codes(codes: Any, size: int) -> Codes:
+    """Return codes in increasing order, in the dtype of the tree of a domain of `size` codes."""
+    return np.sort(exact_codes(codes, size))
 
 
 class SortedRecords:

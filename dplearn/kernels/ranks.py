@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import groupby
+from functools import cached_property
 from math import isqrt
 from typing import Any, Protocol
 
@@ -15,7 +15,9 @@ _SAMPLE = 1 << 14
 _BLOCK = 1 << 17  # numbers in one block of a scan; they fit into the cache
 _WORD = 8  # truth values in 64 bits
 _COARSE = 1 << 10
-_MANY = 64  # from this many places on, arrays take less time
+_NARROW = 2  # bytes of codes that are counted without sorting
+
+Places = Sequence[int] | NDArray[np.int64]
 
 
 class Ranks(Protocol):
@@ -24,11 +26,11 @@ class Ranks(Protocol):
     def __len__(self) -> int:
         """Return n."""
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1, in nondecreasing order; 0 <= start <= stop <= n."""
+    def at(self, ranks: Places) -> list[int]:
+        """Return the codes of some ranks, each from 0 to n - 1."""
 
-    def count(self, code: int) -> tuple[int, int]:
-        """Return the number of codes less than `code`, and the number of codes at most `code`."""
+    def count(self, codes: Any) -> tuple[Any, Any]:
+        """Return the number of codes less than each of `codes`, one or several, and the number at most it."""
 
 
 @dataclass(frozen=True)
@@ -44,14 +46,14 @@ class Cell:
     def __len__(self) -> int:
         return self.last - self.first
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1 within the cell."""
-        return self.ranks.window(self.first + start, self.first + stop)
+    def at(self, ranks: Places) -> list[int]:
+        """Return the codes of some ranks within the cell."""
+        return self.ranks.at(np.asarray(ranks, dtype=np.int64) + self.first) if len(ranks) else []
 
     def count(self, code: int) -> tuple[int, int]:
         """Return the number of codes of the cell less than `code`, and the number at most `code`."""
         # Codes equal to an end of the interval may belong to the neighbouring cell.
-        below, upto = (min(max(rank, self.first), self.last) for rank in self.ranks.count(code))
+        below, upto = (min(max(int(rank), self.first), self.last) for rank in self.ranks.count(code))
         return below - self.first, upto - self.first
 
 
@@ -64,17 +66,16 @@ class SortedCodes:
     def __len__(self) -> int:
         return len(self._codes)
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1."""
-        codes: list[int] = self._codes[start:stop].tolist()
+    def at(self, ranks: Places) -> list[int]:
+        """Return the codes of some ranks."""
+        codes: list[int] = self._codes[np.asarray(ranks, dtype=np.int64)].tolist()
         return codes
 
-    def count(self, code: int) -> tuple[int, int]:
-        """Return the number of codes less than `code`, and the number of codes at most `code`."""
+    def count(self, codes: Any) -> tuple[Any, Any]:
+        """Return the number of codes less than each of `codes`, and the number at most it."""
         # In the array's own dtype: numpy would convert uint64 and int64 to floats.
-        sought = np.array([code], dtype=self._codes.dtype)
-        below, upto = (int(self._codes.searchsorted(sought, side)[0]) for side in ("left", "right"))
-        return below, upto
+        sought = np.array(codes, dtype=self._codes.dtype)
+        return self._codes.searchsorted(sought), self._codes.searchsorted(sought, "right")
 
 
 class UnsortedCodes:
@@ -83,29 +84,35 @@ class UnsortedCodes:
     def __init__(self, values: NDArray[Any], encode: Callable[[NDArray[Any]], NDArray[Any]] | None = None):
         self._values = values
         self._encode = encode or (lambda codes: codes)
-        self._below, self._kept = 0, values[:0]  # a known rank, and the sorted values from there on
+        self._keep(0, values[:0])
 
     def __len__(self) -> int:
         return len(self._values)
 
     def check(self, check: Callable[[NDArray[Any]], object], rank: int) -> None:
         """Pass all values to `check`, which may raise, block by block, and keep those near a rank."""
-        self._below, self._kept = _around(self._values, rank, rank + 1, check)
+        self._keep(*_around(self._values, rank, rank + 1, check))
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1."""
-        if start == stop:
-            return []
+    def at(self, ranks: Places) -> list[int]:
+        """Return the codes of some ranks."""
+        start, stop = int(np.min(ranks)), int(np.max(ranks)) + 1
         if not self._below <= start < stop <= self._below + len(self._kept):
-            self._below, self._kept = _around(self._values, start, stop)
-        codes: list[int] = self._encode(self._kept[start - self._below : stop - self._below]).tolist()
-        return codes
+            margin = stop - start  # further ranks often follow
+            self._keep(*_around(self._values, max(start - margin, 0), min(stop + margin, len(self))))
+        return self._kept.at(np.asarray(ranks) - self._below)
 
-    def count(self, code: int) -> tuple[int, int]:
-        """Return the number of codes less than `code`, and the number of codes at most `code`."""
-        codes = self._encode(self._values)
-        sought = np.array(code, dtype=codes.dtype)
-        return int(np.count_nonzero(codes < sought)), int(np.count_nonzero(codes <= sought))
+    def count(self, codes: Any) -> tuple[Any, Any]:
+        """Return the number of codes less than the code, and the number at most it."""
+        below, upto = self._kept.count(codes)
+        if 0 < below <= upto < len(self._kept):  # none of those that are not kept is equal
+            return self._below + below, self._below + upto
+        every = self._encode(self._values)
+        sought = np.array(codes, dtype=every.dtype)
+        return np.count_nonzero(every < sought), np.count_nonzero(every <= sought)
+
+    def _keep(self, below: int, values: NDArray[Any]) -> None:
+        """Keep sorted values from a known rank on."""
+        self._below, self._kept = below, SortedCodes(self._encode(values) if len(values) else values)
 
 
 class ApartCodes:
@@ -121,29 +128,17 @@ class ApartCodes:
     def __len__(self) -> int:
         return len(self._ranks)
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return code * 2**bits + place for the ranks start..stop-1."""
-        codes = self._ranks.window(start, stop)
-        found: list[int] = []
-        rank = start
-        for code, equal in groupby(codes):
-            here = len(list(equal))
-            # At an end of the window, equal codes may continue outside it.
-            cut = rank == start or rank + here == stop
-            below, upto = self._ranks.count(code) if cut else (rank, rank + here)
-            shifted = code << self._bits
-            if upto - below == 1:
-                found.append(shifted)  # the first place
-            else:
-                ranks = range(rank - below, rank - below + here)
-                found += [shifted + place for place in _nth_places(ranks, upto - below, self._bits)]
-            rank += here
-        return found
+    def at(self, ranks: Places) -> list[int]:
+        """Return code * 2**bits + place for some ranks."""
+        codes = self._ranks.at(ranks)
+        below, upto = self._ranks.count(codes)
+        places = _nth_places(np.asarray(ranks, dtype=np.int64) - below, upto - below, self._bits)
+        return [(code << self._bits) + place for code, place in zip(codes, places.tolist(), strict=True)]
 
-    def count(self, code: int) -> tuple[int, int]:
-        """Return the number of pairs below (code // 2**bits, code % 2**bits), and the number at most it."""
-        below, upto = self._ranks.count(code >> self._bits)
-        place = code & ((1 << self._bits) - 1)
+    def count(self, codes: Any) -> tuple[Any, Any]:
+        """Return the number of pairs below (codes // 2**bits, codes % 2**bits), and the number at most it."""
+        below, upto = map(int, self._ranks.count(codes >> self._bits))
+        place = codes & ((1 << self._bits) - 1)
         return (
             below + _places_below(place, upto - below, self._bits),
             below + _places_below(place + 1, upto - below, self._bits),
@@ -253,34 +248,18 @@ def _chosen(block: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:
     return chosen
 
 
-def _nth_places(ranks: range, count: int, bits: int) -> list[int]:
-    """Return `_nth_place` of each rank."""
-    if len(ranks) < _MANY:
-        return [_nth_place(i, count, bits) for i in ranks]
-    i, counts = np.array(ranks, dtype=np.int64), np.full(len(ranks), count, dtype=np.int64)
-    places = np.zeros_like(i)
-    for bit in range(bits - 1, bits - 1 - (count - 1).bit_length(), -1):
-        even = (counts + 1) // 2
-        odd = i >= even
-        i -= np.where(odd, even, 0)
-        counts = np.where(odd, counts // 2, even)
-        places += odd.astype(np.int64) << bit
-    return places.tolist()  # type: ignore[no-any-return]
-
-
-def _nth_place(i: int, count: int, bits: int) -> int:
-    """Return the place of rank i among the first `count` of the sequence."""
+def _nth_places(i: NDArray[np.int64], counts: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
+    """Return the place of rank i among the first `counts` of the sequence."""
     # Members with even indices fill the lower half of the places in the order of the whole sequence, odd ones
     # the upper half.
-    place = 0
-    while count > 1:
-        bits -= 1
-        even = (count + 1) // 2
-        if i < even:
-            count = even
-        else:
-            i, count, place = i - even, count // 2, place + (1 << bits)
-    return place
+    places = np.zeros_like(i)
+    for bit in range(bits - 1, bits - 1 - int(counts.max(initial=1) - 1).bit_length(), -1):
+        even = (counts + 1) // 2
+        odd = i >= even
+        i = np.where(odd, i - even, i)
+        counts = np.where(odd, counts // 2, even)
+        places += odd.astype(np.int64) << bit
+    return places
 
 
 def _places_below(place: int, count: int, bits: int) -> int:
@@ -308,7 +287,11 @@ class CodeCounts:
     @classmethod
     def of(cls, codes: NDArray[Any]) -> "CodeCounts":
         """Return the counts of an array of codes."""
-        return cls(*np.unique(codes, return_counts=True))
+        if codes.dtype.itemsize > _NARROW:
+            return cls(*np.unique(codes, return_counts=True))
+        counts = np.bincount(codes)
+        distinct = np.flatnonzero(counts)
+        return cls(distinct.astype(codes.dtype), counts[distinct])
 
     def __add__(self, other: "CodeCounts") -> "CodeCounts":
         codes, place = np.unique(np.concatenate([self.codes, other.codes]), return_inverse=True)
@@ -316,19 +299,25 @@ class CodeCounts:
         np.add.at(counts, place, np.concatenate([self.counts, other.counts]))
         return CodeCounts(codes, counts)
 
+    @cached_property
+    def _upto(self) -> NDArray[np.int64]:
+        return np.cumsum(self.counts)
+
     def __len__(self) -> int:
         return int(self.counts.sum())
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1, in nondecreasing order; 0 <= start <= stop <= n."""
-        upto = np.cumsum(self.counts)
-        inside = np.minimum(upto, stop) - np.maximum(upto - self.counts, start)
-        codes: list[int] = np.repeat(self.codes, np.maximum(inside, 0)).tolist()
+    def at(self, ranks: Places) -> list[int]:
+        """Return the codes of some ranks."""
+        codes: list[int] = self.codes[self._upto.searchsorted(np.asarray(ranks), "right")].tolist()
         return codes
 
-    def count(self, code: int) -> tuple[int, int]:
-        """Return the number of codes less than `code`, and the number of codes at most `code`."""
-        sought = np.array([code], dtype=self.codes.dtype)
-        upto = np.concatenate([[0], np.cumsum(self.counts)])
-        below, beyond = (int(upto[self.codes.searchsorted(sought, side)[0]]) for side in ("left", "right"))
-        return below, beyond
+    def count(self, codes: Any) -> tuple[Any, Any]:
+        """Return the number of codes less than each of `codes`, and the number at most it."""
+        sought = np.array(codes, dtype=self.codes.dtype)
+        upto = np.append(0, self._upto)
+        return upto[self.codes.searchsorted(sought)], upto[self.codes.searchsorted(sought, "right")]
+
+
+def ranks_of_codes(codes: NDArray[Any]) -> Ranks:
+    """Return the ranks of codes in memory; those of a narrow type are counted, and others sorted."""
+    return SortedCodes(codes) if codes.dtype.itemsize > _NARROW else CodeCounts.of(codes)

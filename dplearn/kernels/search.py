@@ -1,10 +1,13 @@
 """Searches over integers: the least one that satisfies a monotone condition, and the minimum of a cost."""
 
 from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+_NEAR = Fraction(1, 1 << 33)  # of a guess
 _CUTS = 32  # number of parts into which each round divides the range
 
 
@@ -25,6 +28,25 @@ def least(holds: Callable[[int], bool], low: int) -> int:
     while not holds(high):
         high *= 2
     return first(holds, low if high == start else high // 2 + 1, high)
+
+
+def between(holds: Callable[[Any], bool], yes: Any, no: Any, guess: float | None) -> Callable[[Any], bool]:
+    """Return a monotone condition of a positive number that is computed between numbers with known answers.
+
+    `yes` satisfies it, and `no` does not. Next to a good guess of the boundary it is computed at once: then a
+    bisection, whose result the guess does not change, computes it hardly ever.
+    """
+    known, rising = [yes, no], yes < no
+
+    def answer(x: Any) -> bool:
+        if min(known) < x < max(known):
+            known[not holds(x)] = x
+        return bool(x <= known[0] if rising else x >= known[0])
+
+    if guess is not None:
+        answer(Fraction(guess) * (1 - _NEAR))
+        answer(Fraction(guess) * (1 + _NEAR))
+    return answer
 
 
 def lowest(cost: Callable[[NDArray[np.float64]], NDArray[np.float64]], low: int, high: int) -> int:

@@ -24,6 +24,7 @@ from dplearn._validation import check_count
 _SLICED = 127  # greatest number of labels for which bit slices are faster than a histogram
 _QUERIES = 1 << 14  # number of queries counted together by bit slices
 _BINS = 1 << 18  # number of bins of one histogram
+_CHECKED = 1 << 16  # number of labels that are checked together
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
@@ -78,7 +79,9 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
         raise TypeError("labels must be an array of integers")
     if array.ndim != 2:
         raise ValueError("labels must have a row for each teacher and a column for each query")
-    if array.size and (array.min() < -1 or array.max() >= n_labels):
+    # Rows that fit the cache are read once for both ends.
+    parts = [array[rows] for rows in blocks(len(array), max(1, _CHECKED // max(1, array.shape[1])))]
+    if any(part.size and (part.min() < -1 or part.max() >= n_labels) for part in parts):
         raise ValueError(f"labels must be from -1 to n_labels - 1 = {n_labels - 1}")
     return array
 

@@ -27,7 +27,18 @@ from dplearn.domains import Bits, Domain, Floats, Product
 from dplearn.kernels.intervals import CodePlaces, first_codes
 from dplearn.table.table import Columns
 
-__all__ = ["MOST_BINS", "UNDECLARED", "Bins", "binned", "declared_columns", "stacked"]
+__all__ = [
+    "MOST_BINS",
+    "UNDECLARED",
+    "Bins",
+    "binned",
+    "declared_columns",
+    "stacked",
+    "summed",
+    "with_unknown",
+]
+
+Floats64 = NDArray[np.float64]
 
 #: The most bins of a column; unordered values share bins if there are more.
 MOST_BINS = 1 << 12
@@ -142,6 +153,23 @@ def stacked(bins: Sequence[Any], columns: Columns) -> NDArray[np.int16]:
         for place, (each, codes) in enumerate(zip(bins, block, strict=True)):
             found[here, place] = each.of(codes)
     return found
+
+
+def with_unknown(effects: Floats64) -> Floats64:
+    """Return the effects of bins, and after them that of a value in no bin, which is 0."""
+    return np.concatenate([effects, np.zeros_like(effects[:1])])
+
+
+def summed(first: Floats64, tables: Sequence[Floats64], columns: Any) -> Floats64:
+    """Return `first` plus the effects of each row's bins, of shape (n, k); 0 for a value in no bin."""
+    total = np.empty((len(columns[0]), len(first)))
+    each = [with_unknown(table.reshape(len(table), -1)) for table in tables]
+    for start in range(0, len(total), _BLOCK):
+        here = slice(start, start + _BLOCK)
+        total[here] = first
+        for table, places in zip(each, columns, strict=True):
+            total[here] += table.take(places[here], axis=0, mode="clip")
+    return total
 
 
 @lru_cache(maxsize=256)

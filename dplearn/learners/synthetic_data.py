@@ -12,7 +12,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -107,7 +106,7 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         """Return the checked parameters that classifiers and regressors share."""
         return {
             "cost": checked_cost(self, reproducible=reproducible),
-            "declared": declared_columns(self.domain, _NUMBERS),
+            "declared": self._declared(),
             "choices": TableChoices.of(self),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,
@@ -176,12 +175,8 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         shares = list(self.synthetic_.marginals_.values())[:-1]
         return _filled(self._features, shares, values) if self.fills_gaps_ else values
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        domain = declared_columns(self.domain, _NUMBERS)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    def _declared(self) -> Any:
+        return declared_columns(self.domain, _NUMBERS)
 
 
 class SyntheticFit(FitRecipe):

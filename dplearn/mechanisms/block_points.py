@@ -7,8 +7,9 @@ from typing import Any
 
 from dplearn.chance.dice import Dice
 from dplearn.kernels.exact import decay_ratio, exp_bounds
-from dplearn.kernels.intervals import sorted_codes
-from dplearn.mechanisms.interior_point import interior_point_code, recursive_interior_point
+from dplearn.kernels.intervals import exact_codes
+from dplearn.kernels.ranks import Cell, SortedCodes
+from dplearn.mechanisms.interior_point import interior_point_of, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
@@ -52,13 +53,13 @@ def block_points(codes: Any, plan: Any, *, privacy: ApproxDP, dice: Dice) -> lis
     spent, ratio = block_cost(plan), decay_ratio(epsilon_of(plan.noise))
     if spent.epsilon > epsilon_of(privacy) or spent.delta > privacy.delta:
         raise ValueError(f"plan must cost at most {privacy!r}, got a plan that costs {spent!r}")
-    ordered = sorted_codes(codes, plan.size)
-    rest, below = ordered.size, [0]
+    ordered = SortedCodes(exact_codes(codes, plan.size))
+    rest, below = len(ordered), [0]
     below += _cuts(rest, plan.left, plan.spacing, ratio, dice)
     rest -= below[-1]
     above = [0, *_cuts(rest, plan.right, plan.spacing, ratio, dice)]
-    ends = [*below, *(ordered.size - cut for cut in reversed(above))]
-    blocks = [ordered[start:stop].tolist() for start, stop in pairwise(ends)]
+    ends = [*below, *(len(ordered) - cut for cut in reversed(above))]
+    blocks = [Cell(ordered, start, stop, 0, plan.size) for start, stop in pairwise(ends)]
     del blocks[plan.left]  # the remainder: records between the left and the right blocks
     points = [_point(block, plan, dice) for block in blocks]
     return sorted(_filled(points))
@@ -76,12 +77,12 @@ def _cuts(n: int, count: int, spacing: int, ratio: Fraction, dice: Dice) -> Iter
         yield greatest
 
 
-def _point(block: list[int], plan: Any, dice: Dice) -> int | None:
+def _point(block: Cell, plan: Any, dice: Dice) -> int | None:
     if plan.sizes is None:
-        return interior_point_code(block, plan.size, privacy=plan.point, dice=dice)
+        return interior_point_of(block, privacy=plan.point, dice=dice)
     length = plan.sizes.n_samples
     # The length is the same for every data set: the method is private for one replaced record.
-    filled = ([0] * length + block[:length])[-length:]
+    filled = ([0] * length + block.at(range(min(length, len(block)))))[-length:]
     return recursive_interior_point(filled, plan.size, sizes=plan.sizes, privacy=plan.point, dice=dice)
 
 

@@ -10,9 +10,10 @@ import numpy as np
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.intervals import exact_codes
+from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms.choosing import choosing_mechanism
-from dplearn.mechanisms.selection import select_exponential
+from dplearn.mechanisms.rank_selection import code_by_cost
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
@@ -62,10 +63,14 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     >>> 500 <= interior_point_code(data, 2**64, privacy=ApproxDP(1), dice=SeededDice(0)) <= 900
     True
     """
-    starts, lengths, below, upto = piece_arrays(sorted(codes), size)
-    alike = EqualCosts(starts, lengths, -np.minimum(len(codes) - below, upto))
-    group, place = select_exponential(alike.costs, alike.sizes, privacy=privacy, dice=dice)
-    return alike.code(group, place)
+    ordered = SortedCodes(exact_codes(codes, size))
+    return interior_point_of(Cell(ordered, 0, len(codes), 0, size), privacy=privacy, dice=dice)
+
+
+def interior_point_of(cell: Cell, *, privacy: ApproxDP, dice: Dice) -> int:
+    """Return `interior_point_code` of the data of a cell, among its codes."""
+    # With L data less than a code and U at most it, the cost is m - min(m - L, U) = max(L, m - U).
+    return code_by_cost(cell, len(cell), 0, privacy=privacy, dice=dice)
 
 
 def recursive_interior_point(

@@ -6,18 +6,14 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 from math import ceil, comb, lgamma, log
 
-import numpy as np
-
 from dplearn.chance.dice import Dice
 from dplearn.kernels.exact import exp_bounds, log_bounds, selection_ratio
-from dplearn.kernels.intervals import EqualCosts
-from dplearn.kernels.ranks import Ranks
-from dplearn.mechanisms.selection import select_exponential
+from dplearn.kernels.ranks import Cell, Ranks
+from dplearn.mechanisms.rank_selection import code_by_cost
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
 _RARE = 64  # greater noise than tabulated has a probability of about 2**-64
-_WIDE = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -193,24 +189,16 @@ def _code_in_window(
     """Return a code near the data of rank `centre`."""
     if not strength:
         return dice.below(size)  # type: ignore[no-any-return]
-    reach = terms.reach
-    exact = np.dtype(np.uint64) if size < _WIDE else np.dtype(object)
-    data = np.array(ranks.window(centre - reach, centre + reach), dtype=exact)
-    one, zero, end = (np.array([number], dtype=exact) for number in (1, 0, size))
-    # Pieces from left to right: outside, below, between the two middle records, above, outside.
-    starts = np.concatenate([zero, data[:reach], data[reach:] + one])
-    ends = np.concatenate([data[:reach], data[reach : reach + 1] + one, data[reach + 1 :] + one, end])
-    costs = np.abs(np.arange(-reach, reach + 1))
-    kept = starts < ends
-    codes = EqualCosts(starts[kept], (ends - starts)[kept], costs[kept])
-    group, place = select_exponential(
-        [strength * cost for cost in codes.costs],
-        codes.sizes,
+    window, middle = Cell(ranks, centre - terms.reach, centre + terms.reach, 0, size), strength * terms.reach
+    return code_by_cost(
+        window,
+        middle,
+        middle,
+        unit=strength,
         privacy=ApproxDP(2 * terms.choice),
         dice=dice,
         sensitivity=terms.ramp,
     )
-    return codes.code(group, place)
 
 
 def _noisy_gaps(terms: WindowTerms, dice: Dice) -> list[int] | None:

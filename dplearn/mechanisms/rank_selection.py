@@ -1,22 +1,25 @@
 """Private quantiles of a domain of any size: one, by data near its rank alone, and several by halving."""
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from itertools import count, islice, repeat
 
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.distributions import power_at_most
+from dplearn.kernels.distributions import halving_width, power_at_most
 from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.intervals import EqualCosts, piece_arrays
+from dplearn.kernels.intervals import piece_arrays
 from dplearn.kernels.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-_RARE = 64  # all data are examined with probability at most 2**-64
+_RARE = 64  # data that are far from the rank are examined with probability at most 2**-64
+_FEW = 64  # data; the costs of all codes among so many are computed
+_TRIES = 64  # after so many rejections, mostly of probability 1/2 at most, all costs are computed
+_LIGHT = 10  # codes that weigh 2**-10 of others have one bound on their costs
+_CHUNK = 32  # data that are read at once
 
 
 def code_near_rank(
@@ -64,8 +67,8 @@ def code_near_rank(
 
     **Source.** McSherry and Talwar (2007); Smith (2011), Algorithm 2, for quantiles. There the domain is an
     interval of real numbers; here it is any public set of codes, ties are counted on both sides, and only
-    data with ranks near the target are examined, with the same output distribution (a comment in the code
-    proves it).
+    some data with ranks near the target are examined, with the same output distribution (a comment in the
+    code proves it).
 
     Examples
     --------
@@ -80,97 +83,129 @@ def code_near_rank(
     >>> codes = np.arange(100_000) % 1000
     >>> everything = Cell(UnsortedCodes(codes), 0, len(codes), 0, 2**64)
     >>> code_near_rank(everything, Fraction(1, 4), privacy=ApproxDP(1), dice=SeededDice(0))
-    250
+    249
     """
-    a, b = fraction.numerator, fraction.denominator
+    target = fraction.numerator * len(cell)
     sensitivity = rank_sensitivity(fraction, alone)
-    ratio = selection_ratio(epsilon_of(privacy), sensitivity)
-    size = cell.stop - cell.start
-    far = _far(ratio, size)
-    target = a * len(cell)
-    first, last = _near_ranks(target, b, far)
-    near = _codes_between(cell, target, b, first, last)
-    if first < 0 and last >= len(cell):
-        return _draw(near, privacy, dice, sensitivity)
-    # The k codes of the least cost, 0, are inside, k >= 1. As size / k <= 2**(bits - 64),
-    # size * ratio ** cutoff <= 2**-64 k.
-    bits = _RARE + (-(-size // near.sizes[0]) - 1).bit_length()
-    cutoff = min(far, -(-_far(ratio, 1) * bits // _RARE))
-    # A code is inside if it costs less than `cutoff`; all codes inside are among `near`. Let w be the weight
-    # of a code, I the total weight of the codes inside, O that of the codes outside, and
-    # B = size * ratio ** cutoff. Code i inside is drawn here with probability w(i) / (I + B), and code j
-    # outside with probability B / (I + B) / size * ratio ** (cost(j) - cutoff) = w(j) / (I + B), which sums
-    # to O / (I + B). With the remaining probability, (B - O) / (I + B), a second draw from the exact
-    # distribution replaces the first. So every code i has probability
-    # w(i) / (I + B) + (B - O) / (I + B) * w(i) / (I + O) = w(i) / (I + O), as in the exact distribution. As
-    # I >= k and B <= 2**-64 k, data beyond ranks first..last are examined with probability at most 2**-64.
-    inside = bisect_left(near.costs, cutoff)
-    costs, sizes = [*near.costs[:inside], cutoff], [*near.sizes[:inside], size]
-    group, place = select_exponential(costs, sizes, privacy=privacy, dice=dice, sensitivity=sensitivity)
-    if group < inside:
-        return near.code(group, place)
-    code = cell.start + place
-    below, upto = cell.count(code)
-    excess = max(0, b * below - target, target - b * upto) - cutoff
-    if excess >= 0 and dice.geometric(ratio, low=excess - 1, high=excess) == excess:
-        return code
-    everything = _codes_between(cell, target, b, -1, len(cell))
-    return _draw(everything, privacy, dice, sensitivity)
+    return code_by_cost(
+        cell,
+        target,
+        target,
+        unit=fraction.denominator,
+        privacy=privacy,
+        dice=dice,
+        sensitivity=sensitivity,
+    )
 
 
-@lru_cache(maxsize=256)
-def _far(ratio: Fraction, size: int) -> int:
-    """Return the least cost at which `size` codes together weigh at most 2**-64 of one code of cost 0."""
-    return max(1, power_at_most(ratio, Fraction(1, size << _RARE)))
+def code_by_cost(
+    cell: Cell, low: int, high: int, *, privacy: ApproxDP, dice: Dice, unit: int = 1, sensitivity: int = 1
+) -> int:
+    """Return a code of a cell, selected by its cost as by `select_exponential`.
+
+    The cost is max(0, unit L - high, low - unit U), where L of the m data are less than the code and U at
+    most it; 0 <= low <= unit m and 0 <= high <= unit m.
+    """
+    if len(cell) > _FEW:
+        ratio = selection_ratio(epsilon_of(privacy), sensitivity)
+        code = _code_by_bounds(cell, low, high, unit, ratio, dice)
+        if code is not None:
+            return code
+    starts, lengths, below, upto = piece_arrays(cell.at(range(len(cell))), cell.stop, start=cell.start)
+    if unit * len(cell) >= 1 << 63:  # an upper bound on all products below and on the ends
+        below, upto = below.astype(object), upto.astype(object)
+    costs = np.maximum(np.maximum(0, unit * below - high), low - unit * upto).tolist()
+    piece, place = select_exponential(
+        costs, lengths.tolist(), privacy=privacy, dice=dice, sensitivity=sensitivity
+    )
+    return int(starts[piece]) + place
+
+
+def _code_by_bounds(cell: Cell, low: int, high: int, unit: int, ratio: Fraction, dice: Dice) -> int | None:
+    """Return a code by `code_by_cost`, or None after many rejections, from the costs of few codes."""
+    # A try draws a code c with probability proportional to ratio ** bound(c), for bounds that are at most the
+    # costs, and accepts it with ratio ** (cost(c) - bound(c)). So it returns c with probability proportional
+    # to ratio ** cost(c). This holds for each try, and for the draw from all costs that follows many
+    # rejections.
+    bounds, sizes, pieces = _bounded(cell, low, high, unit, ratio)
+    for _ in range(_TRIES):
+        group = dice.power_weighted(ratio, bounds, sizes)
+        start, end, first = pieces[group]
+        place: int = start + dice.below(sizes[group])
+        code = place if place < end else first + place - end
+        below, upto = cell.count(code)
+        excess = max(0, unit * below - high, low - unit * upto) - bounds[group]
+        if not excess or dice.geometric(ratio, low=excess - 1, high=excess) == excess:
+            return code
+    return None
+
+
+def _bounded(
+    cell: Cell, low: int, high: int, unit: int, ratio: Fraction
+) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
+    """Return bounds on costs, how many of a cell's codes have each, and which codes: those of two intervals,
+    from the start of the first to its end, and then from the start of the second.
+
+    The datum in the middle and the codes beyond the last ranks have bounds of their own. The costs of other
+    codes exceed their bound by less than a width of weight 1/2 or more, but those of little weight together
+    have one bound.
+    """
+    (width, fall), m = halving_width(ratio), len(cell)
+    middle = min((low + high) // (2 * unit), m - 1)
+    least = max(0, min(low - unit * middle, unit * (middle + 1) - high))
+    # A code less than the datum of rank i has U <= i, so costs at least low - unit i, and one greater than it
+    # has L > i, so costs at least unit (i + 1) - high.
+    far = least + int((_RARE - 2 + (cell.stop - cell.start).bit_length()) / fall) * width
+    lowest = max(0, min((low - far) // unit, middle))
+    highest = min(m - 1, max((high + far) // unit, middle))
+    left, centre, right = cell.at([lowest, middle, highest])
+    less, upto = cell.count(centre)
+    own = max(0, unit * less - high, low - unit * upto)
+    bounds = [low - unit * lowest, unit * (highest + 1) - high, own]
+    sizes = [left - cell.start, cell.stop - right - 1, 1]
+    pieces = [(cell.start, left, right), (right, right, right + 1), (centre, centre, centre)]
+    falling = range(low - least, unit * lowest - 1, -width)
+    rising = range(least + high, unit * (highest + 1) + 1, width)
+    data = _data(cell, (min(middle, rest // unit) for rest in falling), left)
+    data_above = _data(cell, (max(middle, -(-rest // unit) - 1) for rest in rising), right)
+    end, first = next(data), next(data_above) + 1
+    heaviest, rest = (least - own) / width * fall, right - left  # weights in bits, which affect times only
+    for level in count():
+        light = rest.bit_length() - level * fall < heaviest - _LIGHT
+        start, stop = (left, right + 1) if light else (next(data), next(data_above) + 1)
+        size = end - start + stop - first
+        bounds.append(least + level * width)
+        sizes.append(size)
+        pieces.append((start, end, first))
+        heaviest, rest = max(heaviest, size.bit_length() - level * fall), rest - size
+        end, first = start, stop
+        if not rest:
+            break
+    return bounds, sizes, pieces
+
+
+def _data(cell: Cell, ranks: Iterator[int], beyond: int) -> Iterator[int]:
+    """Yield the data of some ranks, then `beyond`."""
+    while some := list(islice(ranks, _CHUNK)):
+        yield from cell.at(some)
+    yield from repeat(beyond)
 
 
 def examined_ranks(
     n: int, fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True
 ) -> tuple[int, int]:
-    """Return the ranks, first and last plus 1, that `code_near_rank` reads with probability 1 - 2**-64."""
-    # The size of the interval must be public or released. The comment in `code_near_rank` proves the
-    # probability.
-    far = _farthest(fraction, size, privacy, alone)
-    first, last = _near_ranks(fraction.numerator * n, fraction.denominator, far)
-    return max(first, 0), min(last, n - 1) + 1
+    """Return the ranks, first and last plus 1, that `code_near_rank` reads with high probability."""
+    # The size of the interval must be public or released.
+    rank, reach = int(fraction * n), examined_reach(fraction, size, privacy=privacy, alone=alone)
+    return max(rank - reach, 0), min(rank + reach, n - 1) + 1
 
 
 def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: bool = True) -> int:
     """Return how far from its target rank `code_near_rank` looks, for any number of codes."""
-    return -(-_farthest(fraction, size, privacy, alone) // fraction.denominator)
-
-
-def _farthest(fraction: Fraction, size: int, privacy: ApproxDP, alone: bool) -> int:
-    """Return the cost from which on codes are examined with probability 2**-64 at most."""
-    return _far(selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone)), size)
-
-
-def _near_ranks(target: int, unit: int, far: int) -> tuple[int, int]:
-    """Return `first` and `last`: codes with U <= first or L > last cost at least `far`."""
-    return (target - far) // unit, -((-target - far) // unit) - 1
-
-
-def _codes_between(cell: Cell, target: int, unit: int, first: int, last: int) -> EqualCosts:
-    """Return the codes of a cell between the data of ranks `first` and `last`, grouped by cost."""
-    # If a rank is outside 0..m-1, that side extends to the end of the cell. Data outside these ranks that
-    # equal the first or last datum are not counted, which changes no cost: the L of the first datum is at
-    # most `first`, so b L <= a m, and the U of the last exceeds `last`, so b U >= a m.
-    low, high = max(first, 0), min(last, len(cell) - 1) + 1
-    data = cell.window(low, high)
-    start = cell.start if first < 0 else data[0]
-    stop = cell.stop if last >= len(cell) else data[-1] + 1
-    starts, lengths, below, upto = piece_arrays(data, stop, start=start, before=low)
-    if unit * len(cell) >= 1 << 63:  # an upper bound on all products below and on the target
-        below, upto = below.astype(object), upto.astype(object)
-    return EqualCosts(starts, lengths, np.maximum(np.maximum(0, unit * below - target), target - unit * upto))
-
-
-def _draw(codes: EqualCosts, privacy: ApproxDP, dice: Dice, sensitivity: int) -> int:
-    """Return one of `codes` by the exponential mechanism."""
-    group, place = select_exponential(
-        codes.costs, codes.sizes, privacy=privacy, dice=dice, sensitivity=sensitivity
-    )
-    return codes.code(group, place)
+    # From the cost `far` on, `size` codes together weigh at most 2**-64 of one code of cost 0.
+    ratio = selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone))
+    far = power_at_most(ratio, Fraction(1, size << _RARE))
+    return -(-far // fraction.denominator) + 1
 
 
 def codes_at_fractions(
@@ -247,7 +282,7 @@ def codes_at_fractions(
     >>> ranks = SortedCodes(np.arange(100_000) // 100)
     >>> quarters = [Fraction(i, 4) for i in (1, 2, 3)]
     >>> codes_at_fractions(ranks, 2**64, quarters, privacy=ApproxDP(1), dice=SeededDice(0))
-    [249, 500, 750]
+    [250, 500, 749]
     """
     n, k = len(ranks) if most is None else most, len(fractions)
     levels = halving(fractions, finest=finest_fraction(n), sized=most is None)
@@ -261,5 +296,5 @@ def codes_at_fractions(
             # Data at or below a released code are to its left; both neighbouring cells may choose the code.
             cell = Cell(apart, upto[step.low], upto[step.high], codes[step.low], codes[step.high] + 1)
             chosen = code_near_rank(cell, step.fraction, privacy=part, dice=dice, alone=step.alone)
-            codes[step.place], upto[step.place] = chosen, apart.count(chosen)[1] if k > 1 else 0
+            codes[step.place], upto[step.place] = chosen, int(apart.count(chosen)[1]) if k > 1 else 0
     return [codes[place] >> bits for place in range(k)]

@@ -1,24 +1,18 @@
 """Private selection: exponential mechanism, permute-and-flip, and the best of a random number of runs."""
 
 import math
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import accumulate
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.grouping import check_integers, group_counts, nth_equal
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.random_stopping import RandomStopping
-
-_MANY = 1 << 10  # with more groups of costs than this, the groups of high cost are merged
-_RARE = 64  # merged groups are examined with probability at most 2**-64
 
 
 def exponential_mechanism(
@@ -140,46 +134,8 @@ def select_exponential(
     (1, 0)
     """
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
-    draw = _draw_from_many if len(costs) > _MANY else _draw
-    return draw(ratio, costs, multiplicities, dice)
-
-
-def _draw(
-    ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
-) -> tuple[int, int]:
     group = dice.power_weighted(ratio, costs, multiplicities)
-    return group, dice.below(multiplicities[group])
-
-
-def _draw_from_many(
-    ratio: Fraction, costs: Sequence[int], multiplicities: Sequence[int], dice: Dice
-) -> tuple[int, int]:
-    """Return a candidate with the probabilities of `_draw`; rarely examine the candidates of high cost.
-
-    Let I be the total weight of the near candidates, whose cost is less than `cutoff`, O that of the F far
-    ones, and B >= O that of F candidates with cost `cutoff`. A far candidate of weight w is drawn with B / (I
-    + B) / F and accepted with ratio ** (cost - cutoff): w / (I + B). With the rest, (B - O) / (I + B), a draw
-    from the exact distribution replaces the first: w / (I + B) + (B - O) / (I + B) * w / (I + O) = w / (I +
-    O). With k candidates of the least cost, I >= k and B <= 2**-64 k bound how often far candidates are
-    examined.
-    """
-    total, least = sum(multiplicities), min(costs)
-    best = max(1, multiplicities[costs.index(least)])
-    cutoff = least + power_at_most(ratio, Fraction(best, total << _RARE))
-    near = [group for group, cost in enumerate(costs) if cost < cutoff]
-    sizes = [multiplicities[group] for group in near]
-    piece, member = _draw(
-        ratio, [*(costs[group] for group in near), cutoff], [*sizes, total - sum(sizes)], dice
-    )
-    if piece < len(near):
-        return near[piece], member
-    far = [group for group, cost in enumerate(costs) if cost >= cutoff]
-    ends = list(accumulate((multiplicities[group] for group in far), initial=0))
-    place = bisect_right(ends, member) - 1
-    excess = costs[far[place]] - cutoff
-    if dice.geometric(ratio, low=excess - 1, high=excess) == excess:
-        return far[place], member - ends[place]
-    return _draw(ratio, costs, multiplicities, dice)
+    return group, dice.below(int(multiplicities[group]))
 
 
 def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
@@ -306,7 +262,7 @@ def select_permute_and_flip(
     """
     ratio = selection_ratio(epsilon_of(privacy), sensitivity)
     group = dice.permute_and_flip(ratio, costs, multiplicities)
-    return group, dice.below(multiplicities[group])
+    return group, dice.below(int(multiplicities[group]))
 
 
 def selection_excess(candidates: int, epsilon: Fraction, beta: Fraction | float) -> float:

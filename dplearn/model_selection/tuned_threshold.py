@@ -298,10 +298,11 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         likely: Floats64 = self.estimator_.predict_proba(X)
         return likely
 
+    _two_labels = True
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags = replace(get_tags(self.estimator).input_tags)
-        tags.classifier_tags.multi_class = False
         return tags
 
 

@@ -25,7 +25,7 @@ from dplearn.domains import Floats, Product
 from dplearn.estimator.recipe import FitFacts
 from dplearn.fit.relation import N_IS_PUBLIC, TABLE
 from dplearn.kernels.distributions import power_at_most
-from dplearn.kernels.ranks import Ranks, SortedCodes
+from dplearn.kernels.ranks import Ranks, ranks_of_codes
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
@@ -214,8 +214,8 @@ class _SortedColumns(Columns):
     """The codes of each column, sorted at the first use."""
 
     @cached_property
-    def ranks(self) -> list[SortedCodes]:
-        return [SortedCodes(codes) for codes in self.columns]
+    def ranks(self) -> list[Ranks]:
+        return list(map(ranks_of_codes, self.columns))
 
 
 def _counts_of(searched: Mapping[int, ReleasePlan], records: Columns) -> list[NDArray[np.int64]]:

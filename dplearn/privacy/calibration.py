@@ -5,21 +5,23 @@ guarantee.
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
 
 from dplearn._validation import check_count, check_number
 from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels.search import between
 from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Event
+from dplearn.privacy.gaussian_dp import float_sigma2, root_of_falling
 from dplearn.privacy.guarantees import ApproxDP
 
 _PRECISION = Fraction(1, 2**30)
+_SECANTS, _CLOSE, _LARGEST_LOG = 20, 1e-11, 700.0  # of a guess
 _LARGEST_SIGMA2 = 10.0**10  # the distribution of wider noise has more than a million terms
 _LEAST_DELTA, _LARGEST_EPSILON = Fraction(1, 10**200), 10**4  # within the range of floats
 _BITS = 160
@@ -66,18 +68,47 @@ def calibrate(
     if not increasing:
         cheap, dear = dear, cheap
 
+    @cache
+    def cost(parameter: Fraction) -> Any:
+        return least_epsilon(make_event(parameter), target.delta)
+
     def fits(parameter: Fraction) -> bool:
-        return least_epsilon(make_event(parameter), target.delta, target.epsilon) <= target.epsilon
+        return bool(cost(parameter) <= target.epsilon)
 
     if fits(dear):
         return dear
     if not fits(cheap):
         name, end = ("low", cheap) if increasing else ("high", cheap)
         raise ValueError(f"{name} must be a parameter that costs at most the target, got {float(end)!r}")
-    while abs(cheap - dear) > _PRECISION * min(cheap, dear):
-        middle = _between(*sorted((cheap, dear)))
-        cheap, dear = (middle, dear) if fits(middle) else (cheap, middle)
-    return cheap
+    found = cheap
+    answer = between(fits, cheap, dear, _guess(cost, target.epsilon, cheap, dear))
+    while abs(found - dear) > _PRECISION * min(found, dear):
+        middle = _between(*sorted((found, dear)))
+        found, dear = (middle, dear) if answer(middle) else (found, middle)
+    while not fits(found):  # if the cost is not monotone, an end of the search may not have been computed
+        found = (found + cheap) / 2
+    return found
+
+
+def _guess(
+    cost: Callable[[Fraction], Any], wanted: Fraction, cheap: Fraction, dear: Fraction
+) -> float | None:
+    """Return a parameter of nearly the wanted cost, by secants of logarithms; None if they lead to none."""
+    end, place, parameter = log_float(cheap), log_float(dear), dear
+    if max(abs(end), abs(place)) > _LARGEST_LOG:
+        return None
+    (low, high), last, above = sorted((cheap, dear)), end, math.nan
+    for _ in range(_SECANTS):
+        if not 0 < cost(parameter) < math.inf:
+            break
+        before, above = above, log_float(Fraction(cost(parameter))) - log_float(wanted)
+        rise = math.copysign(0.5, place - end) if math.isnan(before) else (above - before) / (place - last)
+        moved = place - above / (rise or math.inf)
+        if abs(above * before) < _CLOSE:  # the error after a secant is at most of that order
+            return math.exp(moved)
+        last, place = place, moved if (moved - end) * (place - end) > 0 else (place + end) / 2
+        parameter = min(max(Fraction(math.exp(place)), low), high)
+    return None
 
 
 def _between(low: Fraction, high: Fraction) -> Fraction:
@@ -128,40 +159,18 @@ def gaussian_sigma2(target: ApproxDP, sensitivity: int = 1) -> Fraction:
             f"target must have a delta of at least {float(_LEAST_DELTA):g} and an epsilon of at most"
             f" {_LARGEST_EPSILON}, got {target!r}"
         )
-    guess = _continuous_sigma2(target, sensitivity)
+    # If D moves the integer, its noise is that of an integer moved by 1, times D.
+    guess = sensitivity**2 * float_sigma2(float(target.epsilon), log_float(target.delta))
     if guess > _LARGEST_SIGMA2:
         raise ValueError(
             f"target must need a sigma of at most {math.sqrt(_LARGEST_SIGMA2):g}, got {target!r}, which needs"
             f" about {math.sqrt(guess):g}: calibrate a Gaussian event"
         )
-    sigma2 = _root(lambda s: _log_excess(s, target, sensitivity), guess)
+    sigma2 = root_of_falling(lambda s: _log_excess(s, target, sensitivity), guess)
     exact, step = Fraction(sigma2), Fraction(1, 2**44)
     while not _suffices(exact, target, sensitivity):
         exact, step = exact * (1 + step), 2 * step
     return exact
-
-
-def _root(falling: Callable[[float], float], guess: float) -> float:
-    """Return the zero of a decreasing function of a positive number."""
-    low, high = guess / 1.1, guess * 1.1
-    while falling(low) <= 0:
-        low /= 2
-    while falling(high) > 0:
-        high *= 2
-    return float(brentq(falling, low, high, xtol=1e-300, rtol=1e-14))
-
-
-def _continuous_sigma2(target: ApproxDP, sensitivity: int) -> float:
-    """Return the variance with which continuous Gaussian noise would have `target`."""
-    epsilon, wanted = float(target.epsilon), log_float(target.delta)
-
-    def log_excess(sigma2: float) -> float:
-        ratio = sensitivity / math.sqrt(sigma2)
-        above, below = log_ndtr([ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio])
-        share = -math.expm1(min(0.0, epsilon + below - above))
-        return float(above) + math.log(max(share, 1e-300)) - wanted
-
-    return _root(log_excess, float(sensitivity) ** 2)
 
 
 def _reach(sigma2: float, target: ApproxDP, sensitivity: int) -> int:

@@ -12,10 +12,14 @@ docs/theory/gaussian_sums.md.
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+from scipy.special import log_ndtr
+
 from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
+from dplearn.kernels.search import between
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
 
 #: The variance of discrete Gaussian noise that pays for its being discrete (docs/theory/gaussian_sums.md).
@@ -82,10 +86,12 @@ def _bits_for(delta: Fraction) -> int:
 def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
     """Return the greatest mu, to one part in 2**29, whose epsilon at `delta` is still at most `epsilon`."""
     bits, log = _bits_for(delta), -log_float(delta)
-
-    def fits(mu: float) -> bool:
-        return delta_of_mu(Fraction(mu), epsilon, bits) <= delta
-
+    fits = between(
+        lambda mu: delta_of_mu(Fraction(mu), epsilon, bits) <= delta,
+        0,
+        math.inf,
+        1 / math.sqrt(float_sigma2(float(epsilon), -log)),
+    )
     # The mu of zero-concentrated privacy with rho + 2 sqrt(rho ln(1 / delta)) = epsilon.
     low = math.sqrt(2) * float(epsilon) / (math.sqrt(log + float(epsilon)) + math.sqrt(log))
     while not fits(low):
@@ -97,6 +103,30 @@ def greatest_mu(epsilon: Fraction, delta: Fraction) -> Fraction:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return Fraction(low) * _BELOW
+
+
+def float_sigma2(epsilon: float, log_delta: float) -> float:
+    """Return the variance with which a normal number on integers 1 apart has a guarantee, in floats."""
+
+    def log_excess(sigma2: float) -> float:
+        ratio = 1 / math.sqrt(sigma2)
+        above, below = log_ndtr([ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio])
+        share = -math.expm1(min(0.0, epsilon + below - above))
+        return float(above) + math.log(max(share, 1e-300)) - log_delta
+
+    return root_of_falling(log_excess, 1.0)
+
+
+def root_of_falling(falling: Callable[[float], float], guess: float) -> float:
+    """Return the zero of a decreasing function of a positive number."""
+    from scipy.optimize import brentq  # its import takes long
+
+    low, high = guess / 1.1, guess * 1.1
+    while falling(low) <= 0:
+        low /= 2
+    while falling(high) > 0:
+        high *= 2
+    return float(brentq(falling, low, high, xtol=1e-300, rtol=1e-14))
 
 
 @lru_cache(maxsize=1024)

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_choice, check_count, check_number
@@ -362,6 +361,8 @@ def distribution_of(levels: list[Level], plan: ReleasePlan) -> CDFRelease:
     leaves = prefix_counts(levels)
     knots = np.append(leaves.starts, np.array([plan.domain.size], dtype=leaves.starts.dtype))
     estimates = np.append(leaves.below, n) / n
+    from scipy.optimize import isotonic_regression  # its import takes long
+
     rising = np.clip(isotonic_regression(estimates).x, 0, 1)
     rising[0], rising[-1] = 0, 1
     return CDFRelease(knots, rising, estimates, estimates, np.append(leaves.levels, 0), plan)

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
-from scipy.optimize import isotonic_regression
 
 from dplearn.domains import Categories, Domain, Floats, Grid
 from dplearn.domains.base import NumberDomain
@@ -379,6 +378,8 @@ class CellCounts:
         off = z * np.sqrt(self.noise.of_rank(q) ** 2 + sampling)
         least = np.append(0.0, (sums - off)[:-1])
         possible = np.flatnonzero((sums + off >= target) & (least <= target))
+        from scipy.optimize import isotonic_regression  # its import takes long
+
         upto = isotonic_regression(sums).x
         before = np.append(0.0, upto[:-1])
         place = min(int(np.searchsorted(upto, target)), len(upto) - 1)

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 from scipy.sparse import csr_array, hstack, vstack
 
 from dplearn._validation import check_count
@@ -435,6 +434,8 @@ def learned_distribution(queries: Any, answers: Any) -> LearnedDistribution:
     apart = csr_array(np.full((wanted.size, 1), -1.0))
     bounds: Any = vstack([hstack([rows, apart]), hstack([-rows, apart])])  # the type stubs lack sparse arrays
     n_values = rows.shape[1]
+    from scipy.optimize import linprog  # its import takes long
+
     found = linprog(
         np.append(np.zeros(n_values), 1.0),
         A_ub=bounds,

@@ -155,11 +155,10 @@ class PartsWithGroups:
         of_parts = np.split(ordered, np.searchsorted(ordered, starts[1:-1]))
         own = [each - start for each, start in zip(of_parts, starts[:-1], strict=True)]
 
-        def rows_of(number: int) -> Callable[[Given], Given]:
-            known = number < len(own)
-            return partial(_selected, *((own[number], self.lengths[number]) if known else (np.arange(0), 0)))
+        def own_of(number: int) -> tuple[NDArray[np.int64], int]:
+            return (own[number], self.lengths[number]) if number < len(own) else (np.arange(0), 0)
 
-        return self.table.step(rows_of), np.searchsorted(ordered, places)
+        return self.table.step(_selected, own_of), np.searchsorted(ordered, places)
 
 
 def with_ids(table: Table, name: Any) -> Table:
@@ -175,10 +174,8 @@ def grouped_parts(table: Table, name: Any) -> PartsWithGroups:
     found = list(rows.values(_coded))
     digests = [part and part[2] for part in found]
 
-    def unchanged(number: int) -> Callable[[Given], Given]:
-        return partial(_unchanged, digests[number] if number < len(digests) else None)
-
-    return _parted(rows.step(unchanged), found)
+    known = rows.step(_unchanged, lambda number: digests[number] if number < len(digests) else None)
+    return _parted(known, found)
 
 
 def groups_in_parts(table: Table, groups: Any) -> PartsWithGroups:
@@ -206,8 +203,9 @@ def _parted(rows: Table, found: Sequence[Any]) -> PartsWithGroups:
     return PartsWithGroups(rows, members, len(ids), [0 if part is None else len(part[1]) for part in found])
 
 
-def _selected(places: NDArray[np.int64], length: int, given: Given) -> Given:
+def _selected(own: tuple[NDArray[np.int64], int], given: Given) -> Given:
     """Return some rows of a part, which must have its length."""
+    places, length = own
     if count_of(given.X) != length:
         raise PartsChangedError
     return Given(selected(given.X, places), None if given.y is None else selected(given.y, places))

@@ -29,8 +29,6 @@ from dplearn.domains.cells import columns_read_once, is_frame, read_column
 from dplearn.domains.factors import Factor, Gapped
 from dplearn.kernels.float_errors import float_errors_ignored
 
-Function = Callable[[Any, Any], Any]  # of X and y of a part
-
 
 class PartsChangedError(RuntimeError):
     """Raised if there are other parts, or parts of other lengths or records, than in the first pass."""
@@ -83,16 +81,20 @@ class Task:
     """A function of one part, as a task that raises no error.
 
     An error would make a cluster log its text, and in some versions the arguments of the task: the part.
+    The function is the same object for all parts of a pass, so that a cluster sends it once. Its arguments
+    are the part's own ones, X and y.
     """
 
-    function: Function
+    function: Callable[..., Any]
+    own: tuple[Any, ...] = ()
 
-    def __call__(self, X: Any, y: Any) -> "Result":
-        """Return the value for a part, or the error that the function raised."""
+    def __call__(self, X: Any, y: Any, read: Callable[[Any, Any], tuple[Any, Any]] | None = None) -> "Result":
+        """Return the value for a part, or the error that the function, or `read` before it, raised."""
         # In the threads and processes of a cluster too.
         with float_errors_ignored(), columns_read_once():
             try:
-                return Result(self.function(X, y))
+                given = (X, y) if read is None else read(X, y)
+                return Result(self.function(*self.own, *given))
             except Exception as error:
                 return Result(error=_without_variables(error))
 
@@ -135,6 +137,13 @@ class Parts(ABC):
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part, in their order, from 0."""
 
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "Parts | None":  # noqa: ARG002
+        """Return parts whose X is what a task makes of a part, once; None if they cannot be kept.
+
+        They are kept if each X fits, which depends on public facts alone.
+        """
+        return None
+
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results of a task for each part; a cluster adds them where they are."""
         total = Result()
@@ -152,6 +161,9 @@ class InTurn(Parts):
         self._parts = parts
         self._n_parts: int | None = None  # known after the first pass
 
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> Parts:
+        return Kept(self, made_by, fits)
+
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each part."""
         n_parts = 0
@@ -159,6 +171,23 @@ class InTurn(Parts):
             yield task_of(n_parts)(X, y)
             n_parts += 1
         self._n_parts = n_parts
+
+
+class Kept(Parts):
+    """Parts that are made of others, in this process, and kept if they fit."""
+
+    def __init__(self, parts: Parts, made_by: Callable[[int], Task], fits: Callable[[Any], bool]):
+        self._parts, self._made_by, self._fits = parts, made_by, fits
+        self._kept: list[Result] | None = None
+
+    def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
+        """Yield the result of a task for each part."""
+        kept, fit = [], True
+        for number, made in enumerate(self._kept or self._parts.run(self._made_by)):
+            if fit := fit and made.error is None and self._fits(made.value):
+                kept.append(made)
+            yield made if made.error is not None else task_of(number)(made.value, None)
+        self._kept = kept if fit else None
 
 
 Part = TypeVar("Part")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.kernels.intervals import Level, counted, sorted_codes
-from dplearn.kernels.ranks import CodeCounts, Ranks, SortedCodes
+from dplearn.kernels.ranks import CodeCounts, Places, Ranks, ranks_of_codes
 from dplearn.table.table import Columns, Table
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
@@ -28,7 +28,7 @@ Window = tuple[int, int]  # ranks from .. to less than
 
 def ranks_of(table: Table, sizes: Sequence[int], windows: Sequence[Sequence[Window]]) -> Sequence[Ranks]:
     """Return the ranks of the codes in each column, in memory or as `parted_ranks` does."""
-    held = table.at_once(lambda rows: [SortedCodes(codes) for codes in rows.columns])
+    held = table.at_once(lambda rows: list(map(ranks_of_codes, rows.columns)))
     return parted_ranks(table, sizes, windows) if held is None else held
 
 
@@ -57,26 +57,26 @@ class PartedRanks:
     def __len__(self) -> int:
         return len(self._passes.records)
 
-    def window(self, start: int, stop: int) -> list[int]:
-        """Return the codes of the ranks start..stop-1."""
-        if start == stop:
-            return []
+    def at(self, ranks: Places) -> list[int]:
+        """Return the codes of some ranks."""
+        start, stop = int(np.min(ranks)), int(np.max(ranks)) + 1
         near = self._passes.holding(self._column, start, stop)
         if near is None:
             self._passes.gather([(self._column, (start, stop))])
             near = self._passes.holding(self._column, start, stop)
         assert near is not None
-        return near.counts.window(start - near.below, stop - near.below)
+        return near.counts.at(np.asarray(ranks) - near.below)
 
-    def count(self, code: int) -> tuple[int, int]:
-        """Return the number of codes less than `code`, and the number of codes at most `code`."""
+    def count(self, codes: Any) -> tuple[Any, Any]:
+        """Return the number of codes less than each of `codes`, and the number at most it."""
+        low, high = (min(codes), max(codes)) if np.ndim(codes) else (codes, codes)
         known = self._passes.near[self._column]
-        near = next((each for each in known if each.start <= code < each.stop), None)
+        near = next((each for each in known if each.start <= low <= high < each.stop), None)
         if near is not None:
-            below, upto = near.counts.count(code)
+            below, upto = near.counts.count(codes)
             return near.below + below, near.below + upto
-        found = self._passes.records.sums(partial(_count_both, self._column, code))
-        return int(found[0]), int(found[1])
+        found = self._passes.records.sums(partial(_count_both, self._column, codes))
+        return found[0], found[1]
 
 
 @dataclass(frozen=True)

@@ -487,6 +487,9 @@ class DaskParts(Parts):
             raise TypeError(_Y_OF_DASK.format(f"{len(labels)} partitions for the {len(rows)} of X"))
         return cls(list(zip(rows, labels, strict=True)))
 
+    def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "DaskParts":
+        return KeptInWorkers(self._tasks(made_by), fits)
+
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
         yield from self._computed(self._tasks(task_of))
@@ -509,10 +512,33 @@ class DaskParts(Parts):
         return results
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+        tasks = [task_of(number) for number in range(len(self._parts))]
+        function = _delayed(_same)(tasks[0].function)
         return [
-            _delayed(_on_partition)(task_of(number), self._name, X, y)
-            for number, (X, y) in enumerate(self._parts)
+            _delayed(_on_partition)(function, task.own, self._name, X, y)
+            for task, (X, y) in zip(tasks, self._parts, strict=True)
         ]
+
+
+class KeptInWorkers(DaskParts):
+    """Partitions whose X tasks make: in each pass, or, if they fit, once, in the second pass."""
+
+    def __init__(self, made: Sequence[Any], fits: Callable[[Any], bool]):
+        super().__init__([(_delayed(_value_or_failed)(each), None) for each in made])
+        self._fits, self._passes = fits, 0
+
+    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+        self._passes += 1
+        if self._passes == 2 and self._fit():
+            made = without_text(partial(import_module("dask").persist, *(X for X, _ in self._parts)))
+            self._parts = [(each, None) for each in made]
+        return super()._tasks(task_of)
+
+    def _fit(self) -> bool:
+        """Return whether the first partition with rows fits, as all others then do."""
+        tasks = (_delayed(_fit)(self._fits, X) for X, _ in self._parts)
+        found = (without_text(partial(import_module("dask").compute, task))[0] for task in tasks)
+        return next((fit for fit in found if fit is not None), False)
 
 
 def _delayed(function: Callable[..., Any]) -> Any:
@@ -524,12 +550,26 @@ def _sum_of(*results: Result) -> Result:
     return reduce(sum_of_two, results)
 
 
-def _on_partition(task: Task, name: Name | None, X: Any, y: Any) -> Result:
+def _value_or_failed(result: Result) -> Any:
+    return result if result.error is not None else result.value
+
+
+def _fit(fits: Callable[[Any], bool], rows: Any) -> bool | None:
+    """Return whether the rows of a part are kept; None without rows, or after an error."""
+    return None if rows is None or isinstance(rows, Result) else fits(rows)
+
+
+def _same(function: Any) -> Any:
+    """Return a function that all tasks of a pass share: it is sent once, and not with each task."""
+    return function
+
+
+def _on_partition(function: Any, own: tuple[Any, ...], name: Name | None, X: Any, y: Any) -> Result:
     """Run a task on a partition; its errors are results, and so are those of the tasks before it."""
     failed: list[Result] = [each for each in (X, y) if isinstance(each, Result)]
-    if failed or name is None:
-        return failed[0] if failed else task(X, y)
-    return Task(lambda X, _: task.function(*without(X, name)))(X, y)
+    if failed:
+        return failed[0]
+    return Task(function, own)(X, y, None if name is None else lambda X, _: without(X, name))
 
 
 def is_dask(X: Any, name: str) -> bool:

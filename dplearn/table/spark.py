@@ -80,7 +80,7 @@ def _on_partition(read: Read, tasks: dict[int, Task], other: Task, batches: Iter
     if sum(batch.num_rows for batch in rows):
         task = tasks.get(_here(), other)
         table = import_module("pyarrow").Table.from_batches(rows)
-        yield _sent(_here(), Task(lambda table, _: task.function(*read(table)))(table, None))
+        yield _sent(_here(), task(table, None, lambda table, _: read(table)))
 
 
 def _added(batches: Iterator[Any]) -> Iterator[Any]:

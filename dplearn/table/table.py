@@ -9,6 +9,7 @@ record may be a group of rows; then each of its rows counts as often as it takes
 (3, [np.float64(24.0)], [[10.0], [6.0]])
 """
 
+import math
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +24,7 @@ from scipy.sparse import issparse, vstack
 from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
 
 Places = NDArray[np.int64]
+_Step = Callable[[Any, Any], Any]  # of what is a part's own, and of its rows
 Sums = Callable[[Any], Sequence[Any]]  # from rows to integers, or arrays of them: sums over these rows
 
 
@@ -99,9 +101,9 @@ class Table:
         """Apply a function to all rows if they are in memory and each counts once; else return None."""
         return self.blocks.at_once(function)
 
-    def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "Table":
-        """Return the table of rows that a function makes which depends on the number of the part."""
-        return replace(self, blocks=self._parts.step(function_of))
+    def step(self, function: _Step, own_of: Callable[[int], Any]) -> "Table":
+        """Return the table of rows that a function makes of what is given by the part's number, and rows."""
+        return replace(self, blocks=self._parts.step(function, own_of))
 
     def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
         """Yield the value of a function of the rows of each part; raise the first error."""
@@ -116,6 +118,10 @@ class Table:
     def _parts(self) -> "InParts":
         assert isinstance(self.blocks, InParts)
         return self.blocks
+
+    def kept(self) -> "Table":
+        """Return the table of these rows, of which parts are made once, in the next pass, if they fit."""
+        return replace(self, blocks=self.blocks.kept())
 
     def grouped(self, grouping: Grouping) -> "Table":
         """Return the table whose records are groups of the rows of this one."""
@@ -146,12 +152,10 @@ class Table:
         for each in known:
             types.check_same(each.types, name, categories=categories)
         checks = tuple(_NONE if each is None else _Check(each.length, each.digest) for each in found)
-        same = partial(types.check_same, name=name, categories=categories)
-
-        def again(number: int) -> Callable[[Any], Any]:
-            return partial(_read_again, encode, same, checks[number] if number < len(checks) else None)
-
-        rows = InParts(blocks.parts, (*blocks.steps, again), checks)
+        again = partial(_read_again, encode, partial(types.check_same, name=name, categories=categories))
+        rows = replace(blocks, checks=checks).step(
+            again, lambda number: checks[number] if number < len(checks) else None
+        )
         return [each and each.shown for each in found], Table(rows)
 
 
@@ -177,6 +181,9 @@ class InMemory:
         """The same objects for all sums, which may keep results."""
         return list(_by_weight(self.rows, self.weights))
 
+    def kept(self) -> "InMemory":
+        return self
+
     def take(self, places: Places) -> Any:
         return taken(self.rows, places)
 
@@ -199,7 +206,7 @@ class InParts:
     """Rows of which one part at a time is in memory, here or in the workers of a cluster."""
 
     parts: Parts
-    steps: tuple[Callable[[int], Callable[[Any], Any]], ...] = ()
+    steps: tuple[tuple[_Step, Callable[[int], Any]], ...] = ()  # and what is a part's own, by its number
     checks: tuple[_Check, ...] = ()  # private: of each part, once the parts have been read
     weights: Places | None = None  # private: as for `InMemory`
 
@@ -212,37 +219,40 @@ class InParts:
         return [each.length for each in self.checks]
 
     def map(self, function: Callable[[Any], Any]) -> "InParts":
-        return self.step(lambda number: partial(_unless_empty, function))  # noqa: ARG005 - the same for all
+        return self.step(partial(_mapped, function), _nothing)
 
-    def step(self, function_of: Callable[[int], Callable[[Any], Any]]) -> "InParts":
-        return replace(self, steps=(*self.steps, function_of))
+    def step(self, function: _Step, own_of: Callable[[int], Any]) -> "InParts":
+        return replace(self, steps=(*self.steps, (function, own_of)))
 
     def values(self, function: Callable[[Any], Any]) -> Iterator[Any]:
-        for result in self.parts.run(lambda number: self._task(number, function)):
+        for result in self.parts.run(self._task_of(partial(_applied, function), _nothing)):
             yield result.found()
 
     def sums(self, function: Sums) -> Sequence[Any]:
-        numbers = set()  # also of parts from which no row takes part
+        numbers, weights_of = set(), self._weights_of  # also of parts from which no row takes part
 
-        def task(number: int) -> Task:
+        def own(number: int) -> Any:
             numbers.add(number)
-            return self._task(number, partial(_summed, function, self._own(number)))
+            return weights_of(number)
 
-        sums: Sequence[Any] = self.parts.total(task).found() or []
+        sums: Sequence[Any] = self.parts.total(self._task_of(partial(_summed, function), own)).found() or []
         if len(numbers) < len(self.checks):
             raise PartsChangedError
         return sums
+
+    def kept(self) -> "InParts":
+        parts = self.parts.kept(self._task_of(_copied, _nothing), partial(_fit, self.n_rows))
+        return self if parts is None else replace(self, parts=parts, steps=((_kept_rows, _nothing),))
 
     def take(self, places: Places) -> Any:
         part_of = np.searchsorted(self._starts, places, side="right") - 1
         order = np.argsort(part_of, kind="stable")
         ordered, owners = places[order], part_of[order]
 
-        def task(number: int) -> Task:
-            own = ordered[owners == number] - self._starts[min(number, len(self.checks))]
-            return self._task(number, partial(_unless_empty, partial(taken, places=own)))
+        def own(number: int) -> Any:
+            return ordered[owners == number] - self._starts[min(number, len(self.checks))]
 
-        found = [each.found() for each in self.parts.run(task)]
+        found = [each.found() for each in self.parts.run(self._task_of(_taken, own))]
         if len(found) < len(self.checks):
             raise PartsChangedError
         return taken(joined([rows for rows in found if rows is not None]), np.argsort(order, kind="stable"))
@@ -250,10 +260,13 @@ class InParts:
     def at_once(self, function: Callable[[Any], Any]) -> None:  # noqa: ARG002 - they are not in memory
         return None
 
-    def _task(self, number: int, function: Callable[[Any], Any]) -> Task:
-        return Task(partial(_one_after_another, (*(step(number) for step in self.steps), function)))
+    def _task_of(self, last: _Step, own_of: Callable[[int], Any]) -> Callable[[int], Task]:
+        """Return the task of each part: all steps, then a last one."""
+        steps = (*self.steps, (last, own_of))
+        function = partial(_one_after_another, [step for step, _ in steps])
+        return lambda number: Task(function, ([own(number) for _, own in steps],))
 
-    def _own(self, number: int) -> NDArray[np.int16] | None:
+    def _weights_of(self, number: int) -> NDArray[np.int16] | None:
         """Return the weights of the rows of a part; there are none of more than a thousand."""
         if self.weights is None:
             return None
@@ -272,17 +285,53 @@ def as_table(records: Any, name: str = "records") -> Table:
     return records if isinstance(records, Table) else Table(InMemory(as_records(name, records)))
 
 
+_MOST_KEPT = 1 << 27  # bytes of encoded rows of a table in parts
 _NO_ROWS = "Found array with 0 sample(s) while a minimum of 1 is required: {} has no part with rows"
 
 
-def _unless_empty(function: Callable[[Any], Any], rows: Any) -> Any:
+def _nothing(number: int) -> None:
+    """Return what is given to a step that is the same for all parts."""
+
+
+def _mapped(function: Callable[[Any], Any], own: None, rows: Any) -> Any:  # noqa: ARG001
     return None if rows is None else function(rows)
 
 
-def _one_after_another(steps: Sequence[Callable[[Any], Any]], X: Any, y: Any) -> Any:
+def _applied(function: Callable[[Any], Any], own: None, rows: Any) -> Any:  # noqa: ARG001
+    return function(rows)
+
+
+def _taken(places: Places, rows: Any) -> Any:
+    return None if rows is None else taken(rows, places)
+
+
+def _copied(own: None, rows: Any) -> Any:  # noqa: ARG001
+    """Return rows that share no memory with a part, which its reader may overwrite."""
+    return taken(rows, np.arange(count_of(rows))) if _bytes_of(rows) < math.inf else rows
+
+
+def _kept_rows(own: None, given: Given) -> Any:  # noqa: ARG001
+    return given.X
+
+
+def _fit(n: int, rows: Any) -> bool:
+    """Return whether n rows like those of a part are kept; a function of their types alone."""
+    return rows is None or _bytes_of(rows) * n <= _MOST_KEPT * count_of(rows)
+
+
+def _bytes_of(rows: Any) -> float:
+    """Return the bytes of rows that are arrays of numbers, else infinity."""
+    if isinstance(rows, LabelledRows):
+        return _bytes_of(rows.X) + _bytes_of(rows.y)
+    if isinstance(rows, Columns):  # some encode a table each time
+        return sum(map(_bytes_of, vars(rows).get("columns", [None])))
+    return rows.nbytes if type(rows) is np.ndarray and not rows.dtype.hasobject else math.inf
+
+
+def _one_after_another(steps: Sequence[_Step], owns: Sequence[Any], X: Any, y: Any) -> Any:
     rows: Any = Given(X, y)
-    for step in steps:
-        rows = step(rows)
+    for step, own in zip(steps, owns, strict=True):
+        rows = step(own, rows)
     return rows
 
 

@@ -20,7 +20,6 @@ from dplearn.kernels.cuts import (
 )
 from dplearn.kernels.intervals import (
     CodePlaces,
-    EqualCosts,
     children_of,
     counted,
     depth_of,
@@ -68,15 +67,15 @@ def test_windows_are_those_of_sorting_whatever_the_sample_and_a_check_sees_all_v
     rng = np.random.default_rng(n)
     values, checked = DATA[kind](rng, n), []
     ranks, codes = UnsortedCodes(values, Floats().encode), np.sort(Floats().encode(values))
-    windows = [(0, 0), (0, 3), (0, n), (n - 2, n), (n // 2, n // 2 + 2)]
-    for start, stop in [*windows, *np.sort(rng.integers(0, n + 1, (40, 2))).tolist()]:
-        assert ranks.window(start, stop) == codes[start:stop].tolist()
+    windows = [(0, 1), (0, 3), (0, n), (n - 2, n), (n // 2, n // 2 + 2)]
+    for start, stop in [*windows, *(np.sort(rng.integers(0, n, (40, 2))) + [0, 1]).tolist()]:
+        assert ranks.at(range(start, stop)) == codes[start:stop].tolist()
     for rank in (0, n // 2, n - 1):
         checked.clear()
         ranks.check(lambda block: checked.extend(block.tolist()), rank)
         assert checked == values.tolist()
         for start, stop in [(rank, rank + 1), *windows]:
-            assert ranks.window(start, stop) == codes[start:stop].tolist()
+            assert ranks.at(range(start, stop)) == codes[start:stop].tolist()
 
 
 def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling, monkeypatch):
@@ -84,7 +83,7 @@ def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling,
     ranks = UnsortedCodes(values)
     ranks.check(len, 500)
     monkeypatch.setattr(dplearn.kernels.ranks, "_around", None)
-    assert ranks.window(499, 502) == np.sort(values)[499:502].tolist()
+    assert ranks.at(range(499, 502)) == np.sort(values)[499:502].tolist()
 
 
 def test_a_sample_that_misleads_costs_time_only_and_what_a_check_raises_is_passed_on(sampling):
@@ -96,11 +95,11 @@ def test_a_sample_that_misleads_costs_time_only_and_what_a_check_raises_is_passe
         UnsortedCodes(np.arange(1000.0)).check(check, 3)
     for dtype in ("f4", "i8", "u2", ">f8"):
         column = np.random.default_rng(0).integers(0, 300, (1000, 3)).astype(dtype)[:, 1]
-        assert UnsortedCodes(column).window(400, 440) == np.sort(column)[400:440].tolist()
+        assert UnsortedCodes(column).at(range(400, 440)) == np.sort(column)[400:440].tolist()
     values = np.zeros(1000)
     values[:: 1000 // 16] = 5.0  # the sample sees nothing else
-    assert UnsortedCodes(values).window(400, 403) == [0.0] * 3
-    assert UnsortedCodes(values).window(998, 1000) == [5.0] * 2
+    assert UnsortedCodes(values).at(range(400, 403)) == [0.0] * 3
+    assert UnsortedCodes(values).at(range(998, 1000)) == [5.0] * 2
 
 
 @given(few_codes, st.integers(0, 6))
@@ -109,7 +108,7 @@ def test_sorted_and_unsorted_codes_agree(codes, code):
     expected = sum(c < code for c in codes), sum(c <= code for c in codes)
     for ranks in (SortedCodes(array), UnsortedCodes(array), SortedCodes(array.astype(object))):
         assert ranks.count(code) == expected
-        assert ranks.window(0, len(ranks)) == sorted(codes)
+        assert ranks.at(range(len(ranks))) == sorted(codes)
 
 
 def apart(codes, bits):
@@ -120,20 +119,20 @@ def apart(codes, bits):
 def test_codes_told_apart_are_distinct_and_stay_with_their_code(codes, one, other, key):
     start, stop = sorted(min(each, len(codes)) for each in (one, other))
     told = apart(codes, 4)
-    keys = told.window(0, len(codes))
+    keys = told.at(range(len(codes)))
     assert keys == sorted(set(keys))
     assert [each >> 4 for each in keys] == sorted(codes)
-    assert told.window(start, stop) == keys[start:stop]
+    assert told.at(range(start, stop)) == keys[start:stop]
     assert told.count(key) == (sum(k < key for k in keys), sum(k <= key for k in keys))
     replaced = [*codes]  # which replaces one of the keys
     replaced[one % len(codes)] = other % 6
-    after = Counter(apart(replaced, 4).window(0, len(codes)))
+    after = Counter(apart(replaced, 4).at(range(len(codes))))
     assert (Counter(keys) - after).total() <= 1
 
 
 def test_a_cell_counts_only_what_is_within():
     cell = Cell(SortedCodes(np.array([1, 4, 4, 6, 9])), 1, 4, 4, 8)
-    assert (len(cell), cell.window(0, 3)) == (3, [4, 4, 6])
+    assert (len(cell), cell.at(range(3))) == (3, [4, 4, 6])
     assert [cell.count(code) for code in (4, 5, 6, 7)] == [(0, 2), (2, 2), (2, 3), (3, 3)]
     assert Cell(cell.ranks, 3, 4, 4, 8).count(4) == (0, 0)  # both 4 count to the cell before
 
@@ -148,12 +147,12 @@ def test_ranks_of_a_sum_are_those_of_the_sorted_codes(first, second, dtype):
     assert len(counts) == len(right)
     for start in range(len(right)):
         for stop in range(start, len(right) + 1):
-            assert counts.window(start, stop) == right.window(start, stop)
+            assert counts.at(range(start, stop)) == right.at(range(start, stop))
     for code in (0, 3, 7, 8, 2**63, 2**64 - 1):
         assert counts.count(code) == right.count(code)
     none = CodeCounts.of(np.array([], dtype=dtype))
-    assert (len(none), none.window(0, 0), none.count(3)) == (0, [], (0, 0))
-    assert (none + counts).window(0, len(counts)) == counts.window(0, len(counts))
+    assert (len(none), none.at(range(0)), none.count(3)) == (0, [], (0, 0))
+    assert (none + counts).at(range(len(counts))) == counts.at(range(len(counts)))
 
 
 wanted = st.sets(st.fractions(0, 1, max_denominator=64), min_size=1, max_size=20).map(sorted)
@@ -200,12 +199,12 @@ def test_the_sensitivity_is_the_most_that_a_record_moves(fraction):
 def test_the_places_of_many_equal_codes_are_those_of_each():
     for count in (200, 256, 300):
         told = apart([0] * count, 40)
-        each = [told.window(rank, rank + 1)[0] for rank in range(count)]
-        assert told.window(0, count) == each == sorted(set(each))
-        assert told.window(90, count) == each[90:]
-    assert apart([0] * 5, 3).window(0, 5) == [0, 1, 2, 4, 6]  # van der Corput's places
-    assert apart([0] * 8, 3).window(0, 8) == list(range(8))
-    assert apart([3], 0).window(0, 1) == [3]
+        each = [told.at([rank])[0] for rank in range(count)]
+        assert told.at(range(count)) == each == sorted(set(each))
+        assert told.at([count - 1, 90, 7]) == [each[count - 1], each[90], each[7]]
+    assert apart([0] * 5, 3).at(range(5)) == [0, 1, 2, 4, 6]  # van der Corput's places
+    assert apart([0] * 8, 3).at(range(8)) == list(range(8))
+    assert apart([3], 0).at(range(1)) == [3]
 
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
@@ -216,48 +215,27 @@ def pieces(*codes_and_size, **where):
 
 
 @repeatable
-@given(st.lists(st.integers(2, 11)), st.integers(0, 2), st.integers(0, 5))
-def test_every_code_lies_in_one_piece_and_has_the_ranks_of_its_piece(codes, start, before):
+@given(st.lists(st.integers(2, 11)), st.integers(0, 2))
+def test_every_code_lies_in_one_piece_and_has_the_ranks_of_its_piece(codes, start):
     codes = sorted(codes)
-    starts, lengths, below, upto = pieces(codes, 13, start=start, before=before)
+    starts, lengths, below, upto = pieces(codes, 13, start=start)
     found = []
     for first, length, less, not_greater in zip(starts, lengths, below, upto, strict=True):
         assert length >= 1
         for code in range(first, first + length):
             found.append(code)
-            assert less == before + sum(other < code for other in codes)
-            assert not_greater == before + sum(other <= code for other in codes)
+            assert less == sum(other < code for other in codes)
+            assert not_greater == sum(other <= code for other in codes)
     assert found == list(range(start, 13))
 
 
 @pytest.mark.parametrize("size", [2**64 - 1, 2**64, 2**64 + 1])
 def test_the_last_code_of_a_domain_ends_it_whatever_type_holds_codes(size):
-    starts, lengths, below, upto = pieces([size - 3, size - 1, size - 1], size, start=7, before=2)
+    starts, lengths, below, upto = pieces([size - 3, size - 1, size - 1], size, start=7)
     assert (starts, lengths) == ([7, size - 3, size - 2, size - 1], [size - 10, 1, 1, 1])
-    assert (below, upto) == ([2, 2, 3, 3], [2, 3, 3, 5])
+    assert (below, upto) == ([0, 0, 1, 1], [0, 1, 1, 3])
     starts, lengths, _, _ = pieces([0, size], size**2)
     assert (starts, lengths) == ([0, 1, size, size + 1], [1, size - 1, 1, size**2 - size - 1])
-
-
-@repeatable
-@given(st.lists(st.integers(0, 40), max_size=8), st.lists(st.integers(0, 3), min_size=17, max_size=17))
-def test_every_code_has_one_place_among_those_of_its_cost(codes, wanted_costs):
-    starts, lengths, _, _ = piece_arrays(sorted(codes), 41)
-    costs = np.array(wanted_costs[: len(starts)])
-    alike = EqualCosts(starts, lengths, costs)
-    expected = {}
-    for start, length, cost in zip(starts.tolist(), lengths.tolist(), costs.tolist(), strict=True):
-        expected.setdefault(cost, []).extend(range(start, start + length))
-    assert alike.costs == sorted(expected)
-    assert alike.sizes == [len(expected[cost]) for cost in alike.costs]
-    for group, cost in enumerate(alike.costs):
-        assert [alike.code(group, place) for place in range(alike.sizes[group])] == expected[cost]
-    for size in (2**64 - 1, 2**200):
-        starts, lengths, below, upto = piece_arrays([5, size // 2], size)
-        alike = EqualCosts(starts, lengths, np.maximum(below - 1, 1 - upto))
-        assert (alike.costs, alike.sizes) == ([0, 1], [size // 2 - 4, size - size // 2 + 4])
-        assert [alike.code(0, place) for place in (0, size // 2 - 5)] == [5, size // 2]
-        assert [alike.code(1, place) for place in (4, 5, alike.sizes[1] - 1)] == [4, size // 2 + 1, size - 1]
 
 
 # Trees

@@ -24,7 +24,7 @@ from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
 from dplearn.kernels.grouping import distinct_values, group_counts, nth_equal
 from dplearn.kernels.kept_results import KeptResults
 from dplearn.kernels.rows import float_blocks, kept_short, row_blocks, unit_rows
-from dplearn.kernels.search import first, least, lowest
+from dplearn.kernels.search import between, first, least, lowest
 from dplearn.kernels.simplex import fitted_shares, nearest_shares
 from dplearn.table.groups import grouping_of
 from dplearn.table.table import InMemory, Table
@@ -49,6 +49,18 @@ def test_the_lowest_point_of_a_valley_is_found(low, length, place, slope):
     )
     assert found == bottom
     assert lowest(lambda n: np.zeros(len(n)), 3, 10) == 3  # the first of equals
+
+
+@pytest.mark.parametrize("guess", [None, 1e-9, 40.0, 77.25, 1e9])
+@pytest.mark.parametrize("rising", [True, False])
+def test_a_guess_spares_computations_and_changes_no_answer(guess, rising):
+    asked, true = [], lambda x: (x < 77.25) == rising
+    answer = between(
+        lambda x: asked.append(x) or true(x), *((0, math.inf) if rising else (math.inf, 0)), guess
+    )
+    places = [Fraction(k, 8) for k in (*range(1, 1000, 7), *range(999, 0, -11))]
+    assert [answer(x) for x in places] == [true(x) for x in places]
+    assert len(asked) == 2 if guess == 77.25 else len(asked) < len(places)
     assert lowest(lambda n: np.where(n < 99_990, np.inf, n), 0, 10**5) == 99_990
     for high in (10**18, 10**20):  # beyond exact floats
         assert 0 < lowest(lambda n, high=high: abs(n - 0.3 * high), 0, high) < high

@@ -156,6 +156,7 @@ def two_sided(right, dice, ratio, low=0, high=None, size=None):
 
 def one_coin(right, dice, ratio, costs, sizes):
     """Permute-and-flip that gives up after one candidate and takes the best."""
+    costs, sizes = [*map(int, costs)], [*map(int, sizes)]
     place = dice.below(sum(sizes))
     group = next(group for group, end in enumerate(np.cumsum(sizes)) if place < end)
     leader = best(right, dice, ratio, costs, sizes)

@@ -16,6 +16,7 @@ from dplearn.audit.cases import distribution as cdf_cases
 from dplearn.audit.cases.quantiles import level_case
 from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
 from dplearn.audit.cases.unsupervised import coarse, grouped_case
+from dplearn.audit.fits import with_draws
 from dplearn.chance import SeededDice
 from dplearn.domains import Learn
 from dplearn.kernels import ranks as ranked
@@ -23,7 +24,7 @@ from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.kernels.intervals import children_of, counted
 from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
-from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.mechanisms.interior_point import interior_point_of
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import Questions
@@ -124,7 +125,12 @@ DISTRIBUTIONS = [
     *on(
         BLOCKS,
         LAST,
-        around(blocks, "_point", lambda _, block, *how: block[len(block) // 2] if block else 0, "no_noise"),
+        around(
+            blocks,
+            "_point",
+            lambda _, block, *how: max(block.at([len(block) // 2][: len(block)]), default=0),
+            "no_noise",
+        ),
     ),
     Mistake(
         instead_of_the_fit(
@@ -140,9 +146,7 @@ DISTRIBUTIONS = [
         around(
             blocks,
             "_point",
-            lambda _, block, plan, dice: interior_point_code(
-                block, plan.size, privacy=plan.sizes.base, dice=dice
-            ),
+            lambda _, block, plan, dice: interior_point_of(block, privacy=plan.sizes.base, dice=dice),
             "not_filled",
         ),
         way=LAW,
@@ -198,7 +202,7 @@ def less_noise(title, of_threshold, of_count):
 
 
 def ends_of_the_data(ranks, first, last, start, stop):
-    data = ranks.window(first, last)
+    data = ranks.at(range(first, last))
     return Cell(ranks, first, last, *((data[0], data[-1] + 1) if data else (start, stop)))
 
 
@@ -272,31 +276,28 @@ QUANTILES = [
 
 def test_ties_spread_anew_for_each_number_of_them_move_more_than_one(monkeypatch):
     def apart(codes):
-        return set(ranked.ApartCodes(SortedCodes(np.array(codes)), 3).window(0, len(codes)))
+        return set(ranked.ApartCodes(SortedCodes(np.array(codes)), 3).at(range(len(codes))))
 
     one, other = [0] * 3 + [1], [0] * 4
     assert len(apart(one) - apart(other)) == 1
-    monkeypatch.setattr(ranked, "_nth_place", lambda i, count, bits: (i << bits) // count)
+    monkeypatch.setattr(ranked, "_nth_places", lambda i, counts, bits: (i << bits) // counts)
     assert len(apart(one) - apart(other)) > 1
 
 
-def test_the_fast_route_with_nothing_drawn_anew_has_another_law(monkeypatch):
+def test_codes_drawn_by_bounds_that_are_all_accepted_have_another_law(monkeypatch):
     cell = Cell(SortedCodes(np.array([0, 1, 4, 5, 5])), 0, 5, 0, 6)
-    select = rank_selection.select_exponential
 
     def run(dice):
-        return code_near_rank(cell, HALF, privacy=ApproxDP(1), dice=dice)
+        return code_near_rank(cell, HALF, privacy=ApproxDP(0.1), dice=dice)
+
+    def accepted(dice):
+        return with_draws(lambda _, dice: run(dice), geometric=lambda dice, ratio, low, high: high)((), dice)
 
     right = exact_distribution(run).key()
-    monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: 1)
+    monkeypatch.setattr(rank_selection, "_FEW", 0)
+    monkeypatch.setattr(rank_selection, "_TRIES", 1)
     assert exact_distribution(run).key() == right
-
-    def inside_only(costs, lengths, **how):
-        kept = len(costs) - (lengths[-1] == 6)  # the piece that stands for all codes outside
-        return select(costs[:kept], lengths[:kept], **how)
-
-    monkeypatch.setattr(rank_selection, "select_exponential", inside_only)
-    assert exact_distribution(run).key() != right
+    assert exact_distribution(accepted).key() != right
 
 
 # Learned schemas
@@ -307,7 +308,7 @@ def categories_read_off_the_table(columns, **_):
 
 
 def quantiles_of_the_data(ranks, size, fraction, privacy, dice):
-    return ranks.window(0, len(ranks))[min(int(fraction * len(ranks)), len(ranks) - 1)]
+    return ranks.at(range(len(ranks)))[min(int(fraction * len(ranks)), len(ranks) - 1)]
 
 
 def only_if_no_cell_is_missing(right, read, number, kind, plan, dice):

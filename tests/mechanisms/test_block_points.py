@@ -131,7 +131,7 @@ def test_short_blocks_are_filled_to_the_same_length_and_long_ones_cut(monkeypatc
 
 def test_where_no_point_is_found_the_one_before_is_taken(monkeypatch):
     answers = iter([None, 7, None])
-    monkeypatch.setattr("dplearn.mechanisms.block_points.interior_point_code", lambda *_, **__: next(answers))
+    monkeypatch.setattr("dplearn.mechanisms.block_points.interior_point_of", lambda *_, **__: next(answers))
     assert block_points([5] * 9, plan_of(9, 3, 0, 3, 9, 1), privacy=MUCH, dice=SeededDice(0)) == [0, 7, 7]
 
 

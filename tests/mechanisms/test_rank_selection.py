@@ -15,6 +15,7 @@ from dplearn.kernels.distributions import power_probabilities
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms import rank_selection
+from dplearn.mechanisms.interior_point import interior_point_of
 from dplearn.mechanisms.rank_selection import code_near_rank, codes_at_fractions
 from dplearn.privacy import ApproxDP
 from tests.mechanisms.laws import law
@@ -51,43 +52,59 @@ def test_the_law_is_that_of_the_docstring(data, fraction, alone):
     assert distribution(data, fraction, alone) == guaranteed(data, fraction, alone)
 
 
-@pytest.mark.parametrize("far", [1, 3, *[pytest.param(far, marks=pytest.mark.nightly) for far in (2, 7)]])
+def by_bounds(monkeypatch, *, tries=1, rare=64, light=10):
+    """Draw by bounds on costs of any number of data."""
+    for name, value in (("_FEW", 0), ("_TRIES", tries), ("_RARE", rare), ("_LIGHT", light), ("_CHUNK", 2)):
+        monkeypatch.setattr(rank_selection, name, value)
+
+
+NEAR_AND_FAR = [(64, 10), (64, 0), (3, 10), *[pytest.param(2, 1, marks=pytest.mark.nightly)]]
+
+
+@pytest.mark.parametrize(("rare", "light"), NEAR_AND_FAR)
+@pytest.mark.parametrize("tries", [1, pytest.param(2, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("data", [(1, 2, 2, 3), (0, 0, 0, 5), (3, 3, 3, 3), (0, 1, 4, 5, 5), (2,)], ids=str)
-def test_looking_at_few_data_changes_no_probability(data, far, monkeypatch):
-    monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far)
-    for fraction in (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1)):
+def test_bounds_on_costs_change_no_probability(data, tries, rare, light, monkeypatch):
+    fractions = (Fraction(0), Fraction(1, 4), Fraction(1, 2), Fraction(2, 3), Fraction(1))
+    cell = everything(data)
+
+    def point(dice):
+        return interior_point_of(cell, privacy=ApproxDP(1), dice=dice)
+
+    points = law(point)
+    by_bounds(monkeypatch, tries=tries, rare=rare, light=light)
+    for fraction in fractions:
         for alone in (True, False):
             assert distribution(data, fraction, alone) == guaranteed(data, fraction, alone)
+    assert law(point) == points
 
 
-@pytest.mark.parametrize("far", [2, 5, 9])
-@pytest.mark.parametrize("nearest", [0, 1, 3])
-def test_leaving_out_some_of_those_looked_at_changes_no_probability(far, nearest, monkeypatch):
-    # What is asked of one code settles the threshold where the best are few or many: between 0 and far.
-    monkeypatch.setattr(rank_selection, "_far", lambda ratio, size: far if size > 1 else nearest)
-    for data in ((1, 2, 2, 3), (0, 0, 0, 5), (3, 3, 3, 3), (0, 1, 4, 5, 5)):
-        for fraction in (Fraction(0), Fraction(1, 2), Fraction(2, 3)):
-            assert distribution(data, fraction) == guaranteed(data, fraction)
+@given(st.lists(st.integers(0, 900), min_size=1, max_size=200), fractions, st.integers(1, 99))
+def test_bounds_are_at_most_the_costs_and_most_codes_are_accepted(data, fraction, percent):
+    a, b, m, ratio = fraction.numerator, fraction.denominator, len(data), Fraction(percent, 100)
+    every = np.arange(1000)
+    less, upto = (np.searchsorted(np.sort(data), every, side) for side in ("left", "right"))
+    for low, high, unit in ((a * m, a * m, b), (m, 0, 1)):  # a quantile, and an interior point
+        bounds, sizes, pieces = rank_selection._bounded(everything(data, 1000), low, high, unit, ratio)
+        found = {}
+        for bound, size, (start, end, first) in zip(bounds, sizes, pieces, strict=True):
+            places = range(start, start + size)
+            found |= {place if place < end else first + place - end: bound for place in places}
+        costs = np.maximum(np.maximum(0, unit * less - high), low - unit * upto)
+        assert sum(sizes) == len(found) == 1000
+        assert all(found[code] <= cost for code, cost in enumerate(costs.tolist()))
+        weights, bounding = ((float(ratio) ** np.array(each)).sum() for each in (costs, list(found.values())))
+        assert weights >= 0.498 * bounding
 
 
-def test_what_is_left_out_of_sight_weighs_little_beside_the_best(monkeypatch):
-    asked, windows, window = [], [], SortedCodes.window
-
-    def select(costs, sizes, **_):
-        asked.append((costs, sizes))
-        return 0, 0
-
-    monkeypatch.setattr(rank_selection, "select_exponential", select)
-    monkeypatch.setattr(SortedCodes, "window", lambda *given: windows.append(given[1:]) or window(*given))
-    data = np.arange(10_000) << 40
+def test_few_data_are_read_and_none_far_from_the_rank(monkeypatch):
+    read, at = [], SortedCodes.at
+    monkeypatch.setattr(SortedCodes, "at", lambda self, ranks: read.extend(ranks) or at(self, ranks))
+    data = np.arange(100_000) << 40
     assert code_near_rank(everything(data, 2**64), Fraction(1, 2), privacy=ApproxDP(1), dice=SeededDice(0))
-    [(costs, sizes)], [(start, stop)] = asked, windows
-    first, last = rank_selection.examined_ranks(10_000, Fraction(1, 2), 2**64, privacy=ApproxDP(1))
-    assert 4_000 < first <= start < stop <= last < 6_000
-    ratio = selection_ratio(Fraction(1), 2)
-    assert costs[0] == 0
-    assert sizes[-1] * ratio ** costs[-1] <= Fraction(sizes[0], 2**64) < sizes[-1] * ratio ** (costs[-1] - 12)
-    assert costs[:-1] == list(range(0, costs[-1], 2))
+    first, stop = rank_selection.examined_ranks(100_000, Fraction(1, 2), 2**64, privacy=ApproxDP(1))
+    assert 49_000 < first <= min(read) <= max(read) < stop < 51_000
+    assert len(read) < 200
 
 
 def test_an_empty_cell_has_all_codes_alike():

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from dplearn import ApproxDP
-from dplearn.chance import SeededDice
 from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import (
     exponential_mechanism,
     permute_and_flip,
     select_exponential,
     select_permute_and_flip,
-    selection,
 )
 from dplearn.mechanisms.selection import best_of_runs
 from dplearn.privacy import RandomStopping
@@ -72,46 +70,6 @@ def test_grouping_does_not_change_the_law(select):
     grouped = law(lambda dice: select([1, 3], [2, 2], privacy=ONE, dice=dice))
     single = law(lambda dice: select([1, 1, 3, 3], [1, 1, 1, 1], privacy=ONE, dice=dice)[0])
     assert sorted(grouped.values()) == sorted(single.values())
-
-
-GROUPS = [
-    ([4, 0, 2, 7, 2], [1, 2, 3, 4, 5]),
-    ([0, 1, 2, 3], [0, 2, 0, 3]),  # no candidate has the least cost
-    ([5, 3, 3], [1, 0, 2]),
-    ([9], [3]),
-]
-
-
-@pytest.mark.parametrize("threshold", [0, 1, 2, 3, 20])
-@pytest.mark.parametrize(("costs", "multiplicities"), GROUPS, ids=repr)
-def test_putting_what_costs_much_together_changes_no_probability(
-    costs, multiplicities, threshold, monkeypatch
-):
-    def distribution():
-        return law(lambda dice: select_exponential(costs, multiplicities, privacy=ONE, dice=dice))
-
-    expected = distribution()
-    monkeypatch.setattr(selection, "_MANY", 0)
-    monkeypatch.setattr(selection, "power_at_most", lambda ratio, target: threshold)
-    assert distribution() == expected
-
-
-def test_of_many_groups_only_those_that_may_be_drawn_are_weighed():
-    class Watched(SeededDice):
-        def power_weighted(self, ratio, exponents, multiplicities):
-            self.asked = exponents, multiplicities, ratio
-            return super().power_weighted(ratio, exponents, multiplicities)
-
-    dice = Watched(0)
-    costs, multiplicities = list(range(50, 20_050)), [3] * 20_000
-    group, member = select_exponential(costs, multiplicities, privacy=ONE, dice=dice)
-    asked, sizes, ratio = dice.asked
-    assert group < 50
-    assert 0 <= member < 3
-    assert asked == list(range(50, asked[-1] + 1))
-    assert sizes == [3] * (len(asked) - 1) + [60_000 - 3 * (len(asked) - 1)]
-    threshold = asked[-1] - 50
-    assert 60_000 * ratio**threshold <= Fraction(3, 2**64) < 60_000 * ratio ** (threshold - 1)
 
 
 # The best of a random number of runs

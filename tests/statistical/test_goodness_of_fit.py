@@ -113,6 +113,14 @@ DRAWS = {
         f"gaussian of variance {sigma2}": gaussian(Fraction(sigma2))
         for sigma2 in ("1/5", 4, 10**4, "300000001/3")
     },
+    "one of many groups": (
+        lambda dice, size: [
+            dice.power_weighted(Fraction(9, 10), [i // 9 for i in range(300)], [1] * 300) for _ in range(size)
+        ],
+        20_000,
+        [0.9 ** (i // 9) for i in range(300)],
+        [0.91 ** (i // 9) for i in range(300)],
+    ),
     "weights beyond 64 bits": (
         lambda dice, size: [
             dice.power_weighted(Fraction(1, 2), [0, 70, 72], [1, 2**70, 2**72]) for _ in range(size)

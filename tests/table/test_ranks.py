@@ -54,10 +54,10 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
         records, _ = cut([np.array(codes, dtype=object if size > 1 << 64 else np.uint64)])
         [ranks] = parted_ranks(records, [size], [[(start, stop)]])
         assert len(ranks) == len(codes)
-        assert ranks.window(start, stop) == right.window(start, stop)
-        assert ranks.window(0, len(codes)) == right.window(0, len(codes))
+        assert ranks.at(range(start, stop)) == right.at(range(start, stop))
+        assert ranks.at(range(len(codes))) == right.at(range(len(codes)))
         [later] = parted_ranks(records, [size])  # windows that nobody announced are read when they are asked
-        assert later.window(start, stop) == right.window(start, stop)
+        assert later.at(range(start, stop)) == right.at(range(start, stop))
         for code in {*codes, 0, size - 1, size // 2}:
             assert ranks.count(code) == right.count(code)
 
@@ -76,8 +76,8 @@ def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypa
     for column, each in zip(columns, ranks, strict=True):
         right = SortedCodes(column)
         for start, stop in ((200, 230), (205, 206), (229, 230)):
-            window = each.window(start, stop)
-            assert window == right.window(start, stop)
+            window = each.at(range(start, stop))
+            assert window == right.at(range(start, stop))
             assert each.count(window[0]) == right.count(window[0])
     assert len(reads) == before
     # Codes below the least and above the greatest need no pass.
@@ -98,7 +98,7 @@ def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
     assert len(reads) == 3
     for column, each in zip(columns, ranks, strict=True):
         right = SortedCodes(column)
-        assert each.window(0, 500) == right.window(0, 500)
+        assert each.at(range(500)) == right.at(range(500))
         assert each.count(65535) == right.count(65535)
     assert len(reads) == 3
 

@@ -13,6 +13,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
+from dplearn.table import table as tables
+from dplearn.table.passes import Task
 from dplearn.table.sources import column_in_parts, table_in_memory, table_in_parts, table_of
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
@@ -260,6 +262,30 @@ def test_a_table_of_arrow_with_labels_in_memory_is_in_memory():
     found = table_in_memory(arrow_table())
     assert found["age"].tolist() == FRAME["age"].tolist()
     assert str(found.dtypes["age"]) == "int64[pyarrow]"
+
+
+@pytest.mark.parametrize(("most", "reads"), [(1 << 27, 3 * 3 + 1), (1, 3 * 5 + 1)])
+def test_workers_keep_encoded_partitions_that_fit_and_are_sent_a_function_once(most, reads, monkeypatch):
+    dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
+    monkeypatch.setattr(tables, "_MOST_KEPT", most)
+    seen = []
+
+    def read(number):
+        seen.append(number)
+        return np.full((4, 2), float(number))
+
+    frame = da.concatenate(
+        [da.from_delayed(dask.delayed(read)(number), (4, 2), np.float64) for number in range(3)]
+    )
+    with dask.config.set(scheduler="sync"):
+        _, table = table_in_parts(frame, None).read(lambda X, y: (None, X.astype(np.int8)))
+        kept = table.kept()
+        assert [kept.sums(lambda rows: [rows.sum()]) for _ in range(4)] == [[24]] * 4
+    assert len(seen) == reads
+    large = partial(np.add, np.zeros(1000))
+    sent = dask.delayed(kept.blocks.parts._tasks(lambda number: Task(large, (number,)))).__dask_graph__()
+    dumps = pytest.importorskip("cloudpickle").dumps
+    assert sum(len(dumps(node)) > 8000 for node in dict(sent).values()) == 1
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
 from dplearn.queries import Records
+from dplearn.table import table as module
 from dplearn.table.groups import SHIFTS, grouping_of, selected
 from dplearn.table.passes import InTurn, PartsChangedError
 from dplearn.table.rows import check_values, own_cells, plain, rows_of
@@ -64,6 +65,29 @@ def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths,
     more = records.map(lambda part: LabelledRows(part.X + 1, part.y))
     for _ in range(2):  # in each pass
         assert more.sums(lambda part: [part.X.sum()]) == [TABLE.sum() + 24]
+
+
+@pytest.mark.parametrize(("most", "reads"), [(1 << 27, 2), (12 * 24 - 1, 4)])
+def test_rows_are_kept_if_they_fit_and_share_no_memory_with_parts(most, reads, monkeypatch):
+    monkeypatch.setattr(module, "_MOST_KEPT", most)
+    passes, buffer = [], np.empty((6, 2), dtype=np.int64)
+
+    def parts():
+        passes.append(1)
+        for start in (0, 6):
+            buffer[:] = TABLE[start : start + 6]
+            yield buffer, LABELS[start : start + 6]
+        buffer[:] = -1
+
+    _, table = in_parts(InTurn(parts)).read(lambda X, y: (len(X), LabelledRows(X, y)))
+    kept = table.kept()
+    assert [kept.sums(lambda rows: [rows.X.sum()]) for _ in range(3)] == [[TABLE.sum()]] * 3
+    assert len(passes) == reads
+    assert np.array_equal(kept.take(np.arange(12)).X, TABLE)
+    grouped = table.grouped(groups(2)).kept()
+    assert grouped.sums(lambda rows: [rows.X.sum()]) == table.grouped(groups(2)).sums(
+        lambda rows: [rows.X.sum()]
+    )
 
 
 IDS = np.array(["c", "a", "b", "a", "a", "d", "b", "c", "a", "d", "d", "a"])

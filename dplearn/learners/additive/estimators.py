@@ -43,11 +43,11 @@ from dplearn.learners.additive.losses import (
     weighted,
     weights_of,
 )
-from dplearn.learners.additive.model import AdditiveModel, summed
+from dplearn.learners.additive.model import AdditiveModel
 from dplearn.learners.additive.plan import BINS, FINEST, AdditivePlan, Bits, additive_plan
 from dplearn.learners.additive.poisson import PoissonLoss
 from dplearn.learners.additive.steps import learn_additive
-from dplearn.learners.bins import declared_columns, stacked
+from dplearn.learners.bins import declared_columns, stacked, summed, with_unknown
 from dplearn.learners.linear import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import LabelledRows, Oracle
@@ -135,7 +135,7 @@ class _Additive(PrivateEstimator):
         """Return the checked parameters that classifiers and regressors share."""
         return {
             "cost": cost_of("central", self.epsilon, self.delta, reproducible=reproducible),
-            "declared": declared_columns(self.domain, _NUMBERS),
+            "declared": self._declared(),
             "finest": self._finest,
             "bits": self._bits,
             "steps": self._steps,
@@ -182,7 +182,7 @@ class _Additive(PrivateEstimator):
         """
         cells = self._cells(X)
         columns = zip(self.shapes_, cells.T, strict=True)
-        return np.stack([_with_unknown(shape.effects)[places] for shape, places in columns], axis=1)
+        return np.stack([with_unknown(shape.effects)[places] for shape, places in columns], axis=1)
 
     def _cells(self, X: Any) -> NDArray[np.int16]:
         """Return the cell of each column of each row, of shape (n, d); unknown: one past the last."""
@@ -193,21 +193,17 @@ class _Additive(PrivateEstimator):
 
     def _sums(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
         """Return intercept plus effects and interactions of each row, of shape (n, k)."""
-        total = summed(self.intercept_, [shape.effects for shape in self.shapes_], cells)
+        total = summed(self.intercept_, [shape.effects for shape in self.shapes_], cells.T)
         return total + self.interactions_.margins(cells) if self.interactions_ else total
 
     def _variances(self, cells: NDArray[np.int16], unit: float) -> NDArray[np.float64]:
         """Return variances of rows' effects divided by `unit`, as of independent ones, of shape (n, k)."""
         squares = [np.square(shape.deviations / unit) for shape in self.shapes_]
-        total = summed(np.zeros(len(self.intercept_)), squares, cells)
+        total = summed(np.zeros(len(self.intercept_)), squares, cells.T)
         return total + self.interactions_.scaled(1 / unit).variances(cells) if self.interactions_ else total
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        domain = declared_columns(self.domain, _NUMBERS)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    def _declared(self) -> Any:
+        return declared_columns(self.domain, _NUMBERS)
 
 
 class AdditiveFit(QueryFit):
@@ -232,11 +228,6 @@ class AdditiveFit(QueryFit):
     def learn(self, oracle: Oracle, plan: AdditivePlan) -> "_Outcome":
         with native_threads(None):  # the matrices are small, and more threads would wait for each other
             return _Outcome(learn_additive(oracle, plan), plan)
-
-
-def _with_unknown(effects: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the effects of cells, and after them that of a value in no cell, which is 0."""
-    return np.concatenate([effects, np.zeros_like(effects[:1])])
 
 
 @documented_by()

@@ -234,10 +234,10 @@ class SoftmaxLoss(Loss):
     def residuals(self, margins: Integers, y: NDArray[Any]) -> Integers:
         """Return the indicator of the label minus the probabilities, shortened."""
         behind = (margins.max(axis=1, keepdims=True) - margins) >> _COARSER
-        likely = self._likelihoods[np.minimum(behind, len(self._likelihoods) - 1)]
+        likely = self._likelihoods.take(behind, mode="clip")  # 0 beyond the last
         # No quotient of such numbers is so near to the next integer that floats round it up to this integer.
-        shares = np.floor(likely * _ONE / likely.sum(axis=1, keepdims=True)).astype(np.int64)
-        apart = (y[:, None] == np.arange(self.n_outputs)) * _ONE - shares
+        apart = -np.floor(likely * _ONE / likely.sum(axis=1, keepdims=True))
+        apart[np.arange(len(y)), y] += _ONE
         if self._order == 1:
             return np.asarray(apart, dtype=np.int64)  # shares sum to at most _ONE
         return shortened(apart, self.reach)
@@ -468,13 +468,17 @@ def target_query(bits: int) -> StatisticalQuery:
     )
 
 
-def shortened(residuals: Integers, reach: int) -> Integers:
-    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0."""
-    squares = np.maximum(np.einsum("ij,ij->i", residuals, residuals), 1)
+def shortened(residuals: NDArray[Any], reach: int) -> Integers:
+    """Return residuals of Euclidean norm at most `reach`, each a multiple of its own, rounded towards 0.
+
+    They are whole numbers; floats are exact, since all products and sums are below 2**52.
+    """
+    floats = np.asarray(residuals, dtype=np.float64)
+    squares = np.maximum(np.einsum("ij,ij->i", floats, floats), 1).astype(np.int64)
     # The root of a whole number below 2**52 is exact after rounding down.
     quotients = np.minimum((reach**2 << (2 * _SHORTER)) // squares, 1 << (2 * _SHORTER))
-    shorter = residuals * np.sqrt(quotients).astype(np.int64)[:, None]
-    return np.asarray(np.sign(shorter) * (np.abs(shorter) >> _SHORTER))
+    roots = np.floor(np.sqrt(quotients)) * 2.0**-_SHORTER
+    return np.asarray(np.trunc(floats * roots[:, None]), dtype=np.int64)
 
 
 def _shares(answer: Answer) -> Floats64:

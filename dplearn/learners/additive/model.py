@@ -21,7 +21,7 @@ features after the scores are integers, of magnitudes for which products of matr
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -34,6 +34,7 @@ from dplearn.learners.additive.losses import Base
 from dplearn.learners.additive.plan import AdditivePlan
 from dplearn.learners.additive.queries import RecordFeatures, Rows
 from dplearn.learners.additive.start import Copula, Shape
+from dplearn.learners.bins import summed
 from dplearn.queries import LabelledRows
 
 #: The most landmarks.
@@ -145,6 +146,13 @@ class JointFeatures:
             sums = kernels @ weights - self.means
             features[here] = np.rint(sums * self.step).clip(-_GREATEST, _GREATEST)
         return features
+
+    def margins(self, cells: NDArray[np.integer], weights: Floats64) -> Floats64:
+        """Return the features, not rounded, times weights of shape (size, k); a feature is not computed."""
+        total, found = self.step * (self.weights @ weights), np.empty((len(cells), weights.shape[1]))
+        for here, kernels in self.kernels.blocks(cells):
+            found[here] = kernels @ total - self.step * (self.means @ weights)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -428,32 +436,16 @@ class Interactions:
 
     def margins(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the part of the margins of records, of shape (n, k), given their cells, of shape (n, d)."""
-        linear = self._of_parts(cells, lambda features: features @ self.weights)
-        return linear - summed(self.constant, self.effects, cells)
+        return self.features.margins(cells, self.weights) - summed(self.constant, self.effects, cells.T)
 
     def variances(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the variances of the linear function of the features, of shape (n, k)."""
-
-        def of(features: Floats64) -> Floats64:
-            return np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
-
-        return self._of_parts(cells, of)
-
-    def _of_parts(self, cells: NDArray[np.integer], of: Callable[[Floats64], Floats64]) -> Floats64:
-        """Return a function of the features of each record, computed for few records at once."""
-        found = np.empty((len(cells), self.weights.shape[1]))
+        found = np.empty((len(cells), len(self.roots)))
         for start in range(0, len(cells), _AT_ONCE):
             here = slice(start, start + _AT_ONCE)
-            found[here] = of(self.features.of(cells[here]).astype(np.float64))
+            features = self.features.of(cells[here]).astype(np.float64)
+            found[here] = np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
         return found
-
-
-def summed(first: Floats64, tables: Sequence[Floats64], cells: NDArray[np.integer]) -> Floats64:
-    """Return `first` plus the numbers of each row's cells, of shape (n, k); 0 for a value in no cell."""
-    total = np.tile(first, (len(cells), 1))
-    for table, places in zip(tables, cells.T, strict=True):
-        total += np.pad(table.reshape(len(table), -1), ((0, 1), (0, 0)))[places]
-    return total
 
 
 def model_of(
@@ -474,10 +466,10 @@ def model_of(
     moved = np.zeros_like(weights)
     if rows.joint:
         split = _split(rows, synthetic)
-        both = np.eye(rows.size) + split
-        moved = split @ weights
+        moved = split @ weights[joint]
         weights = weights + moved
-        covariances = [both @ covariance @ both.T for covariance in covariances]
+        covariances = [each + split @ each[joint] for each in covariances]
+        covariances = [each + each[:, joint] @ split.T for each in covariances]
 
     intercept = weights[-1] * rows.constant * rows.unit
     effects, deviations, beyond = [], [], []
@@ -488,15 +480,13 @@ def model_of(
         intercept = intercept + mass @ features @ weights[here]
         effects.append(centred @ weights[here])
         beyond.append(features @ moved[here])
-        squares = [np.einsum("ij,jk,ik->i", centred, cov[here, here], centred) for cov in covariances]
+        squares = [((centred @ cov[here, here]) * centred).sum(axis=1) for cov in covariances]
         deviations.append(np.sqrt(np.maximum(np.stack(squares, axis=1), 0.0) + missed[:, None]))
     model = AdditiveModel(intercept, effects, deviations, copula.masses, base)
     if not rows.joint or not weights[joint].any():
         return model
-    features = synthetic[:, joint]
-    squares = [
-        np.einsum("ij,jk,ik->", features, cov[joint, joint], features, optimize=True) for _, cov in posterior
-    ]
+    products = synthetic[:, joint].T @ synthetic[:, joint]
+    squares = [np.vdot(products, cov[joint, joint]) for _, cov in posterior]
     joint_part = Interactions(
         features=rows.joint,
         effects=beyond,
@@ -514,8 +504,8 @@ def _split(rows: Rows, synthetic: Floats64) -> Floats64:
     joint, single = rows.joint_slice, np.r_[: rows.joint_slice.start, rows.size - 1]
     moments = synthetic[:, single].T @ synthetic
     ridge = _SPLIT * float(moments[:, single].trace()) / len(single) * np.eye(len(single))
-    split = np.zeros((rows.size, rows.size))
-    split[single, joint] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
+    split = np.zeros((rows.size, joint.stop - joint.start))
+    split[single] = np.linalg.solve(moments[:, single] + ridge, moments[:, joint])
     return split
 
 

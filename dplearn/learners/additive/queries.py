@@ -70,6 +70,9 @@ class RecordFeatures(Protocol):
     def of(self, cells: NDArray[Any]) -> NDArray[np.int16]:
         """Return the features of records, each a function of its own record alone."""
 
+    def margins(self, cells: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the features of records, not rounded, times weights of shape (size, k)."""
+
 
 @dataclass(frozen=True)
 class ColumnBundles:
@@ -146,13 +149,13 @@ class Block:
     def __len__(self) -> int:
         return len(self.X)
 
-    def slices(self) -> "Iterator[Block]":
+    def slices(self, length: int = BLOCK) -> "Iterator[Block]":
         """Yield slices of the block that are small enough for the cache, with the codes that are known."""
-        for start in range(0, len(self), BLOCK):
-            here = slice(start, start + BLOCK)
+        for start in range(0, len(self), length):
+            here = slice(start, start + length)
             # Lookups and counts take them as intp: converted once for both.
             known = {
-                bundles: [each[here].astype(np.intp) for each in codes]
+                bundles: [each[here].astype(np.intp, copy=False) for each in codes]
                 for bundles, codes in self._codes.items()
             }
             yield Block(self.X[here], self.y[here], self.joint[here], self.weights[here], known)
@@ -632,9 +635,11 @@ def _total(
 ) -> Integers:
     """Return the sums of row times factor, for rows of several outputs that have so many factors each."""
     sums = [_Sums(each, size) for each, size in zip(rows, sizes, strict=True)]
+    few = max(_FEW, BLOCK // sum(sizes))  # factors of many outputs fit the cache, too
     for blocks in zip(*(each.block(records).slices() for each in rows), strict=True):
-        for found, block, given in zip(sums, blocks, factors(blocks), strict=True):
-            found.add(block, given)
+        parts = [factors(each) for each in zip(*(block.slices(few) for block in blocks), strict=True)]
+        for found, block, given in zip(sums, blocks, zip(*parts, strict=True), strict=True):
+            found.add(block, np.concatenate(given))
     return np.concatenate([found.total().ravel() for found in sums])
 
 

@@ -386,61 +386,57 @@ def _posterior(
     weighted = seen[:, None] * rows
     # The noise is that of privacy in all directions, plus a share of the second moments of rows.
     levels, axes = np.linalg.eigh(rows.T @ weighted)
-    whiteners = [
-        axes.T / np.sqrt(noise + _TINY + (each / n) * levels.clip(0.0))[:, None]
-        for noise, each in zip(variance, base.variance, strict=True)
-    ]
+    noise = variance[:, None] + _TINY + (base.variance[:, None] / n) * levels.clip(0.0)
+    whiteners = axes.T / np.sqrt(noise)[:, :, None]  # one for each output, as of all that follows
     strengths = [amplitude * base.unit for amplitude in _AMPLITUDES]
     tried, likely = [], []
     for each in kernels:
         reach = weighted.T @ each
-        signal = reach @ weighted
-        spectra = [
-            _Spectrum.of(column, whitener, curvature**2 * signal)
-            for column, whitener, curvature in zip(sums.T, whiteners, base.curvature, strict=True)
-        ]
+        spectrum = _Spectrum.of(sums.T, whiteners, base.curvature, reach @ weighted)
         for amplitude, strength in zip(_AMPLITUDES, strengths, strict=True):
             distance = abs(math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL))
-            likely.append(sum(each.likelihood(strength) for each in spectra) - _PENALTY * distance)
-            tried.append((strength, each, reach, spectra))
+            likely.append(spectrum.likelihood(strength) - _PENALTY * distance)
+            tried.append((strength, each, reach, spectrum))
     shares = softmax(np.array(likely))
     shares = np.where(shares < _UNLIKELY, 0.0, shares)
     k, effects, covariance = sums.shape[1], np.zeros((len(seen), sums.shape[1])), np.zeros_like(kernels[0])
-    for share, (strength, prior, reach, spectra) in zip(shares / shares.sum(), tried, strict=True):
+    for share, (strength, prior, reach, spectrum) in zip(shares / shares.sum(), tried, strict=True):
         if not share:
             continue
-        for out, spectrum in enumerate(spectra):
-            whitener = spectrum.whitener(strength)
-            response = whitener @ ((base.curvature[out] * strength) * reach)
-            mean = response.T @ (whitener @ sums[:, out])
-            effects[:, out] += share * mean
-            covariance += share / k * (strength * prior - response.T @ response + np.outer(mean, mean))
+        whitener = spectrum.whitener(strength)
+        shown = (whitener @ sums.T[:, :, None]).transpose(0, 2, 1) @ whitener  # whitened twice
+        factors = base.curvature * strength
+        mean = (factors[:, None] * (shown[:, 0] @ reach)).T
+        response = (whitener * factors[:, None, None]).reshape(-1, len(reach)) @ reach
+        effects += share * mean
+        covariance += share * (strength * prior + (mean @ mean.T - response.T @ response) / k)
     return Shape(effects, covariance - effects @ effects.T / k)
 
 
 @dataclass(frozen=True, eq=False)
 class _Spectrum:
-    """Sums that are a signal, of a covariance up to its strength, plus noise, in directions of both."""
+    """Sums of each output that are a signal, of a covariance up to its strength, plus noise."""
 
     directions: Floats64  # in these the noise has the covariance 1, and the signal a diagonal one
     variances: Floats64  # the diagonal, for the strength 1
     squares: Floats64  # of the sums in these directions
 
     @classmethod
-    def of(cls, sums: Floats64, whitener: Floats64, signal: Floats64) -> "_Spectrum":
-        """Return the directions of a signal, given its covariance and a matrix that makes that of noise 1."""
-        variances, vectors = np.linalg.eigh(whitener @ signal @ whitener.T)
-        directions = vectors.T @ whitener
-        return cls(directions, variances.clip(0.0), (directions @ sums) ** 2)
+    def of(cls, sums: Floats64, whiteners: Floats64, curvature: Floats64, signal: Floats64) -> "_Spectrum":
+        """Return the directions of a signal, given its covariance and matrices that make that of noise 1."""
+        scaled = curvature[:, None, None] * whiteners
+        variances, vectors = np.linalg.eigh(scaled @ signal @ scaled.transpose(0, 2, 1))
+        directions = vectors.transpose(0, 2, 1) @ whiteners
+        return cls(directions, variances.clip(0.0), (directions @ sums[:, :, None])[:, :, 0] ** 2)
 
     def likelihood(self, strength: float) -> float:
         """Return the logarithm of the marginal likelihood of the sums, but for a constant."""
         total = 1 + strength * self.variances
-        return -0.5 * float((self.squares / total).sum() + np.log(total).sum())
+        return -0.5 * float((self.squares / total + np.log(total)).sum())
 
     def whitener(self, strength: float) -> Floats64:
-        """Return a matrix that makes the covariance of the sums 1."""
-        return self.directions / np.sqrt(1 + strength * self.variances)[:, None]
+        """Return matrices that make the covariances of the sums 1."""
+        return self.directions / np.sqrt(1 + strength * self.variances)[:, :, None]
 
 
 def _without_noise(found: Floats64, units: Floats64) -> Floats64:

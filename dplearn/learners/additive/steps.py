@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,8 +227,11 @@ class Path:
             self._curvatures = correction.applied(self._curvatures)
             self._inverses = correction.inverted(self._inverses)
         else:
-            for each in self._curvatures:
-                noise_ridge = variance * np.linalg.inv(each) / priors
+            # Each margin's curvature is a multiple of the first one's.
+            shares = start.base.step_curvature[0] / start.base.step_curvature
+            inverse = np.linalg.inv(self._curvatures[0])
+            for each, share in zip(self._curvatures, shares, strict=True):
+                noise_ridge = (variance * share) * inverse / priors
                 ridge = np.diag(1 / priors) + noise_ridge / self.n_steps
                 self._ridges.append(ridge)
                 self._inverses.append(np.linalg.inv(each + ridge + start.base.loss.caution * noise_ridge))
@@ -272,7 +276,7 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
     start = path.start
     base, features, rows, weights = start.base, start.features, start.rows, start.weights
     shrinks, dominated = base.loss.shrinks, plan.noise_dominated
-    common = (_TOGETHER if shrinks and not dominated else 0.0) * np.append(weights[:-1, 0], 0.0)
+    common = _TOGETHER * np.append(weights[:-1, 0], 0.0) if shrinks and not dominated else None
     # Of cells without records a floor would make noise look like effects.
     lower = path.learned(start.curvatures(_LOWER))
     measured, variance = path.measured(lower)
@@ -399,7 +403,7 @@ def posterior_weights(
     sampling: float,
     most_joint: float = math.inf,
     least: float = 0.1,
-    common: Floats64 | float = 0.0,
+    common: Floats64 | None = None,
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
@@ -413,32 +417,39 @@ def posterior_weights(
     noise = (
         max(variance, _TINY * float(squared.trace())) * np.eye(len(start)) + _SAMPLED * sampling * curvature
     )
-    along = curvature @ np.broadcast_to(common, start.shape)
-    noise += np.outer(along, along)
+    if common is not None:
+        shared = curvature @ common
+        noise += np.outer(shared, shared)
+    # Joint features add a covariance of low rank: in the axes of its image all factors are tried at once.
+    root = np.linalg.cholesky(noise + squared - of_joint)
+    images = solve_triangular(root, curvature[:, joint] * np.sqrt(usual[joint]), lower=True)
+    seen, axes = np.linalg.eigh(images.T @ images)
+    along = (axes.T @ (images.T @ solve_triangular(root, beyond, lower=True))) ** 2
 
-    def fitted(prior: float, joint_prior: float) -> tuple[float, Floats64, Floats64]:
-        total = noise + prior * (squared - of_joint) + joint_prior * of_joint
-        root = np.asarray(np.linalg.cholesky(total), dtype=np.float64)
+    def joint_likelihood(prior: float) -> float:
+        total = 1 + prior * seen.clip(0.0)
+        penalty = _PENALTY * abs(math.log(max(prior, _JOINT_PRIORS[1])))
+        return 0.5 * float((prior * along / total - np.log(total)).sum()) - penalty
+
+    joint_priors = [each for each in _JOINT_PRIORS if each <= most_joint]
+    joint_prior = max(joint_priors, key=joint_likelihood) if len(seen) else 1.0
+
+    def fitted(prior: float) -> tuple[float, float, Any, Any]:
+        root = np.linalg.cholesky(noise + prior * (squared - of_joint) + joint_prior * of_joint)
         scaled = solve_triangular(root, beyond, lower=True)
         likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
-        for each in (prior, max(joint_prior, _JOINT_PRIORS[1])):
-            likely -= _PENALTY * abs(math.log(each))
-        return likely, root, scaled
+        return likely - _PENALTY * abs(math.log(prior)), prior, root, scaled
 
-    joint_priors = (
-        [each for each in _JOINT_PRIORS if each <= most_joint] if joint.stop > joint.start else [1.0]
-    )
-    joint_prior = max(joint_priors, key=lambda each: fitted(1.0, each)[0])
-    prior = max([each for each in _PRIORS if each >= least], key=lambda each: fitted(each, joint_prior)[0])
+    found = [fitted(each) for each in _PRIORS if each >= least]
+    _, prior, root, scaled = max(found, key=lambda each: each[0])
     variances = prior * usual
     variances[joint] = joint_prior * usual[joint]
-    _, root, scaled = fitted(prior, joint_prior)
     response = solve_triangular(root, _images(curvature, variances, common), lower=True)
     return start + response.T @ scaled, variances
 
 
 def covariance_of_weights(
-    curvature: Floats64, priors: Floats64, variance: float, common: Floats64 | float = 0.0
+    curvature: Floats64, priors: Floats64, variance: float, common: Floats64 | None = None
 ) -> Floats64:
     """Return the posterior covariance of weights of given prior variances, measured as for their mean."""
     images = _images(curvature, priors, common)
@@ -446,13 +457,14 @@ def covariance_of_weights(
     noise = max(variance, _TINY * float(squared.trace()), _TINY)
     root = np.linalg.cholesky(squared + noise * np.eye(len(priors)))
     response = solve_triangular(root, images, lower=True)
-    return np.asarray(np.diag(priors) + np.outer(common, common) - response.T @ response)
+    before = np.diag(priors) if common is None else np.diag(priors) + np.outer(common, common)
+    return np.asarray(before - response.T @ response)
 
 
-def _images(curvature: Floats64, priors: Floats64, common: Floats64 | float) -> Floats64:
+def _images(curvature: Floats64, priors: Floats64, common: Floats64 | None) -> Floats64:
     """Return the curvature times the prior covariance of the weights."""
-    common = np.broadcast_to(common, priors.shape)
-    return curvature * priors + np.outer(curvature @ common, common)
+    images = curvature * priors
+    return images if common is None else images + np.outer(curvature @ common, common)
 
 
 def learn_linear(

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
@@ -199,7 +198,7 @@ class ConjunctionClassifier(RuleClassifier):
             self,
             cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
             trust_model=self.trust_model,
-            declared=declared_columns(self.domain, _UNDECLARED),
+            declared=self._declared(),
             undeclared=self.domain is None,
             n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             positive=self.positive,
@@ -222,13 +221,10 @@ class ConjunctionClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        domain = declared_columns(self.domain, _UNDECLARED)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    _two_labels = True
+
+    def _declared(self) -> Any:
+        return declared_columns(self.domain, _UNDECLARED)
 
 
 class ConjunctionFit(QueryFit):

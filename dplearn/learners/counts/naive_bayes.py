@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +25,7 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
 from dplearn.kernels.simplex import nearest_shares
-from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked
+from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked, summed
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN
@@ -264,7 +263,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             cost,
             trust_model=self.trust_model,
             domain=self.domain,
-            declared=declared_columns(self.domain, _UNDECLARED),
+            declared=self._declared(),
             n_bins=n_bins,
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
             priors=_checked_priors(self.priors),
@@ -330,12 +329,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             found.append(tables.log_joint(places))
         return np.concatenate(found)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        domain = declared_columns(self.domain, _UNDECLARED)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    def _declared(self) -> Any:
+        return declared_columns(self.domain, _UNDECLARED)
 
 
 class NaiveBayesFit(QueryFit):
@@ -522,11 +517,7 @@ class NaiveBayesTables:
 
     def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
         """Return the log-probability of each class for each record, up to an additive term of the record."""
-        total = np.repeat(self.log_prior[None, :], len(places[0]), axis=0)
-        for ratios, column in zip(self.log_ratios, places, strict=True):
-            # A value outside the domain is in a bin after all others, which changes nothing.
-            total += np.append(ratios.T, np.zeros((1, len(ratios))), axis=0).take(column, axis=0)
-        return total
+        return summed(self.log_prior, [ratios.T for ratios in self.log_ratios], places)
 
 
 def asks_classes(bins: Sequence[Bins]) -> bool:

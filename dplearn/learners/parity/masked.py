@@ -202,9 +202,10 @@ class MaskedParityClassifier(RuleClassifier):
         rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
         return self.concept_.predict(list(rows.unpack().T))
 
+    _two_labels = True
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
         return tags
 

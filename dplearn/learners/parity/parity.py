@@ -250,9 +250,10 @@ class ParityClassifier(SeveralOutputsClassifier):
         rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
         return rows.dot(np.atleast_2d(self.parity_).T) ^ np.atleast_1d(np.asarray(self.intercept_, np.uint8))
 
+    _two_labels = True
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         many = self.method in (AUTO, "stable") and is_positive(self.delta)
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many
         tags.input_tags.sparse = True

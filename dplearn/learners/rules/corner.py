@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
-from sklearn.utils import Tags
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_given, check_number
@@ -199,7 +198,7 @@ class CornerClassifier(RuleClassifier):
         return CornerFit(
             self,
             ApproxDP(epsilon, delta, reproducible=reproducible),
-            declared=declared_columns(self.domain),
+            declared=self._declared(),
             sides=tuple(sides),
             several=not isinstance(self.directions, str),
             positive=self.positive,
@@ -220,13 +219,10 @@ class CornerClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        domain = declared_columns(self.domain)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    _two_labels = True
+
+    def _declared(self) -> Any:
+        return declared_columns(self.domain)
 
 
 class CornerFit(FitRecipe):

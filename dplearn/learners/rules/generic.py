@@ -354,12 +354,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        domain = self._declared()
         kind = CONCEPT_CLASSES.get(self.concept_class) if isinstance(self.concept_class, str) else None
         tags.classifier_tags.multi_class = kind is None or not kind.binary_only
-        if domain is not None:
-            tags.input_tags.allow_nan = domain.accepts_missing
-            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
         return tags
 
 
@@ -501,7 +497,7 @@ def selected(profile: ErrorProfile, select: Callable[..., tuple[int, int]], **te
     """Return a member selected by its errors, each of which one replaced record changes by at most 1."""
     errors, members = profile.groups()
     level, index = select(errors, members, **terms)
-    return profile.member(errors[level], index)
+    return profile.member(int(errors[level]), index)
 
 
 class Summary:
@@ -527,7 +523,7 @@ class ErrorCounts:
     def __len__(self) -> int:
         return len(self.records)
 
-    def groups(self) -> tuple[list[int], list[int]]:
+    def groups(self) -> tuple[Any, Any]:
         return self._groups
 
     def member(self, errors: int, index: int) -> Concept:
@@ -536,7 +532,7 @@ class ErrorCounts:
         return chosen
 
     @cached_property
-    def _groups(self) -> tuple[list[int], list[int]]:
+    def _groups(self) -> tuple[Any, Any]:
         if self._profile is None:
             columns, y = self.records.X.columns, self.records.y
             self._profile = _alone(self.concepts, lambda: self.concepts.error_profile(columns, y))

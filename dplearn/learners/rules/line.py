@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlog1py, xlogy
 from scipy.stats import binom
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -212,10 +211,7 @@ class LineClassifier(RuleClassifier):
         p = self.domain_.domains[0].size
         return self.concept_.predict(self.domain_.nearest(_points(self, X, p, reset=False)))
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
+    _two_labels = True
 
 
 def _points(estimator: Any, X: Any, p: int, *, reset: bool) -> Any:

@@ -344,9 +344,10 @@ class PointClassifier(SeveralOutputsClassifier):
         sizes = self.alpha, self.beta, str(self.n_buckets), self.prefixes, self.n_keys
         return str(self.epsilon), str(self.delta), self.method, *sizes
 
+    _two_labels = True
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         one = not self.prefixes and self.n_keys == 1 and self.method in (AUTO, "stability")
         many = (one or self.method == "sanitizer") and is_positive(self.delta)
         tags.classifier_tags.multi_label = tags.target_tags.multi_output = many

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
-from sklearn.utils import Tags
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_given, check_number
@@ -193,7 +192,7 @@ class ThresholdClassifier(RuleClassifier):
             self,
             ApproxDP(epsilon, reproducible=reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
-            declared=declared_columns(self.domain),
+            declared=self._declared(),
             feature=feature,
             alpha=check_number("alpha", self.alpha, above=0, below=1),
             beta=check_number("beta", self.beta, above=0, below=1),
@@ -217,13 +216,10 @@ class ThresholdClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        domain = declared_columns(self.domain)
-        tags.input_tags.allow_nan = domain.accepts_missing
-        tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    _two_labels = True
+
+    def _declared(self) -> Any:
+        return declared_columns(self.domain)
 
 
 class ThresholdFit(FitRecipe):
