@@ -300,9 +300,11 @@ class LabelsFit(FitRecipe):
         codes = randomized_response(rows.y, facts.n_labels, privacy=plan.guarantee, dice=dice)
         # From here on all is a function of reports and of public features.
         reports = facts.classes[codes]
-        given = self.estimator
-        if given is None:
-            given = _standard(rows.X, np.bincount(codes, minlength=facts.n_labels), plan)
+        given, reported = self.estimator, np.bincount(codes, minlength=facts.n_labels)
+        if np.count_nonzero(reported) == 1:  # which many classifiers refuse
+            given = DummyClassifier()
+        elif given is None:
+            given = _standard(rows.X, reported, plan)
         try:
             seed = facts.stream.seeds(1)[0]
             return Seeded(given).clone(seed).fit(rows.X, reports), None, reports
@@ -315,8 +317,6 @@ class LabelsFit(FitRecipe):
 
 def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
-    if np.count_nonzero(reported) == 1:
-        return DummyClassifier()
     if not is_frame(X) and hasattr(X, "tocsr"):
         return standard_estimator(X, C=1.0).set_params(logisticregression__max_iter=2000)
     n = plan.n_samples

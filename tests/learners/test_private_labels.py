@@ -177,3 +177,9 @@ def test_mistakes_are_caught(monkeypatch, mistake):
         private_labels, "randomized_response", lambda *given, **how: mistake(right, *given, **how)
     )
     assert case.with_fit(case.fit).run().epsilon > 1.01
+
+
+def test_one_reported_label_is_predicted_whatever_the_estimator():
+    model = PrivateLabelsClassifier(LogisticRegression(), epsilon=50, classes=[0, 1], random_state=0)
+    model.fit(RNG.normal(size=(40, 2)), np.zeros(40, dtype=int))
+    assert model.predict_proba(RNG.normal(size=(2, 2))).tolist() == [[1, 0]] * 2
