@@ -40,6 +40,7 @@ from dplearn.releases.release import (
     Released,
     ReleasePlan,
     as_number_domain,
+    covers_sampling,
     few_records_warnings,
     written,
 )
@@ -217,17 +218,16 @@ class CDFRelease(Released):
         ----------
         beta : float, default=0.05
             Above 0 and below 1: the probability that the function leaves the band.
-        of : {"population", "sample"}, default="population"
-            "sample": the function of the records. "population": that of the population from which the
+        of : {"population", "table"}, default="population"
+            "table": the function of the records. "population": that of the population from which the
             records are independent draws; half of beta is then used for the sampling error.
 
         Returns
         -------
         ConfidenceBand
         """
-        check_choice("of", of, ("population", "sample"))
+        drawn = covers_sampling(of)
         beta = float(check_number("beta", beta, above=0, below=1))
-        drawn = of == "population"
         radius = self.plan.mechanism_plan.radius(self.levels, beta / 2 if drawn else beta) / self.n_samples
         margin = dkw_bound(self.n_samples, beta / 2) if drawn else 0.0
         # The function is nondecreasing, so every bound holds beyond its knot too.

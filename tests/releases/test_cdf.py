@@ -52,7 +52,7 @@ def test_a_hundred_thousand_records_of_32_bits_are_known_to_within_half_a_percen
     q = np.linspace(0.01, 0.99, 99)
     ranks = np.searchsorted(ordered, found.ppf(q), "right") / n
     assert np.abs(ranks - q).max() < 0.005
-    low, high = found.band(beta=0.05, of="sample").at(ordered)
+    low, high = found.band(beta=0.05, of="table").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
 
 
@@ -67,7 +67,7 @@ def test_blocks_are_as_near_as_they_promise_and_bands_hold(domain):
     guarantee = found.plan.error
     assert off < 0.6 * guarantee
     assert guarantee < 0.09
-    low, high = found.band(beta=0.05, of="sample").at(ordered)
+    low, high = found.band(beta=0.05, of="table").at(ordered)
     assert ((low <= upto) & (upto <= high)).all()
     assert 0 < (high - low).max() < 2 * guarantee
     assert found.guarantee.delta == 0
@@ -133,7 +133,7 @@ def test_without_noise_it_is_the_distribution_of_the_records(codes):
     found = made_from(codes, IntegerRange(0, 29))
     x = np.arange(30)
     assert np.allclose(found.cdf(x), [np.mean(np.array(codes) <= each) for each in x])
-    low, high = found.band(beta=0.05, of="sample").at(x)
+    low, high = found.band(beta=0.05, of="table").at(x)
     assert (low <= found.cdf(x) + 1e-9).all()
     assert (high >= found.cdf(x) - 1e-9).all()
 
@@ -202,12 +202,12 @@ def test_bands_for_the_population_are_wider_and_bands_for_more_confidence_too():
         assert (np.diff(high) >= 0).all()
         return high - low
 
-    sample, population = width(found.band(of="sample")), width(found.band())
+    sample, population = width(found.band(of="table")), width(found.band())
     assert (sample[:-1] < population[:-1]).all()
     surer = width(found.band(beta=0.001))
     assert (surer >= population).all()
     assert (surer[:-1] > population[:-1]).all()
-    low, high = found.band(of="sample").at([-1, 29])
+    low, high = found.band(of="table").at([-1, 29])
     assert (low[1], high[0]) == (1, 0)
 
 
@@ -246,7 +246,7 @@ def test_points_have_the_ranks_of_their_blocks(points, n, x, shares):
 
 
 def test_bands_of_points_reach_from_the_point_before_to_the_next():
-    band = made_of_points([10, 20, 30, 40]).band(beta=0.05, of="sample")
+    band = made_of_points([10, 20, 30, 40]).band(beta=0.05, of="table")
     low, high = band.at([5, 10, 15, 20, 35, 40, 99])
     assert low.tolist() == pytest.approx([0, 1 / 40, 1 / 40, 11 / 40, 21 / 40, 31 / 40, 1], abs=1e-3)
     assert high.tolist() == pytest.approx([9 / 40, 19 / 40, 19 / 40, 29 / 40, 39 / 40, 1, 1], abs=1e-3)
@@ -257,7 +257,7 @@ def test_any_four_points_make_a_distribution_within_its_band(points):
     found = made_of_points(sorted(points))
     x = np.arange(-1, 101)
     shares = found.cdf(x)
-    low, high = found.band(beta=0.05, of="sample").at(x)
+    low, high = found.band(beta=0.05, of="table").at(x)
     assert (np.diff(shares) >= 0).all()
     assert (shares[0], shares[-1]) == (0, 1)
     # No step is further off than the error guaranteed: half a block beyond the band's own half.
