@@ -17,15 +17,14 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_count, check_given, check_number, shown
+from dplearn._validation import check_count, check_given, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.estimator import PrivateClassifier
-from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.base_models import Seeded, dry_run
+from dplearn.estimator.base_models import dry_run
+from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.public_data import PUBLIC_FEATURES
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import ROWS
@@ -38,7 +37,7 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
 from dplearn.table.features import read_rows
 from dplearn.table.table import LabelledRows
-from dplearn.table.targets import check_classes, labels_assumed, read_labels
+from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
 
 __all__ = ["PrivateLabelsClassifier"]
 
@@ -49,13 +48,9 @@ _MOST_NEEDED = 10**10  # records that a warning calls enough
 _FEW = 50  # effective records of a label, below which a fit warns
 
 
-def _has_probabilities(model: Any) -> bool:
-    return model.estimator is None or hasattr(model.estimator, "predict_proba")
-
-
 @documented_by()
 @dataclass(eq=False, repr=False)
-class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
+class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClassifier):
     """Any classifier, where features are public and labels are private: it is trained on randomised labels.
 
     A drop-in: predictions are unlimited. The guarantee is for one label, and does not hide the features of a
@@ -140,6 +135,7 @@ class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
     classes_: NDArray[Any] = field(init=False)
 
     keeps_types = True
+    _kept = "the randomised labels", "reports_"
     protects = "labels"  # the unit of protection; whole records are not protected
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> StatedPlan:
@@ -166,7 +162,7 @@ class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
 
     def _recipe(self, reproducible: bool) -> "LabelsFit":
         if self.estimator is not None:
-            _check_estimator(self.estimator)
+            check_not_private(self.estimator, is_classifier, "classifier", "the reports")
         if self.classes is not None:
             check_classes(self.classes)
         epsilon = check_number("epsilon", self.epsilon, above=0)
@@ -177,19 +173,6 @@ class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
     def _publish(self, outcome: "tuple[Any, str | None, NDArray[Any]]", plan: StatedPlan) -> None:
         self.estimator_, self.estimator_error_, self.reports_ = outcome
         self.classes_, self.guarantee_, self.truth_ = plan.public.classes, plan.guarantee, plan.truth
-
-    def _trained(self) -> Any:
-        """Return the fitted estimator, or raise an error if it could not be fitted."""
-        check_is_fitted(self)
-        if self.estimator_error_ is not None:
-            raise ValueError(self._failure())
-        return self.estimator_
-
-    def _failure(self) -> str:
-        return (
-            "estimator could not be fitted to the randomised labels, which are kept:"
-            f" {self.estimator_error_}; fit another one to reports_, at no further cost"
-        )
 
     def _rows(self, X: Any) -> Any:
         return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
@@ -210,7 +193,7 @@ class PrivateLabelsClassifier(MetaEstimatorMixin, PrivateClassifier):
         model = self._trained()
         return np.asarray(model.predict(self._rows(X)))
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each label, corrected for the noise in the reports; costs no privacy.
@@ -249,11 +232,7 @@ class LabelsFit(FitRecipe):
         stream = self.stream()
         X = read_rows(reader, X, reset=True, sparse=self.sparse_rows)
         classes, codes = read_labels(y, X.shape[0], self.classes)
-        if len(classes) < 2:
-            raise ValueError(
-                f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
-                " that can occur"
-            )
+        check_several_labels(classes)
         names = getattr(reader, "feature_names_in_", None)
         return FitFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream), LabelledRows(
             X, codes.astype(np.int64)
@@ -305,11 +284,7 @@ class LabelsFit(FitRecipe):
             given = DummyClassifier()
         elif given is None:
             given = _standard(rows.X, reported, plan)
-        try:
-            seed = facts.stream.seeds(1)[0]
-            return Seeded(given).clone(seed).fit(rows.X, reports), None, reports
-        except Exception as error:  # of the caller's estimator, about released values
-            return None, f"{type(error).__name__}: {error}", reports
+        return *trained(given, rows.X, reports, facts.stream.seeds(1)[0]), reports
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
         return () if learner.estimator_error_ is None else (learner._failure(),)
@@ -329,13 +304,3 @@ def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:
         early_stopping=bool(reported.min() >= _STRATIFIED),
     )
     return coded(X, boosting)
-
-
-def _check_estimator(estimator: Any) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_classifier(estimator):
-        raise TypeError(f"estimator must be a classifier, or None, got {shown(estimator)}")
-    if isinstance(estimator, PrivateEstimator):
-        raise TypeError(
-            f"estimator must not be private, got {type(estimator).__name__}: the reports are released, and a"
-            " classifier without noise learns more from them"
-        )

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import AUTO, check_count_or_auto, shown
+from dplearn._validation import AUTO, check_count_or_auto
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -24,7 +24,8 @@ from dplearn.domains import Categories, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.estimator.base_models import Seeded, dry_run
+from dplearn.estimator.base_models import dry_run
+from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
@@ -73,7 +74,7 @@ _EACH = 5  # the fewest synthetic records of a label, so that it can be learned 
 _TARGET = "target"
 
 
-class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
+class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
     """What classifiers and regressors share.
 
     Parameters
@@ -93,13 +94,12 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
     domain_, schema_, guarantee_, n_features_in_, feature_names_in_
     """
 
-    estimator_: Any
-    estimator_error_: str | None
     synthetic_: SyntheticTable
     domain_: Product
     guarantee_: ApproxDP
 
     reads_parts = True
+    _kept = "the synthetic records", "synthetic_.sample(m)"
     _reach: int | None = None  # of noisy counts beyond 0..n; audits use a smaller one
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
@@ -116,27 +116,6 @@ class _SyntheticData(MetaEstimatorMixin, PrivateEstimator):
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_, self.fills_gaps_ = plan.guarantee, plan.domain, plan.fills_gaps
         self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
-
-    def _train(self, given: Any, own: Any, rows: Any, y: NDArray[Any], seed: int) -> None:
-        """Set the estimator that is fitted to synthetic records; if it fails, these are kept."""
-        self.estimator_, self.estimator_error_ = None, None
-        try:
-            self.estimator_ = Seeded(own if given is None else given).clone(seed).fit(rows, y)
-        except Exception as error:  # of the caller's estimator, about released values
-            self.estimator_error_ = f"{type(error).__name__}: {error}"
-
-    def _failure(self) -> str:
-        return (
-            "estimator could not be fitted to the synthetic records, which are kept:"
-            f" {self.estimator_error_}; fit another one to synthetic_.sample(m), at no further cost"
-        )
-
-    def _trained(self) -> Any:
-        """Return the fitted estimator, or raise an error if it could not be fitted."""
-        check_is_fitted(self)
-        if self.estimator_error_ is not None:
-            raise ValueError(self._failure())
-        return self.estimator_
 
     @property
     def _types(self) -> TableTypes:
@@ -247,13 +226,6 @@ def _types(names: Any) -> TableTypes:
     return TableTypes("array" if names is None else "pandas")
 
 
-def _offers(name: str) -> Callable[[Any], bool]:
-    def offered(model: Any) -> bool:
-        return model.estimator is None or hasattr(model.estimator, name)
-
-    return offered
-
-
 @learns_schema()
 @documented_by(_SyntheticData)
 @dataclass(eq=False, repr=False)
@@ -357,7 +329,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
 
     def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
         if self.estimator is not None:
-            _check_inner(self.estimator, is_classifier, "classifier")
+            check_not_private(self.estimator, is_classifier, "classifier")
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
@@ -371,7 +343,8 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         rows, cells, _, seed = self._drawn(outcome, plan, least=_EACH)
         own = _boosted(self._features, HistGradientBoostingClassifier())
         given = DummyClassifier() if len(self.classes_) == 1 else self.estimator
-        self._train(given, own, rows, self.classes_[cells], seed)
+        labels = self.classes_[cells]
+        self.estimator_, self.estimator_error_ = trained(own if given is None else given, rows, labels, seed)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
@@ -389,7 +362,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """
         return self._trained().predict(self._rows(X))  # type: ignore[no-any-return]
 
-    @available_if(_offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the fitted classifier; costs no privacy.
@@ -405,7 +378,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """
         return self._trained().predict_proba(self._rows(X))  # type: ignore[no-any-return]
 
-    @available_if(_offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_if(offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the fitted classifier; costs no privacy.
@@ -533,7 +506,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     def _recipe(self, reproducible: bool) -> "SyntheticRegressorFit":
         if self.estimator is not None:
-            _check_inner(self.estimator, is_regressor, "regressor")
+            check_not_private(self.estimator, is_regressor, "regressor")
         target = TargetRange.of(self.target_range, clip=self.clip_target)
         return SyntheticRegressorFit(
             self, **self._values(reproducible), target=target, estimator=self.estimator
@@ -545,7 +518,8 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         self.target_range_ = (domain.low, domain.high)
         rows, _, targets, seed = self._drawn(outcome, plan)
         own = _boosted(self._features, HistGradientBoostingRegressor())
-        self._train(self.estimator, own, rows, targets, seed)
+        given = own if self.estimator is None else self.estimator
+        self.estimator_, self.estimator_error_ = trained(given, rows, targets, seed)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.
@@ -608,16 +582,6 @@ def _filled(columns: Sequence[TableColumn], shares: Arrays, values: Arrays) -> A
         most = np.array([np.where(column.gaps, -1, share).argmax()])
         each[gaps] = "missing" if column.gaps.all() else column.values(most, PublicStream(0, "gaps"))
     return found
-
-
-def _check_inner(estimator: Any, is_kind: Callable[[Any], bool], kind: str) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_kind(estimator):
-        raise TypeError(f"estimator must be a {kind}, or None, got {shown(estimator)}")
-    if isinstance(estimator, PrivateEstimator):
-        raise TypeError(
-            f"estimator must not be private, got {type(estimator).__name__}: synthetic records are released,"
-            f" and a {kind} without noise learns more from them"
-        )
 
 
 def _labelled_cells(columns: Sequence[TableColumn], rows: LabelledRows) -> NDArray[np.int16]:

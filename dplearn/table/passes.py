@@ -260,6 +260,14 @@ def with_progress(parts: Iterable[Part], n_parts: int | None = None) -> Iterator
     return iter(parts) if shown is None else shown.over(parts, n_parts)
 
 
+def computed_at_once(compute: Callable[[], Any], n_parts: int) -> Any:
+    """Return what others compute of all parts of a pass; a progress bar shows that they are read then."""
+    found: Any = ()
+    for place in with_progress(range(n_parts), n_parts):
+        found = found if place else without_text(compute)
+    return found
+
+
 def _bar_of() -> Callable[..., Any]:
     """Return the class of bars: that of tqdm, if it is installed."""
     try:

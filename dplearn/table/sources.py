@@ -26,9 +26,9 @@ from dplearn.table.passes import (
     Parts,
     Result,
     Task,
+    computed_at_once,
     sum_of_two,
     unreadable,
-    with_progress,
     without_text,
 )
 from dplearn.table.spark import SparkParts
@@ -504,12 +504,10 @@ class DaskParts(Parts):
         return total
 
     def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
-        """Compute the results of all tasks of a pass; a progress bar shows that their parts are read then."""
-        bar, results = with_progress(range(len(self._parts)), len(self._parts)), ()
-        for place in bar:
-            if not place:
-                results = without_text(partial(import_module("dask").compute, *tasks))
-        return results
+        found: tuple[Result, ...] = computed_at_once(
+            partial(import_module("dask").compute, *tasks), len(self._parts)
+        )
+        return found
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
         tasks = [task_of(number) for number in range(len(self._parts))]

@@ -10,7 +10,7 @@ from functools import partial, reduce
 from importlib import import_module
 from typing import Any
 
-from dplearn.table.passes import Parts, Result, Task, sum_of_two, with_progress, without_text
+from dplearn.table.passes import Parts, Result, Task, computed_at_once, sum_of_two
 
 _GROUP = 8  # sums that are added in one task
 _SENT = "part int, result binary"
@@ -26,7 +26,8 @@ class SparkParts(Parts):
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition that has rows."""
-        yield from dict(sorted(self._collected(self._mapped(task_of)))).values()
+        found = self._collected(self._mapped(task_of))
+        yield from map(found.__getitem__, sorted(found))
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results, which the workers add in groups."""
@@ -34,26 +35,20 @@ class SparkParts(Parts):
         while left > _GROUP:
             left = -(-left // _GROUP)
             results = results.repartition(left).mapInArrow(_added, _SENT)
-        return reduce(sum_of_two, (result for _, result in self._collected(results)), Result())
+        return reduce(sum_of_two, self._collected(results).values(), Result())
 
     def _mapped(self, task_of: Callable[[int], Task]) -> Any:
         """Return the frame of the results of a task for each partition."""
         if self._numbers is None:
             found = self._collected(self._frame.mapInArrow(_seen, _SENT))
-            self._numbers = {place: number for number, (place, _) in enumerate(sorted(found, key=_place))}
+            self._numbers = {place: number for number, place in enumerate(sorted(found))}
         tasks = {place: task_of(number) for place, number in self._numbers.items()}
         return self._frame.mapInArrow(partial(_on_partition, self._read, tasks, task_of(len(tasks))), _SENT)
 
-    def _collected(self, results: Any) -> list[tuple[int, Result]]:
-        """Run a job and return its results; a progress bar shows that the parts are read then."""
-        found: list[Any] = []
-        for part in with_progress(range(1), 1):
-            found = found if part else without_text(results.collect)
-        return [(row["part"], pickle.loads(row["result"])) for row in found]  # noqa: S301 - of our own workers
-
-
-def _place(found: tuple[int, Result]) -> int:
-    return found[0]
+    def _collected(self, results: Any) -> dict[int, Result]:
+        """Run a job and return its results, by the number of the partition that they were made in."""
+        found = computed_at_once(results.collect, 1)
+        return {row["part"]: pickle.loads(row["result"]) for row in found}  # noqa: S301 - of our own workers
 
 
 def _here() -> int:

@@ -80,6 +80,15 @@ def _listed(classes: NDArray[Any]) -> str:
     return f" ({shown}{rest}); a missing label counts as such"
 
 
+def check_several_labels(classes: NDArray[Any]) -> None:
+    """Refuse a single label, from which nothing is learned."""
+    if len(classes) < 2:
+        raise ValueError(
+            f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
+            " that can occur"
+        )
+
+
 def labels_assumed(classes: Sequence[Any] | None) -> str:
     """Return the assumption about labels: they are among the declared ones, or their set is public."""
     if classes is None:

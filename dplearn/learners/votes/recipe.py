@@ -51,7 +51,7 @@ from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
 from dplearn.table.rows import rows_of
 from dplearn.table.table import LabelledRows, as_table, count_of
-from dplearn.table.targets import check_classes, labels_assumed, read_labels
+from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
 
 _INDEPENDENT = "a teacher's training and answers depend only on its own shard and public randomness"
 _WIDTH = 30  # of a progress bar
@@ -254,11 +254,7 @@ class VotesFit(FitRecipe):
         stream, listed = self.stream(), not hasattr(X, "shape")
         X = read_rows(reader, X, reset=True, sparse=self.accepts.sparse)
         classes, codes = read_labels(y, X.shape[0], self.classes)
-        if len(classes) < 2:
-            raise ValueError(
-                f"classes must hold at least 2 labels, got {len(classes)} class; classes=[...] declares all"
-                " that can occur"
-            )
+        check_several_labels(classes)
         if self.estimator is None:
             estimator = self.asked.standard_teacher(X)
             check_own_code("estimator", estimator)

@@ -1,0 +1,67 @@
+"""Estimators of scikit-learn that are trained on released values, which are kept if the training fails.
+
+All here is a function of what was released, and of public values: it costs no privacy.
+"""
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from dplearn._validation import shown
+from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base_models import Seeded
+
+
+class TrainedOnReleased:
+    """Mixin of private estimators whose parameter `estimator` is trained on what they release."""
+
+    estimator_: Any
+    estimator_error_: str | None
+    #: What is released, and where it is kept.
+    _kept: ClassVar[tuple[str, str]]
+
+    def _failure(self) -> str:
+        released, place = self._kept
+        return (
+            f"estimator could not be fitted to {released}, which are kept: {self.estimator_error_}; fit"
+            f" another one to {place}, at no further cost"
+        )
+
+    def _trained(self) -> Any:
+        """Return the fitted estimator, or raise an error if it could not be fitted."""
+        check_is_fitted(self)
+        if self.estimator_error_ is not None:
+            raise ValueError(self._failure())
+        return self.estimator_
+
+
+def trained(estimator: Any, rows: Any, y: NDArray[Any], seed: int) -> tuple[Any, str | None]:
+    """Return a fitted clone of an estimator and None, or None and why it could not be fitted."""
+    try:
+        return Seeded(estimator).clone(seed).fit(rows, y), None
+    except Exception as error:  # of the caller's estimator, about released values
+        return None, f"{type(error).__name__}: {error}"
+
+
+def offers(name: str) -> Callable[[Any], bool]:
+    """Return the condition that an estimator, or the default one, has a method."""
+
+    def offered(model: Any) -> bool:
+        return model.estimator is None or hasattr(model.estimator, name)
+
+    return offered
+
+
+def check_not_private(
+    estimator: Any, is_kind: Callable[[Any], bool], kind: str, released: str = "synthetic records"
+) -> None:
+    """Refuse what is no estimator of a kind, and private ones, which learn less from what is released."""
+    if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_kind(estimator):
+        raise TypeError(f"estimator must be a {kind}, or None, got {shown(estimator)}")
+    if isinstance(estimator, PrivateEstimator):
+        raise TypeError(
+            f"estimator must not be private, got {type(estimator).__name__}: {released} are released,"
+            f" and a {kind} without noise learns more from them"
+        )
