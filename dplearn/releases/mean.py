@@ -1,6 +1,7 @@
 """Release the mean or the standard deviation of one column of bounded numbers, or the share of its ones."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -39,8 +40,22 @@ _SPREAD = Fraction(1, 20)  # of epsilon for the squares, of which intervals of m
 _ENOUGH = 1000  # times 1 / epsilon: from so many records on, squares are worth that
 
 
+class _OneNumber(Released):
+    """What a released mean and a released standard deviation share."""
+
+    value: float
+    interval: Callable[..., tuple[float, float]]
+
+    def __float__(self) -> float:
+        return self.value
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        return f"{type(self).__name__}: {self.value:.6g} (95 % interval {low:.6g} to {high:.6g})"
+
+
 @dataclass(frozen=True)
-class Mean(Released):
+class Mean(_OneNumber):
     """A released mean, or share.
 
     Attributes
@@ -57,13 +72,6 @@ class Mean(Released):
     value: float
     variance: float
     plan: ReleasePlan
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        low, high = self.interval()
-        return f"{type(self).__name__}: {self.value:.6g} (95 % interval {low:.6g} to {high:.6g})"
 
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the mean; costs no privacy.
@@ -92,7 +100,7 @@ class Mean(Released):
 
 
 @dataclass(frozen=True)
-class Std(Released):
+class Std(_OneNumber):
     """A released standard deviation.
 
     Attributes
@@ -108,13 +116,6 @@ class Std(Released):
     value: float
     mean: float
     plan: ReleasePlan
-
-    def __float__(self) -> float:
-        return self.value
-
-    def __str__(self) -> str:
-        low, high = self.interval()
-        return f"{type(self).__name__}: {self.value:.6g} (95 % interval {low:.6g} to {high:.6g})"
 
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the standard deviation; costs no privacy.
