@@ -1,12 +1,14 @@
 """Classifiers of randomised labels: probabilities, estimators and tables of any kind, refusals, mistakes."""
 
+import warnings
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -142,13 +144,58 @@ def test_one_row_and_a_tiny_epsilon_are_learned_from():
     assert "records are enough" not in model.plan(9).warnings[0]
 
 
-def test_few_records_are_told_before_the_charge():
-    plan = PrivateLabelsClassifier(epsilon=0.1, classes=["a", "b"]).plan(1000)
-    assert plan.n_effective == pytest.approx(1000 * np.tanh(0.05) ** 2)
-    [text] = plan.warnings
+@pytest.mark.parametrize("method", ["reports", "clusters"])
+def test_few_records_are_told_before_the_charge(method):
+    model = PrivateLabelsClassifier(epsilon=0.1, method=method, classes=["a", "b"])
+    [text] = model.plan(100).warnings
     enough = int(text.split("records are enough")[0].split()[-1])
-    assert not PrivateLabelsClassifier(epsilon=0.1, classes=["a", "b"]).plan(enough).warnings
-    assert PrivateLabelsClassifier(epsilon=0.1, classes=["a", "b"]).plan(enough - 1).warnings
+    assert not model.plan(enough).warnings
+    assert model.plan(enough - 1).warnings
+
+
+def test_plans_tell_the_method_and_its_noise():
+    plan = PrivateLabelsClassifier(epsilon=0.1, method="reports", classes=["a", "b"]).plan(1000)
+    assert plan.n_effective == pytest.approx(1000 * np.tanh(0.05) ** 2)
+    plan = PrivateLabelsClassifier(epsilon=0.5).plan(3000, n_labels=10)
+    assert (plan.method, plan.n_clusters, plan.deviation) == ("clusters", 150, pytest.approx(32**0.5))
+    many = PrivateLabelsClassifier(epsilon=0.5).plan(10**6, n_labels=10)
+    assert (many.method, PrivateLabelsClassifier(epsilon=9).plan(99, n_labels=2).method) == ("reports",) * 2
+
+
+@pytest.mark.parametrize(
+    "X", [TABLE, CELLS.to_numpy(), csr_array(pd.get_dummies(TABLE[["town", "kind"]], dtype=float))]
+)
+def test_clusters_are_made_of_columns_of_all_types(X):
+    model = PrivateLabelsClassifier(epsilon=1, method="clusters", random_state=0).fit(X[:3000], Y[:3000])
+    assert model.score(X[3000:], Y[3000:]) > 0.75
+    assert model.truth_ is None
+    assert abs(model.predict_proba(X[3000:])[:, 0].mean() - CHANCE[3000:].mean()) < 0.06
+
+
+def test_labels_of_a_cluster_have_its_released_shares():
+    X, y = np.repeat([[0.0], [9.0]], 500, axis=0), np.arange(1000) % 4
+    model = PrivateLabelsClassifier(GaussianNB(), epsilon=50, method="clusters", random_state=0).fit(X, y)
+    found = [np.bincount(model.reports_[here], minlength=4) for here in (slice(500), slice(500, None))]
+    assert model.counts_.sum() == 1000
+    np.testing.assert_allclose(found, 125, atol=2)
+
+
+@pytest.mark.first_by_day
+@pytest.mark.parametrize(
+    ("load", "epsilon"), list(product([load_wine, load_digits, load_breast_cancer], [0.3, 1.0, 3.0]))
+)
+def test_public_features_are_never_worse_than_private_ones(load, epsilon):
+    """A weaker guarantee is of use only where its accuracy is at least that of the stronger one."""
+    X, y = load(return_X_y=True)
+    new = RNG.random(len(y)) < 1 / 3
+
+    def accuracy(learner):
+        fits = [learner(epsilon=epsilon, random_state=seed).fit(X[~new], y[~new]) for seed in range(2)]
+        return np.mean([fit.score(X[new], y[new]) for fit in fits])
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of few records
+        assert accuracy(PrivateLabelsClassifier) > accuracy(AdditiveClassifier) - 0.03
 
 
 def of_true_labels(right, values, *given, **how):
@@ -169,13 +216,31 @@ def priors_from_labels(right, values, n_values, *, privacy, dice):
     )
 
 
-@pytest.mark.parametrize("mistake", [of_true_labels, drawn_anew, priors_from_labels])
-def test_mistakes_are_caught(monkeypatch, mistake):
-    case, right = CASES["small_private_labels"], private_labels.randomized_response
+def of_sensitivity_1(right, values, **how):
+    return right(values, **{**how, "sensitivity": 1})
+
+
+def with_ends_of_the_counts(right, values, **how):
+    return right(values, **{**how, "high": int(values[0])})
+
+
+MISTAKES = {
+    ("randomized_response", "small_private_labels"): (of_true_labels, drawn_anew, priors_from_labels),
+    ("laplace_counts", "small_labels_of_a_cluster"): (
+        of_true_labels,
+        of_sensitivity_1,
+        with_ends_of_the_counts,
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "name", "mistake"), [(*key, each) for key, those in MISTAKES.items() for each in those]
+)
+def test_mistakes_are_caught(monkeypatch, mechanism, name, mistake):
+    case, right = CASES[name], getattr(private_labels, mechanism)
     assert case.with_fit(case.fit).run().epsilon <= 1 + 1e-9
-    monkeypatch.setattr(
-        private_labels, "randomized_response", lambda *given, **how: mistake(right, *given, **how)
-    )
+    monkeypatch.setattr(private_labels, mechanism, lambda *given, **how: mistake(right, *given, **how))
     assert case.with_fit(case.fit).run().epsilon > 1.01
 
 

@@ -8,28 +8,47 @@ from sklearn.dummy import DummyClassifier
 
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.replay import RULES, moved_by
 from dplearn.learners import PrivateLabelsClassifier
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES"]
 
 
-def _case(name: str, labels: Sequence[str], n: int, *, required: Required, staged: bool = True) -> AuditCase:
-    model = PrivateLabelsClassifier(DummyClassifier(), classes=list(labels), epsilon=len(labels) - 1)
+def _case(
+    name: str,
+    labels: Sequence[str],
+    n: int,
+    *,
+    required: Required,
+    clusters: int | None = None,
+    staged: bool = True,
+) -> AuditCase:
+    method = "clusters" if clusters else "reports"
+    model = PrivateLabelsClassifier(
+        DummyClassifier(),
+        classes=list(labels),
+        method=method,
+        epsilon=len(labels) - 1,
+        random_state=0,  # of public choices; a fit of a case draws from the case's dice
+    )
 
     def table(rows: Rows) -> tuple[Any, Any]:
         return np.arange(2.0 * n).reshape(n, 2), np.array(rows)
 
     def shown(fitted: Any) -> tuple[str, Any]:
-        return ",".join(fitted.reports_), (fitted.estimator_.class_prior_.tolist(), fitted.estimator_error_)
+        reports = ",".join(fitted.reports_)
+        first = f"{fitted.counts_.tolist()} {reports}" if clusters else reports
+        return first, (fitted.estimator_.class_prior_.tolist(), fitted.estimator_error_)
 
-    whole = WholeFit(refitted(model), table, shown)
+    whole = WholeFit(refitted(model, _n_clusters=clusters), table, shown)
     return AuditCase(
         name,
         StagedFit(whole) if staged else whole,
         labels,
         n,
         ApproxDP(model.epsilon, protects="labels"),
+        rules={**RULES, "discrete_laplace": moved_by(2)},
         verifies=("PrivateLabelsClassifier",),
         required=required,
     )
@@ -39,4 +58,14 @@ CASES = (
     _case("private_labels", ("no", "yes"), 3, required=Required(8, 0.999)),
     _case("small_private_labels", ("no", "yes"), 2, required=Required(4, 0.999), staged=False),
     _case("private_labels_of_three", ("a", "b", "c"), 2, required=Required(9, 0.999)),
+    _case("labels_of_a_cluster", ("no", "yes"), 2, clusters=1, required=Required(3, 0.999)),
+    _case("labels_of_two_clusters", ("no", "yes"), 2, clusters=2, required=Required(4, 0.999)),
+    _case(
+        "small_labels_of_a_cluster",
+        ("no", "yes"),
+        1,
+        clusters=1,
+        required=Required(2, 0.999),
+        staged=False,
+    ),
 )
