@@ -393,14 +393,18 @@ def _n_clusters(n: int, epsilon: float) -> int:
     return max(1, min(int(min(n * epsilon / _IN_CLUSTER, _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
 
 
+@ignores_float_errors
 def _clusters(X: Any, size: int, seed: int) -> NDArray[np.int64]:
     """Return the cluster of each row, a function of public features."""
     from sklearn.cluster import MiniBatchKMeans
 
-    found = prepared(X, MiniBatchKMeans(size, n_init=1, batch_size=_BATCH, random_state=seed))
+    places = prepared(X, "passthrough").fit_transform(X)
+    if isinstance(places, np.ndarray):  # numbers of the greatest magnitudes have no finite scale
+        places = np.nan_to_num(places)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer distinct rows than clusters
-        return np.asarray(found.fit(X)[-1].labels_, dtype=np.int64)
+        means = MiniBatchKMeans(size, n_init=1, batch_size=_BATCH, random_state=seed).fit(places)
+    return np.asarray(means.labels_, dtype=np.int64)
 
 
 def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:

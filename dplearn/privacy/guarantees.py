@@ -25,7 +25,7 @@ ADDED_LABELS = (
 PROTECTS = ("groups", "examples", "labels")
 _JSON_VERSION = 1
 #: The scope of a guarantee, and the note of one whose noise has a seed.
-_SCOPE = "The cost of this {} alone, if no earlier step learned from its rows."
+_SCOPE = "The cost of this {} alone, if no earlier step learned from its {}."
 _SEEDED = "not private, the noise can be drawn again from its seed"
 
 
@@ -188,11 +188,15 @@ class Guarantee(ABC):
         object.__setattr__(marked, "_cost_of", what)
         return marked
 
+    @property
+    def _scope(self) -> str:
+        return _SCOPE.format(self._cost_of, "labels" if self.protects == "labels" else "rows")
+
     def __repr__(self) -> str:
         parts = [f"{name}={decimal(getattr(self, name), self._rounding)}" for name in self._numbers]
         parts += [f"{name}={getattr(self, name)!r}" for name in ("neighbors", "protects")]
         if self._cost_of:
-            lines = [_SCOPE.format(self._cost_of), *([f"reproducible: {_SEEDED}"] * self.reproducible)]
+            lines = [self._scope, *([f"reproducible: {_SEEDED}"] * self.reproducible)]
             lines.append(f"{type(self).__name__}({', '.join(parts)})")
             return "\n".join([*lines, f"assumed public: {len(self.assumes)} statements, in .assumes"])
         parts.append(f"assumes={self.assumes!r}")
@@ -209,7 +213,7 @@ class Guarantee(ABC):
             ("assumed public", "; ".join(self.assumes) or "nothing"),
         ]
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in rows)
-        scope = f"{_SCOPE.format(self._cost_of)} " if self._cost_of else ""
+        scope = f"{self._scope} " if self._cost_of else ""
         return f"<table><caption>{escape(scope + self.sentence())}</caption>{cells}</table>"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -21,7 +21,8 @@ _NO_PREDICTION = (
     " pipeline_guarantee(pipeline[:-1])"
 )
 _ONCE = "the pipeline was fitted once: each further fit, such as those of a search, costs as much again"
-_ALONE = "each step transforms each record into one record, independently of the other records"
+_ONE = "each step transforms each record into one record"
+_ALONE = f"{_ONE}, independently of the other records"
 _OF_VALUES = ("in ", "values ")  # the first words of the assumptions of domains
 _DENSE = "columns that are passed through are dense"
 #: scikit-learn's transformers that learn nothing and transform each record independently. (The tag
@@ -46,7 +47,8 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         independently, such as PolynomialFeatures; the guarantee lists them among its assumptions. The name of
         a nested step is both names with a dot between. CellEncoder, Normalizer, Binarizer, FeatureHasher and
         HashingVectorizer need not be listed; a FunctionTransformer must be, since only the caller knows its
-        function.
+        function. Where all guarantees protect labels alone, all features are public: such steps then only
+        need to learn nothing from the labels, as StandardScaler.
 
     Returns
     -------
@@ -104,13 +106,15 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         raise ValueError(
             f"nothing is guaranteed of the pipeline yet: {', '.join(map(repr, waiting))} must be fitted first"
         )
-    declared = _declared(stateless, steps)
+    labels_only = {each.protects for each in guarantees.values()} == {"labels"}
+    private = "labels" if labels_only else "data"  # all features are public where labels alone are protected
+    declared = _declared(stateless, steps, private)
     declared |= {name for name, step in steps.items() if _mark_of(step) is not None} - guarantees.keys()
     known = guarantees.keys() | declared
     if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:
-        raise ValueError(f"nothing is guaranteed of the pipeline: {_named(unknown)}")
+        raise ValueError(f"nothing is guaranteed of the pipeline: {_named(unknown, private)}")
     check_steps_leak_nothing(pipeline, "the pipeline")
-    assumed = [f"step {name!r} learns nothing from the data" for name in steps if name in declared]
+    assumed = [f"step {name!r} learns nothing from the {private}" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
     marks = {id(mark): mark.guarantee for name in guarantees if (mark := _mark_of(steps[name])) is not None}
@@ -119,10 +123,12 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
         return next(iter(marks.values()))
     first = next(iter(guarantees), "")
     theirs = [entry for name, each in guarantees.items() for entry in _of_step(name, each, name == first)]
-    return _sum([*alone, *marks.values()], [*dict.fromkeys(theirs), *assumed, _ALONE, _ONCE])
+    return _sum(
+        [*alone, *marks.values()], [*dict.fromkeys(theirs), *assumed, _ONE if labels_only else _ALONE, _ONCE]
+    )
 
 
-def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
+def _declared(stateless: Collection[str], steps: dict[str, Any], private: str) -> set[str]:
     """Return the names in `stateless` as a set; raise ValueError if one cannot be stateless."""
     declared = {stateless} if isinstance(stateless, str) else set(stateless)
     if absent := sorted(declared - steps.keys()):
@@ -131,13 +137,13 @@ def _declared(stateless: Collection[str], steps: dict[str, Any]) -> set[str]:
         raise ValueError(f"stateless must name steps without a guarantee, got {both[0]!r}, which has one")
     if predicting := sorted(name for name in declared if _predicts(steps[name])):
         raise ValueError(
-            f"stateless must name steps that learn nothing from the data, got {predicting[0]!r}, which"
+            f"stateless must name steps that learn nothing from the {private}, got {predicting[0]!r}, which"
             f" predicts: {_NO_PREDICTION}"
         )
     if holding := sorted(name for name in declared if any(map(_guarantees, held_by(steps[name])))):
         raise ValueError(
-            f"stateless must name steps that learn nothing from the data, got {holding[0]!r}, which holds a"
-            f" private estimator, whose fits have a cost{of_meta_estimators(steps[holding[0]])}"
+            f"stateless must name steps that learn nothing from the {private}, got {holding[0]!r}, which"
+            f" holds a private estimator, whose fits have a cost{of_meta_estimators(steps[holding[0]])}"
         )
     return declared
 
@@ -302,7 +308,7 @@ def of_meta_estimators(other: Any) -> str:
     )
 
 
-def _named(unknown: dict[str, Any]) -> str:
+def _named(unknown: dict[str, Any], private: str) -> str:
     """Return a text that names the steps without a guarantee, with advice."""
     parts = [f"{name!r} ({type(step).__name__})" for name, step in unknown.items()]
     verb = "is" if len(parts) == 1 else "are"
@@ -310,7 +316,7 @@ def _named(unknown: dict[str, Any]) -> str:
     if transforming := [name for name, step in unknown.items() if not _predicts(step)]:
         whether = f"{transforming[0]!r} learns" if len(transforming) == 1 else "they learn"
         advice.append(
-            f"; only if you know that {whether} nothing from the data, pass stateless={transforming}"
+            f"; only if you know that {whether} nothing from the {private}, pass stateless={transforming}"
         )
     if predicting := [name for name, step in unknown.items() if _predicts(step)]:
         advice.append(f"; for {predicting[0]!r}, {_NO_PREDICTION}")

@@ -29,7 +29,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
-from dplearn import ExponentialMechanismClassifier, StatisticalQueryLogisticRegression
+from dplearn import (
+    ExponentialMechanismClassifier,
+    PrivateLabelsClassifier,
+    StatisticalQueryLogisticRegression,
+)
 from dplearn.domains import Grid
 from dplearn.preprocessing import CellEncoder
 from dplearn.preprocessing.quantile_columns import PrivateRobustScaler
@@ -297,3 +301,15 @@ def test_meta_estimators_are_refused_and_the_table_of_them_is_named():
     one = OneVsOneClassifier(learner())
     for meta in (one, make_pipeline(one), VotingClassifier([("a", learner())])):
         refused(meta.fit(X, y), r"docs/scikit_learn\.md has a table")
+
+
+def test_what_learns_from_public_features_needs_no_guarantee_where_labels_alone_are_protected():
+    X, y = np.arange(4000.0).reshape(-1, 2), np.arange(2000) > 900
+    chain = make_pipeline(StandardScaler(), PrivateLabelsClassifier(epsilon=2)).fit(X, y)
+    with pytest.raises(ValueError, match="if you know that 'standardscaler' learns nothing from the labels"):
+        pipeline_guarantee(chain)
+    whole = pipeline_guarantee(chain, stateless=["standardscaler"])
+    assert (whole.epsilon, whole.protects) == (2, "labels")
+    assert "step 'standardscaler' learns nothing from the labels" in whole.assumes
+    assert "each step transforms each record into one record" in whole.assumes
+    assert "if no earlier step learned from its labels" in repr(chain[-1].guarantee_)
