@@ -53,6 +53,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import LabelledRows, Oracle
 from dplearn.queries.oracle import cost_of
 from dplearn.table.features import as_product, read_features
+from dplearn.table.table import Columns
 from dplearn.table.targets import (
     TargetRange,
     declared_classes,
@@ -188,8 +189,7 @@ class _Additive(PrivateEstimator):
         """Return the cell of each column of each row, of shape (n, d); unknown: one past the last."""
         check_is_fitted(self)
         X = read_features(self, X, domain=self.domain_, reset=False)
-        columns = zip(self.shapes_, self.domain_.nearest(X), strict=True)
-        return np.stack([shape.column.of(codes) for shape, codes in columns], axis=1)
+        return stacked([shape.column for shape in self.shapes_], Columns(self.domain_.nearest(X)))
 
     def _sums(self, cells: NDArray[np.int16]) -> NDArray[np.float64]:
         """Return intercept plus effects and interactions of each row, of shape (n, k)."""

@@ -48,12 +48,13 @@ _TINY = 1e-12
 # Bits after the binary point of scores, of the matrix of the coordinates, of coordinates, squared distances
 # and kernels. Distances above 2**_FAR count as 2**_FAR.
 _SCORE, _TURN, _COORDINATE, _SQUARE, _KERNEL, _FAR = 10, 14, 10, 8, 14, 6
+_WHOLE = np.float64(1.5 * 2**52)  # a number below 2**51, added to it, is rounded to a whole one
 _WEIGHT = 28  # bits of a weight of a kernel: sums over at most 2**9 landmarks are below 2**52
 _GREATEST = (1 << 15) - 1  # of a feature, and of a score, in their integers
 # Of a coordinate, and of an entry of the matrix that turns scores into coordinates. Of 2**8 columns, sums of
 # scores times entries are below 2**(15 + 10 + 14 + 8), and squared distances at most 2**(2 * 20 + 2 + 8).
 _LARGEST = 1 << 10
-BLOCK = 1 << 11  # records at once
+BLOCK = 1 << 10  # records at once
 _SPREAD = 0.4  # the greatest prior standard deviation of the weight of a shape
 # The prior variance of what the first shape has missed, as a share of its posterior covariance: it grows with
 # the resolution times the curvature, between these ends. Rare labels have little curvature.
@@ -87,8 +88,10 @@ class _Kernels:
 
     def coordinates(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the coordinates of records, of shape (n, d)."""
-        scores = np.stack([each[column] for each, column in zip(self.scores, cells.T, strict=True)], axis=1)
-        places = np.floor((scores @ self.turn) * 2.0 ** (_COORDINATE - _SCORE - _TURN))
+        scores = np.empty(cells.T.shape)
+        for each, column, found in zip(self.scores, cells.T, scores, strict=True):
+            each.take(column, mode="clip", out=found)  # in range; this mode is faster
+        places = np.floor((scores.T @ self.turn) * 2.0 ** (_COORDINATE - _SCORE - _TURN))
         return np.asarray(places.clip(-_LARGEST << _COORDINATE, _LARGEST << _COORDINATE))
 
     def of(self, cells: NDArray[np.integer]) -> Floats64:
@@ -102,27 +105,30 @@ class _Kernels:
         """Yield places of records, and their kernels, in memory that the next ones take."""
         table, matrix = _table(), self._squares
         products = np.empty((min(BLOCK, len(cells)), len(self.landmarks)))
-        steps = np.empty(products.shape, dtype=np.intp)
+        squares = np.empty_like(products)
         for start in range(0, len(cells), BLOCK):
             here = slice(start, start + BLOCK)
             places = self.coordinates(cells[here])
-            ones = np.ones((len(places), 1))
-            sides = np.concatenate([places, (places**2).sum(axis=1, keepdims=True), ones], axis=1)
-            found, few = products[: len(places)], steps[: len(places)]
-            np.matmul(sides, matrix, out=found)
-            np.copyto(few, found, casting="unsafe")  # rounded down
+            sides = np.column_stack([places, np.einsum("ij,ij->i", places, places), np.ones(len(places))])
+            found, few = products[: len(places)], squares[: len(places)]
+            np.matmul(sides, matrix, out=few)
+            few += _WHOLE  # rounds to whole numbers; conversion to integers would take longer
+            steps = few.view(np.int64)
+            steps -= _WHOLE.view(np.int64)
             # Beyond the table, the kernel is its last number.
-            yield here, table.take(few, mode="clip", out=found)
+            yield here, table.take(steps, mode="clip", out=found)
 
     @property
     def _squares(self) -> Floats64:
-        """The matrix from coordinates, their squares and 1 to squared distances, in steps of the table.
+        """The matrix from coordinates, their squares and 1 to squared distances, in steps of the table, less
+        so much that the nearest whole number is the distance rounded down.
 
         Its products are multiples of a power of two below 2**52 of them, and so are their sums: exact.
         """
-        ends = self.landmarks.T
+        ends, unit = self.landmarks.T, 2.0 ** (_SQUARE - 2 * _COORDINATE)
         terms = [-2 * ends, np.ones((1, ends.shape[1])), (ends**2).sum(axis=0, keepdims=True)]
-        return np.concatenate(terms) * 2.0 ** (_SQUARE - 2 * _COORDINATE)
+        terms[-1] -= (1 / unit - 1) / 2
+        return np.concatenate(terms) * unit
 
 
 @dataclass(frozen=True, eq=False)
