@@ -323,10 +323,10 @@ class Grid(_WithGaps):
         return self._codes(values, clip=True)
 
     def _codes(self, values: Any, clip: bool) -> Codes:
-        if self.outside == "accept":
-            values = any_as_numbers(values).astype(np.float64, copy=False)
-        elif getattr(values, "dtype", None) != np.float64:
-            values = as_numbers(values, self, missing=self.missing).astype(np.float64)
+        if getattr(values, "dtype", None) != np.float64:
+            accepted = self.outside == "accept"
+            values = any_as_numbers(values) if accepted else as_numbers(values, self, missing=self.missing)
+            values = values.astype(np.float64, copy=False)
         if not self.missing:
             return self._reached(values, clip)
         gaps = np.isnan(values)
@@ -341,7 +341,8 @@ class Grid(_WithGaps):
         """Return the index of the greatest grid point not above each number."""
         # The comparison is also False for NaN and infinities.
         if values.size and not self.low <= values.min() <= values.max() <= self.high:
-            values = as_numbers(values, self)
+            if self.outside != "accept":
+                values = as_numbers(values, self)
             if not clip:
                 raise self.refuse()
             values = np.clip(values, self.low, self.high)

@@ -1,6 +1,7 @@
 """The domain of a whole record, with one domain for each column."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +19,7 @@ from dplearn.domains.cells import (
     unread_times,
 )
 
+_Encoder = tuple[Callable[[Any], Codes], list[int]]  # of adjacent columns
 _RefusedBy = Callable[[Domain], DomainError]
 
 _CELLS = 1 << 15  # of a block of rows, so that its intermediate results fit into the cache
@@ -146,22 +148,18 @@ class Product:
         return self._encode(X, "nearest", Domain.refuse_new)
 
     def _encode(self, X: Any, how: str, refused_by: _RefusedBy | None) -> list[Codes]:
-        columns: list[Codes] = []
-        for domain, group in groupby(range(len(self)), key=self.domains.__getitem__):
-            places = list(group)
-            refused: DomainError | None = None
-            try:
-                columns += _encode_alike(getattr(domain, how), X, places)
-            except DomainError as error:
-                refused = error
-            if refused is not None:
-                place = _first_refused(getattr(domain, how), X, places)
-                domain = self.domains[place]
-                times = unread_times(X, place) if domain.numeric else None
-                outside = refused if refused_by is None else refused_by(domain)
-                given = outside if times is None else f"values are {times_as_numbers(times)}"
-                raise type(refused)(f"in column {self.names[place]!r}, {given}")
-        return columns
+        encoders = [
+            (getattr(domain, how), list(g))
+            for domain, g in groupby(range(len(self)), self.domains.__getitem__)
+        ]
+        with suppress(DomainError):
+            return _encoded(X, encoders)
+        place, refused = _first_refused(X, encoders)
+        domain = self.domains[place]
+        times = unread_times(X, place) if domain.numeric else None
+        outside = refused if refused_by is None else refused_by(domain)
+        given = outside if times is None else f"values are {times_as_numbers(times)}"
+        raise type(refused)(f"in column {self.names[place]!r}, {given}")
 
 
 def refuse_text(X: Any, domain: Any) -> None:
@@ -183,34 +181,39 @@ def refuse_text(X: Any, domain: Any) -> None:
             )
 
 
-def _encode_alike(encode: Any, X: Any, places: list[int]) -> list[Codes]:
-    """Encode adjacent columns of equal domains; of numbers together, in blocks that fit into the cache."""
+def _encoded(X: Any, encoders: Sequence[_Encoder]) -> list[Codes]:
+    """Encode columns; of numbers together where domains are equal, in blocks that fit into the cache."""
     if is_frame(X) or X.dtype == object:
-        return [np.ascontiguousarray(mapped(encode, read_column(X, place))) for place in places]
-    part = X[:, places[0] : places[-1] + 1]
-    if len(places) == 1:
-        return [np.ascontiguousarray(encode(part[:, 0]))]
-    step = -(-_CELLS // len(places))
-    first = encode(part[:step].T)
-    codes = np.empty((len(places), len(part)), dtype=first.dtype)
-    codes[:, :step] = first
-    for start in range(step, len(part), step):
-        codes[:, start : start + step] = encode(part[start : start + step].T)
-    return list(codes)
+        return [
+            np.ascontiguousarray(mapped(encode, read_column(X, place)))
+            for encode, places in encoders
+            for place in places
+        ]
+    codes: list[Any] = []
+    step = -(-_CELLS * len(encoders) // X.shape[1])
+    for start in range(0, max(len(X), 1), step):
+        rows = X[start : start + step].T
+        rows = rows if len(encoders) == 1 else np.ascontiguousarray(rows)  # read several times
+        blocks = [encode(rows[places[0] : places[-1] + 1]) for encode, places in encoders]
+        codes = codes or [np.empty((len(block), len(X)), dtype=block.dtype) for block in blocks]
+        for whole, block in zip(codes, blocks, strict=True):
+            whole[:, start : start + step] = block
+    return [column for whole in codes for column in whole]
 
 
 def _without_gaps(domain: Domain) -> DomainError:
     return domain.refuse(takes_missing=False)
 
 
-def _first_refused(encode: Any, X: Any, places: list[int]) -> int:
-    """Return the first column with a refused value."""
-    for place in places:
-        try:
-            _encode_alike(encode, X, [place])
-        except DomainError:
-            return place
-    return places[0]
+def _first_refused(X: Any, encoders: Sequence[_Encoder]) -> tuple[int, DomainError]:
+    """Return the first column with a refused value, and its error."""
+    for encode, places in encoders:
+        for place in places:
+            try:
+                _encoded(X, [(encode, [place])])
+            except DomainError as error:
+                return place, error
+    raise AssertionError("some column has a refused value")
 
 
 def _listed(names: Sequence[str], most: int = 4) -> str:

@@ -34,6 +34,11 @@ def sums_and_squares(rows: NDArray[Any]) -> NDArray[np.int64]:
     return sums
 
 
+def greatest_places(rows: NDArray[Any]) -> NDArray[Any]:
+    """Return the place of the greatest number of each row, the first of equal ones."""
+    return rows[:, 1] > rows[:, 0] if rows.shape[1] == 2 else rows.argmax(axis=1)  # of two much faster
+
+
 def dense(rows: Any) -> Any:
     """Return rows of a sparse or encoded matrix as an array; others as given."""
     return rows.toarray() if hasattr(rows, "toarray") else rows

@@ -15,7 +15,7 @@ that are narrow next to the cells of the table are held.
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from typing import Any, Self
 
@@ -113,6 +113,7 @@ def _by_column(part: Any, domain: Product, how: str) -> NDArray[np.uint8]:
     return np.ascontiguousarray(np.array(getattr(domain, how)(part), dtype=np.uint8).T)
 
 
+_FEW_CODES = 1 << 12  # the numbers of so few codes are looked up
 _WIDE = 12.0  # arsinh(x) is divided by this and clipped to -1..1, which merges magnitudes above 80,000
 
 
@@ -232,11 +233,24 @@ def _set_numbers(found: NDArray[np.float64], domain: Domain, codes: Codes) -> No
         np.equal(codes, np.arange(domain.size)[:, None], out=found)
     elif isinstance(domain, Bits):
         found[0] = codes
+    elif domain.size <= _FEW_CODES:
+        _table(domain).take(codes.astype(np.intp), axis=1, mode="clip", out=found)  # in range; faster
     else:
-        found[0] = _scaled(domain, codes)
-    if _has_gaps(domain):
-        found[1] = gaps = codes == 0
-        found[0][gaps] = 0.0
+        found[:] = _numbers(domain, codes)
+
+
+@lru_cache(maxsize=256)
+def _table(domain: Domain) -> NDArray[np.float64]:
+    return _numbers(domain, np.arange(domain.size))
+
+
+def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
+    """Return the numbers of codes of an ordered domain, and which are those of missing numbers."""
+    numbers = _scaled(domain, codes)
+    if not _has_gaps(domain):
+        return numbers[None]
+    gaps = codes == 0
+    return np.stack([np.where(gaps, 0.0, numbers), gaps])
 
 
 def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:

@@ -24,6 +24,7 @@ from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
+from dplearn.kernels.rows import greatest_places
 from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked, summed
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -319,7 +320,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         return np.asarray(log_softmax(self._log_joint(self.domain_.nearest(X)), axis=1), dtype=np.float64)
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return np.asarray(self._log_joint(columns).argmax(axis=1), dtype=np.intp)
+        return np.asarray(greatest_places(self._log_joint(columns)), dtype=np.intp)
 
     def _log_joint(self, columns: Any) -> NDArray[np.float64]:
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))

@@ -21,6 +21,7 @@ from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
+from dplearn.kernels.rows import greatest_places
 from dplearn.learners.linear.columns import (
     N_BUCKETS,
     NUMBERS,
@@ -319,9 +320,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        margins = self._margins(X)
-        codes = margins[:, 1] > margins[:, 0] if len(self.classes_) == 2 else margins.argmax(axis=1)
-        return np.asarray(self.classes_.take(codes))
+        return np.asarray(self.classes_.take(greatest_places(self._margins(X))))
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.
