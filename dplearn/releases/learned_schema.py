@@ -6,13 +6,13 @@ have a code.
 """
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -32,7 +32,7 @@ from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
-from dplearn.privacy.composition import Composition
+from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
 from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan, few_records
@@ -53,6 +53,7 @@ _UNLISTED = (
     " declare domain=Schema(...)"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
+_BETA = Fraction(1, 20)  # of the plan of a release
 _CENTER = 0.5  # the tail without a range
 _SHOWN = 5  # columns in a warning
 _BITS = 100  # of the square root of a budget
@@ -99,13 +100,22 @@ class LearnedSchemaPlan(ReleasePlan):
     tail: float | None
     error: int | None = field(metadata=noted("of a rank"))
     threshold: int | None = field(metadata=noted("of a category's count"))
-    n_needed: int = field(metadata=noted("for all ranges and lists"))
     beta: float
     columns: Any = hidden()  # ColumnKinds
     parts: Any = hidden()
     numbers: Any = hidden()  # the domain of numbers without a range
     curated: bool = hidden(True)  # False: nothing may be released
     detail: SchemaDetail = hidden(_DETAIL)
+    needed: Any = hidden()  # computes `n_needed`
+
+    _computed = ("n_needed",)
+    _notes: ClassVar[Mapping[str, str]] = {"n_needed": "for all ranges and lists"}
+
+    @property
+    def n_needed(self) -> int:
+        """The number of records from which on all ranges and all lists are released."""
+        found: int = self.needed()
+        return found
 
     @property
     def is_free(self) -> bool:
@@ -386,24 +396,10 @@ class SchemaRelease(Release[LearnedSchema]):
             check_count("n_samples", facts.n_samples, low=1),
             check_number("beta", beta, above=0, below=1),
         )
-        declared: Any = declared_kinds(self.columns)
-        kinds: ColumnKinds = getattr(facts, "kinds", declared)
+        kinds, uses = self._uses(facts)
         d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
-        lists = (d_lists, 0) if self.cost.delta else (0,)
-        if self.detail.medians:
-            ends = [(each, d) for d in lists for each in (2 * d_numbers, d_numbers, 0)]
-        else:
-            ends = list(product((2 * d_numbers, 0), lists))
-        uses = ends if self.curated else [(0, 0)]
-        every = _Parts.of(self.cost, self.concentrated, 2 * d_numbers, lists[0])
-        parts = next(
-            found
-            for use in uses
-            if (found := _Parts.of(self.cost, self.concentrated, *use)).n_needed(
-                self.numbers.size, failure, centers=self.detail.medians and use[0] == d_numbers
-            )
-            <= n
-        )
+        every = 2 * d_numbers, d_lists if self.cost.delta else 0
+        parts = self._parts(*next(use for use in uses if self._is_worth(n, failure, d_numbers, *use)))
         error = parts.error(self.numbers.size, failure)
         tail = None if error is None else _CENTER if parts.ends < 2 * d_numbers else float(_tail(error, n))
         return LearnedSchemaPlan(
@@ -412,14 +408,49 @@ class SchemaRelease(Release[LearnedSchema]):
             tail=tail,
             error=error,
             threshold=parts.threshold,
-            n_needed=every.n_needed(self.numbers.size, failure),
             beta=float(failure),
             columns=kinds,
             parts=parts,
             numbers=self.numbers,
             curated=self.curated,
             detail=self.detail,
+            needed=partial(_n_needed, self.cost, self.concentrated, *every, self.numbers.size, failure),
         )
+
+    def is_free(self, facts: Facts) -> bool:
+        """Return whether the plan is: nothing private is released."""
+        kinds, uses = self._uses(facts)
+        found = (
+            self._is_worth(facts.n_samples, _BETA, len(kinds.of_numbers), *use) for use in uses if any(use)
+        )
+        return not any(found)
+
+    def _uses(self, facts: Facts) -> tuple[ColumnKinds, list[tuple[int, int]]]:
+        """Return the kinds of the columns, and the numbers of ends and lists, in order of preference."""
+        declared: Any = declared_kinds(self.columns)
+        kinds: ColumnKinds = getattr(facts, "kinds", declared)
+        d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
+        lists = (d_lists, 0) if self.cost.delta else (0,)
+        if not self.curated:
+            return kinds, [(0, 0)]
+        if self.detail.medians:
+            return kinds, [(each, d) for d in lists for each in (2 * d_numbers, d_numbers, 0)]
+        return kinds, list(product((2 * d_numbers, 0), lists))
+
+    def _parts(self, ends: int, lists: int) -> "_Parts":
+        return _Parts.of(self.cost, self.concentrated, ends, lists)
+
+    def _is_worth(self, n: int, beta: Fraction, d_numbers: int, ends: int, lists: int) -> bool:
+        """Return whether n records are enough for these ends and lists to be worth their cost."""
+        size, centers = self.numbers.size, self.detail.medians and ends == d_numbers
+        if ends and self.cost.delta and self.concentrated is None:
+            # If even the least worthwhile selections exceed the budget, its division need not be computed.
+            least = 2 * _log(size, ends, beta) / (n if centers else n * Fraction(_MOST_TAIL, _TAILS))
+            event = _together(least**2 * ends / 8, ends, lists)
+            target = _target(self.cost, lists)
+            if least > self.cost.epsilon / ends and least_epsilon(event, target.delta) > target.epsilon:
+                return False
+        return self._parts(ends, lists).n_needed(size, beta, centers=centers) <= n
 
     def run(self, table: Table, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
         kinds = plan.columns
@@ -462,20 +493,19 @@ class _Parts:
             return cls(ends, lists, _selection_epsilon(half, ends), half, given.failure)
         if not lists and not cost.delta:
             return cls(ends, 0, cost.epsilon / ends)
-        failure = cost.delta / 2 if lists else Fraction(0)
-        target = ApproxDP(cost.epsilon, cost.delta - failure)
+        target = _target(cost, lists)
         half = _calibrated(target, ends, lists)
         epsilon = _selection_epsilon(half, ends)
         if not lists:
             epsilon = max(epsilon, cost.epsilon / ends)  # basic composition
-        return cls(ends, lists, epsilon, half, failure)
+        return cls(ends, lists, epsilon, half, cost.delta - target.delta)
 
     def error(self, size: int, beta: Fraction) -> int | None:
         """Return a bound on the rank errors of all ends, or None if no ranges are released."""
         if not self.ends:
             return None
         # A selection costs at most ln(size / beta) / ln(1 / ratio), 2 / epsilon for each rank.
-        return math.ceil(2 * log_bounds(size * self.ends / beta)[1] / self.epsilon)
+        return math.ceil(2 * _log(size, self.ends, beta) / self.epsilon)
 
     @property
     def threshold(self) -> int | None:
@@ -505,6 +535,12 @@ class _Parts:
         return max(1, error if centers else -(-_TAILS * error // _MOST_TAIL), _MOST_COUNT * threshold)
 
 
+def _n_needed(
+    cost: ApproxDP, given: ConcentratedPart | None, ends: int, lists: int, size: int, beta: Fraction
+) -> int:
+    return _Parts.of(cost, given, ends, lists).n_needed(size, beta)
+
+
 def _selection_epsilon(rho: Fraction, count: int) -> Fraction:
     """Return an epsilon of `count` bounded-range selections that cost rho together: epsilon^2 / 8 each."""
     if not count:
@@ -515,13 +551,23 @@ def _selection_epsilon(rho: Fraction, count: int) -> Fraction:
 @lru_cache(maxsize=64)
 def _calibrated(target: ApproxDP, ends: int, lists: int) -> Fraction:
     """Return the greatest rho found for which selections of this rho, and lists of it, have `target`."""
-
-    def events(rho: Fraction) -> Composition:
-        counts: dict[Event, int] = {BoundedRange(_selection_epsilon(rho, ends)): ends} if ends else {}
-        return Composition(counts | ({ZeroConcentrated(rho): 1} if lists else {}))
-
     high = target.epsilon**2 + target.epsilon + 1
-    return calibrate(events, target, low=high / (1 << 120), high=high)
+    return calibrate(partial(_together, ends=ends, lists=lists), target, low=high / (1 << 120), high=high)
+
+
+def _together(rho: Fraction, ends: int, lists: int) -> Composition:
+    """Return the event of selections that cost rho together, and of lists that do, except for a failure."""
+    counts: dict[Event, int] = {BoundedRange(_selection_epsilon(rho, ends)): ends} if ends else {}
+    return Composition(counts | ({ZeroConcentrated(rho): 1} if lists else {}))
+
+
+def _target(cost: ApproxDP, lists: int) -> ApproxDP:
+    """Return the cost of the selections and lists, except for the failure of lists."""
+    return ApproxDP(cost.epsilon, cost.delta / 2 if lists else cost.delta)
+
+
+def _log(size: int, ends: int, beta: Fraction) -> Fraction:
+    return log_bounds(size * ends / beta)[1]
 
 
 def _tail(error: int, n: int) -> Fraction:

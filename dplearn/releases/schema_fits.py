@@ -189,9 +189,9 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
                 epsilon = max(epsilon, _beside(schema, ApproxDP(cost.epsilon, own)))
             rest = cost if schema.is_free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(release, rest)
-            if inner.is_concentrated and (not schema.is_free or basic.plan(fit.facts).is_free):
+            if inner.is_concentrated and (not schema.is_free or basic.is_free(fit.facts)):
                 return release, rest, inner
-    rest = cost if basic.plan(fit.facts).is_free else left
+    rest = cost if basic.is_free(fit.facts) else left
     return basic, rest, fit.inner_plan(basic, rest)
 
 

@@ -320,7 +320,8 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         ndarray of shape (n_samples,)
             Entries of `classes_`.
         """
-        return np.asarray(self.classes_.take(greatest_places(self._margins(X))))
+        codes = greatest_places(self._margins(X))
+        return np.asarray(self.classes_.take(codes))
 
     def coef_interval(self, beta: float = 0.05) -> NDArray[np.float64]:
         """Return intervals for the coefficients of a fit without privacy noise; costs no privacy.
