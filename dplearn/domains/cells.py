@@ -355,12 +355,12 @@ def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
         chunks = [array.unify_dictionaries().combine_chunks()]
     except (ValueError, NotImplementedError):  # nulls in dictionaries, or many levels
         chunks = array.chunks
-    found, levels = [np.zeros(0, dtype=np.int64)], []
+    found, levels = [], []
     for chunk in chunks:
         places = chunk.indices.cast("int64").fill_null(-1).to_numpy()
-        found.append(places + np.int64(len(levels)) * (places >= 0))
+        found.append(np.where(places < 0, -1, places + len(levels)) if levels else places)
         levels += chunk.dictionary.to_pylist()
-    return np.concatenate(found), levels
+    return found[0] if len(found) == 1 else np.concatenate(found), levels
 
 
 def _read_polars(column: Any) -> Column:

@@ -35,7 +35,7 @@ class Factor:
     @classmethod
     def of(cls, codes: NDArray[Any], levels: list[Any]) -> "Factor":
         """Return a factor that takes little memory."""
-        sizes = np.bincount(codes + np.intp(1), minlength=len(levels) + 1)
+        sizes = np.bincount(np.add(codes, 1, dtype=np.intp), minlength=len(levels) + 1)
         sizes[-1] += sizes[0]
         narrow = codes.astype(np.min_scalar_type(-max(1, len(levels))), copy=False)
         return cls(narrow, np.fromiter(levels, dtype=object, count=len(levels)), sizes[1:])
