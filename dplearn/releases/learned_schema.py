@@ -453,7 +453,7 @@ class SchemaRelease(Release[LearnedSchema]):
         return self._parts(ends, lists).n_needed(size, beta, centers=centers) <= n
 
     def run(self, table: Table, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
-        kinds = plan.columns
+        kinds, table = plan.columns, table.kept()
         ranks: _BothRanks = table.at_once(partial(_in_memory, plan)) or _of_parts(table, plan)
         domains: dict[int, Domain] = {
             place: _BOOLEANS for place, kind in enumerate(kinds.kinds) if kind == "booleans"

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
+from dplearn.domains.factors import Factor
 from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
 
 Places = NDArray[np.int64]
@@ -286,6 +287,7 @@ def as_table(records: Any, name: str = "records") -> Table:
 
 
 _MOST_KEPT = 1 << 27  # bytes of encoded rows of a table in parts
+_FACTOR = 32  # bytes that are reckoned for a cell of a factor
 _NO_ROWS = "Found array with 0 sample(s) while a minimum of 1 is required: {} has no part with rows"
 
 
@@ -320,11 +322,13 @@ def _fit(n: int, rows: Any) -> bool:
 
 
 def _bytes_of(rows: Any) -> float:
-    """Return the bytes of rows that are arrays of numbers, else infinity."""
+    """Return the bytes of rows that are arrays of numbers, about those of factors, else infinity."""
     if isinstance(rows, LabelledRows):
         return _bytes_of(rows.X) + _bytes_of(rows.y)
     if isinstance(rows, Columns):  # some encode a table each time
         return sum(map(_bytes_of, vars(rows).get("columns", [None])))
+    if isinstance(rows, Factor):  # how many levels a part has is private
+        return _FACTOR * len(rows)
     return rows.nbytes if type(rows) is np.ndarray and not rows.dtype.hasobject else math.inf
 
 
