@@ -6,14 +6,14 @@ values have the key None. The order of counts depends on the set of keys alone.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping
-from itertools import repeat
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dplearn.domains.base import DomainError
-from dplearn.domains.cells import is_missing, is_number
+from dplearn.domains.cells import is_missing, is_number, object_array
+from dplearn.domains.factors import factor
 
 #: The precondition on keys, as listed in a guarantee.
 KEYS_ASSUMED = "keys are missing, text, bytes, numbers, or tuples of these"
@@ -73,9 +73,6 @@ def _key(cell: Any, depth: int = 0) -> Hashable:
     raise DomainError(_REFUSED)
 
 
-_NEVER_EQUAL = ({str, int, type(None)}, {bytes, type(None)})  # keys of different ones of these types
-
-
 class KeyCounts:
     """Counts of keys by the names of their types, as sortable values, which can be added."""
 
@@ -87,10 +84,7 @@ class KeyCounts:
     @classmethod
     def of(cls, keys: Iterable[Hashable]) -> "KeyCounts":
         """Return the counts of keys: None, str, bytes, int, or tuples of these."""
-        listed = list(keys)
-        kinds = set(map(type, listed))
-        together = any(kinds <= each for each in _NEVER_EQUAL)
-        return cls.counted(Counter(listed).items() if together else zip(listed, repeat(1)))
+        return cls.counted(factor(object_array(list(keys))).counts())
 
     @classmethod
     def counted(cls, counts: Iterable[tuple[Hashable, int]]) -> "KeyCounts":
@@ -118,6 +112,11 @@ class KeyCounts:
             for name, counter in sorted(self._counters.items())
             for key in sorted(counter)
         ]
+
+
+def key_counts(places: Sequence[int], rows: Any) -> list[KeyCounts]:
+    """Return the counts of keys in some columns, factors, of rows."""
+    return [KeyCounts.counted(rows.columns[place].counts()) for place in places]
 
 
 def counted_keys(keys: Iterable[Hashable] | KeyCounts) -> list[tuple[Hashable, int]]:

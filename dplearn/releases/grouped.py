@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import is_frame
-from dplearn.domains.keys import KeyCounts
+from dplearn.domains.keys import key_counts
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.confidence_bounds import mean_bounds
@@ -513,7 +514,7 @@ class _Grouped(ColumnRelease[Grouped]):
         for_counts, for_sums = self.shares
         n = self.most_records if self.cost.neighbors == ADDED else plan.n_samples * self.group_rows
         if self.categories is None:
-            [keys] = table.sums(_key_counts)
+            [keys] = table.sums(partial(key_counts, [0]))
             counts = stable_histogram(keys, privacy=self._learning(for_counts), dice=dice, most_records=n)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
             categories = tuple(counts)
@@ -568,10 +569,6 @@ def _sums_and_means(
         if first <= 0 and last >= 1:  # any value is possible
             means[key] = math.nan
     return sums, means
-
-
-def _key_counts(rows: Columns) -> list[KeyCounts]:
-    return [KeyCounts.counted(rows.columns[0].counts())]
 
 
 def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:

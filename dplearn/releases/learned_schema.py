@@ -23,7 +23,7 @@ from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRan
 from dplearn.domains.cells import as_factor, cells_of, is_frame, mapped, read_column
 from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.factors import Factor
-from dplearn.domains.keys import KeyCounts, read_keys
+from dplearn.domains.keys import key_counts, read_keys
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.exact import log_bounds
@@ -636,10 +636,6 @@ def _from_both_ends(numbers: Sequence[int], size: int, rows: Columns) -> Columns
     return Columns([*(_moved(codes, size) for codes in columns), *columns])
 
 
-def _key_counts(lists: Sequence[int], rows: Columns) -> list[KeyCounts]:
-    return [KeyCounts.counted(rows.columns[place].counts()) for place in lists]
-
-
 def _tail_of(plan: LearnedSchemaPlan) -> Fraction:
     return Fraction(1, 2) if plan.tail == _CENTER else _tail(plan.error or 0, plan.n_samples)
 
@@ -713,7 +709,7 @@ def _lists(rows: Table, plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
     """Release the lists of all columns of categories, and return their domains."""
     if plan.threshold is None:
         return [_HASHED for _ in plan.columns.of_categories]
-    parts, keys = plan.parts, rows.sums(partial(_key_counts, plan.columns.of_categories))
+    parts, keys = plan.parts, rows.sums(partial(key_counts, plan.columns.of_categories))
     found = frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
     return [_categories(each[: plan.most]) for each in found]
 

@@ -106,6 +106,8 @@ class OneHotRows(Columns):
 
     def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the products of rows and vectors, the columns of a matrix."""
+        if not self.places:
+            return np.asarray((vectors.T @ self.numbers.T).T)  # faster so where rows are short
         found = np.empty((len(self), vectors.shape[1]))
         for block, rows in self.short_blocks():
             numbers = rows.numbers.astype(np.float64)
@@ -230,20 +232,23 @@ def prediction_blocks(X: Any) -> Iterator[tuple[slice, Any, Any]]:
     ----------
     X : ndarray, CSR matrix or EncodedMatrix of shape (n, d)
     """
-    if by_place(X):
-        layout = Layout.of(X.design, 1)
-        for block in row_blocks(X.shape[0], len(X.columns)):
-            numbers = dense(numbers_of(X[block]))
-            rows = np.column_stack([numbers, np.ones(len(numbers))])
-            yield block, OneHotRows(layout, rows, places_of(X[block])), 1.0
-    elif isinstance(X, EncodedMatrix):
-        for block in row_blocks(*X.shape):
-            yield block, DenseRows(X[block].numbers(1)), 1.0
-    elif issparse(X):
+    if issparse(X):
         yield slice(None), *SparseRows.of(X)
-    else:
-        for block in row_blocks(*X.shape):
-            yield block, *DenseRows.of(X[block])
+        return
+    (n, d), held, largest = X.shape, by_place(X), 1.0
+    layout = Layout.of(X.design, 1) if held else Layout(d + 1, np.arange(d + 1), d, ())
+    for block in row_blocks(n, len(X.columns) if held else d):
+        part: Any = X[block]
+        if held:
+            numbers = np.column_stack([dense(numbers_of(part)), np.ones(len(part))])
+        elif isinstance(part, EncodedMatrix):
+            numbers = part.numbers(1).T
+        else:
+            columns = np.ones((d + 1, len(part)))
+            columns[:d] = part.T
+            largest = np.abs(columns).max(axis=0)
+            numbers = (columns / largest).T
+        yield block, OneHotRows(layout, numbers, places_of(part) if held else ()), largest
 
 
 @dataclass(frozen=True, repr=False)
@@ -262,27 +267,3 @@ class SparseRows:
     def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the products of rows and vectors, the columns of a matrix."""
         return np.asarray(self.rows @ vectors[:-1] + np.outer(self.constants, vectors[-1]))
-
-
-@dataclass(frozen=True, repr=False)
-class DenseRows:
-    """Rows, as the columns of a matrix, which is faster where they are short."""
-
-    columns: NDArray[np.float64]  # of shape (d + 1, n)
-
-    @classmethod
-    def of(cls, X: NDArray[Any]) -> "tuple[DenseRows, NDArray[np.float64]]":
-        """Return rows divided by their greatest magnitudes, and these."""
-        columns = np.ones((X.shape[1] + 1, len(X)))
-        columns[:-1] = X.T
-        largest = np.abs(columns).max(axis=0)
-        columns /= largest
-        return cls(columns), largest
-
-    def times(self, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the products of rows and vectors, the columns of a matrix."""
-        return np.asarray((vectors.T @ self.columns).T)
-
-    def squares(self, gram: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return x @ gram @ x of each row x."""
-        return np.asarray(np.einsum("ij,ij->j", gram @ self.columns, self.columns))
