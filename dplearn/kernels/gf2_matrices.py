@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from dplearn._validation import check_count
+from dplearn.kernels.rows import blocks
 
 Words = NDArray[np.uint64]
 
@@ -101,8 +102,7 @@ def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None
     places = (digits if len(groups) == len(digits) else digits[groups]).astype(np.intp, order="C")
     places *= len(groups)
     places += np.arange(len(groups))[:, None]
-    for start in range(0, width, _WIDTH):
-        part = slice(start, start + _WIDTH)
+    for part in blocks(width, _WIDTH):
         _add_looked_up(total[:, part], places, _sums(rows[:, part], groups, size))
 
 

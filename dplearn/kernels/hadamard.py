@@ -30,6 +30,7 @@ from scipy.linalg.blas import dasum, sasum
 
 from dplearn._validation import check_count
 from dplearn.kernels.grouping import check_integers
+from dplearn.kernels.rows import blocks
 
 Floats = NDArray[np.floating[Any]]
 
@@ -81,8 +82,7 @@ def parity_errors(points: NDArray[Any], bits: NDArray[Any], n_features: int) -> 
     if len(bits) != n:
         raise ValueError("bits must be as many as points")
     errors = np.zeros(size, dtype=_dtype(n))
-    for start in range(0, n, _RECORDS):
-        part = slice(start, start + _RECORDS)
+    for part in blocks(n, _RECORDS):
         np.add.at(errors, points[part].astype(np.intp), 1 - 2 * bits[part].astype(errors.dtype))
     _transformed(errors, errors, n)
     # The difference is in 0..2n: it may overflow a signed integer, but not the unsigned one of the same size.

@@ -13,11 +13,14 @@ _NUMBERS = 1 << 16  # in a block: half a megabyte of floats
 _FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
 
 
+def blocks(length: int, step: int) -> Iterator[slice]:
+    """Yield slices that cut 0..length-1 into pieces of at most `step`."""
+    return (slice(start, min(start + step, length)) for start in range(0, length, step))
+
+
 def row_blocks(n: int, width: int) -> Iterator[slice]:
     """Yield the slices of consecutive blocks of rows."""
-    rows = min(max(_NUMBERS // max(width, 1), _FEWEST), _MOST)
-    for start in range(0, n, rows):
-        yield slice(start, min(start + rows, n))
+    return blocks(n, min(max(_NUMBERS // max(width, 1), _FEWEST), _MOST))
 
 
 def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:
@@ -110,8 +113,8 @@ def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
     if rows.ndim != 2 or rows.shape[1] != size or rows.dtype.kind not in "iu":
         raise TypeError(f"a query's values must be integers of shape (n, {size})")
     short = np.empty(rows.shape, dtype=np.int64)
-    for start in range(0, len(rows), _ROWS):
-        block = rows[start : start + _ROWS]
+    for here in blocks(len(rows), _ROWS):
+        block = rows[here]
         # A number above the norm makes its row too long; so does norm + 1, the square of which does not
         # overflow.
         near = np.minimum(block, np.uint64(norm + 1)) if block.dtype.kind == "u" else block
@@ -121,7 +124,7 @@ def kept_short(rows: Any, size: int, norm: int) -> NDArray[np.int64]:
         lengths = (
             np.einsum("ij,ij->i", near, near) if size * (norm + 1) ** 2 < 1 << 62 else _exact_lengths(near)
         )
-        short[start : start + _ROWS] = np.where((beyond | (lengths > norm**2))[:, None], 0, near)
+        short[here] = np.where((beyond | (lengths > norm**2))[:, None], 0, near)
     return short
 
 

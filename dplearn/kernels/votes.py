@@ -12,7 +12,6 @@ between the first and the last half bin is in the middle half of a bin or of a s
 to no shifted bin: they have the last shifted label, b - 1, an abstention.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
+from dplearn.kernels.rows import blocks
 
 _SLICED = 127  # greatest number of labels for which bit slices are faster than a histogram
 _QUERIES = 1 << 14  # number of queries counted together by bit slices
@@ -111,11 +111,6 @@ _EXCHANGES = tuple(
     (places, np.uint64(places), np.uint64(lower * 0x0101_0101_0101_0101))
     for places, lower in ((4, 0x0F), (2, 0x33), (1, 0x55))
 )
-
-
-def blocks(length: int, step: int) -> Iterator[slice]:
-    """Yield slices that cut 0..length-1 into pieces of at most `step`."""
-    return (slice(start, min(start + step, length)) for start in range(0, length, step))
 
 
 def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:

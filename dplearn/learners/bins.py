@@ -25,6 +25,7 @@ from dplearn._validation import shown
 from dplearn.concepts.base import literal
 from dplearn.domains import Bits, Domain, Floats, Product
 from dplearn.kernels.intervals import CodePlaces, first_codes
+from dplearn.kernels.rows import blocks
 from dplearn.table.table import Columns
 
 __all__ = [
@@ -164,8 +165,7 @@ def summed(first: Floats64, tables: Sequence[Floats64], columns: Any) -> Floats6
     """Return `first` plus the effects of each row's bins, of shape (n, k); 0 for a value in no bin."""
     total = np.empty((len(columns[0]), len(first)))
     each = [with_unknown(table.reshape(len(table), -1)) for table in tables]
-    for start in range(0, len(total), _BLOCK):
-        here = slice(start, start + _BLOCK)
+    for here in blocks(len(total), _BLOCK):
         total[here] = first
         for table, places in zip(each, columns, strict=True):
             total[here] += table.take(places[here], axis=0, mode="clip")

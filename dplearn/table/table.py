@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from dplearn.domains.factors import Factor
+from dplearn.kernels.rows import blocks
 from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
 
 Places = NDArray[np.int64]
@@ -428,9 +429,7 @@ class Columns(Records):
 
     def blocks(self, length: int) -> Iterator[tuple[slice, list[NDArray[Any]]]]:
         """Yield the places of consecutive records, at most `length` at once, and the columns of these."""
-        for start in range(0, len(self), length):
-            here = slice(start, start + length)
-            yield here, self[here].columns
+        return ((here, self[here].columns) for here in blocks(len(self), length))
 
 
 class LabelledRows(Records):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from dplearn.kernels import votes as module
+from dplearn.kernels.rows import blocks
 from dplearn.kernels.votes import (
     FIXED_POINT_ONE,
     binned_counts,
     bins,
-    blocks,
     fixed_point,
     half_bins,
     midpoints,

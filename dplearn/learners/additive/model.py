@@ -28,6 +28,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.kernels.rows import blocks
 from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.additive.cells import Column, kernel
 from dplearn.learners.additive.losses import Base
@@ -106,8 +107,7 @@ class _Kernels:
         table, matrix = _table(), self._squares
         products = np.empty((min(BLOCK, len(cells)), len(self.landmarks)))
         squares = np.empty_like(products)
-        for start in range(0, len(cells), BLOCK):
-            here = slice(start, start + BLOCK)
+        for here in blocks(len(cells), BLOCK):
             places = self.coordinates(cells[here])
             sides = np.column_stack([places, np.einsum("ij,ij->i", places, places), np.ones(len(places))])
             found, few = products[: len(places)], squares[: len(places)]
@@ -447,8 +447,7 @@ class Interactions:
     def variances(self, cells: NDArray[np.integer]) -> Floats64:
         """Return the variances of the linear function of the features, of shape (n, k)."""
         found = np.empty((len(cells), len(self.roots)))
-        for start in range(0, len(cells), _AT_ONCE):
-            here = slice(start, start + _AT_ONCE)
+        for here in blocks(len(cells), _AT_ONCE):
             features = self.features.of(cells[here]).astype(np.float64)
             found[here] = np.stack([((features @ root) ** 2).sum(axis=1) for root in self.roots], axis=1)
         return found

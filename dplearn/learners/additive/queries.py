@@ -40,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import norm_powers
+from dplearn.kernels.rows import blocks, norm_powers
 from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, Loss
 from dplearn.learners.linear import moment_weights
 from dplearn.queries import LabelledRows, Oracle, StatisticalQuery, VectorQuery
@@ -151,8 +151,7 @@ class Block:
 
     def slices(self, length: int = BLOCK) -> "Iterator[Block]":
         """Yield slices of the block that are small enough for the cache, with the codes that are known."""
-        for start in range(0, len(self), length):
-            here = slice(start, start + length)
+        for here in blocks(len(self), length):
             # Lookups and counts take them as intp: converted once for both.
             known = {
                 bundles: [each[here].astype(np.intp, copy=False) for each in codes]
@@ -169,8 +168,7 @@ class Block:
     def joint_floats(self) -> Iterator[tuple[slice, Floats64]]:
         """Yield places of records, and their joint features as floats, in memory that the next ones take."""
         floats = np.empty((min(_FEW, len(self)), self.joint.shape[1]))
-        for start in range(0, len(self), _FEW):
-            here = slice(start, start + _FEW)
+        for here in blocks(len(self), _FEW):
             found = self.joint[here]
             floats[: len(found)] = found
             yield here, floats[: len(found)]
@@ -636,9 +634,9 @@ def _total(
     """Return the sums of row times factor, for rows of several outputs that have so many factors each."""
     sums = [_Sums(each, size) for each, size in zip(rows, sizes, strict=True)]
     few = max(_FEW, BLOCK // sum(sizes))  # factors of many outputs fit the cache, too
-    for blocks in zip(*(each.block(records).slices() for each in rows), strict=True):
-        parts = [factors(each) for each in zip(*(block.slices(few) for block in blocks), strict=True)]
-        for found, block, given in zip(sums, blocks, zip(*parts, strict=True), strict=True):
+    for together in zip(*(each.block(records).slices() for each in rows), strict=True):
+        parts = [factors(each) for each in zip(*(block.slices(few) for block in together), strict=True)]
+        for found, block, given in zip(sums, together, zip(*parts, strict=True), strict=True):
             found.add(block, np.concatenate(given))
     return np.concatenate([found.total().ravel() for found in sums])
 

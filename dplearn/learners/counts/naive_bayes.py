@@ -24,7 +24,7 @@ from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
-from dplearn.kernels.rows import greatest_places
+from dplearn.kernels.rows import blocks, greatest_places
 from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked, summed
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -601,8 +601,7 @@ def _class_and_bin(column: int, size: int, records: LabelledRows) -> NDArray[np.
 def _joint_counts(column: int, size: int, categories: int, records: LabelledRows) -> NDArray[np.int64]:
     """Count classes and bins, for records in memory order, block by block."""
     counts = np.zeros(categories, dtype=np.int64)
-    for start in range(0, len(records), _BLOCK):
-        here = slice(start, start + _BLOCK)
+    for here in blocks(len(records), _BLOCK):
         places = np.asarray(records.y[here], dtype=np.int64) * size
         places += records.X[here, column]
         counts += np.bincount(places, minlength=categories)

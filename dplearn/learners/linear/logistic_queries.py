@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import dense, float_blocks, unit_rows
+from dplearn.kernels.rows import blocks, dense, float_blocks, unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.rows import Layout, OneHotRows, is_worth, numbers_of, places_of, second_moments
 from dplearn.privacy import ApproxDP
@@ -321,8 +321,7 @@ class MappedPlaces(Mapped):
 
     def blocks(self, records: LabelledRows) -> Iterator[tuple[slice, Any]]:
         lengths = self.of(records)
-        for start in range(0, len(records), _BLOCK):
-            block = slice(start, start + _BLOCK)
+        for block in blocks(len(records), _BLOCK):
             yield block, _Rescaled(records.X[block], self.metric, lengths[block], self._plan.reach)
 
     def finer(self, norm: int) -> int:

@@ -24,7 +24,7 @@ from scipy.sparse import diags_array, issparse
 
 from dplearn.domains import Product
 from dplearn.domains.base import smallest_uint
-from dplearn.kernels.rows import dense, float_blocks, row_blocks
+from dplearn.kernels.rows import blocks, dense, float_blocks, row_blocks
 from dplearn.table.encodings import DesignMatrix, EncodedMatrix, is_one_hot
 from dplearn.table.table import Columns
 
@@ -88,8 +88,7 @@ class OneHotRows(Columns):
 
     def short_blocks(self) -> Iterator[tuple[slice, "OneHotRows"]]:
         """Yield each block of rows, with its slice."""
-        for start in range(0, len(self), _ROWS):
-            yield slice(start, start + _ROWS), self[start : start + _ROWS]
+        return ((block, self[block]) for block in blocks(len(self), _ROWS))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -155,8 +154,8 @@ class OneHotRows(Columns):
     def moments(self) -> NDArray[np.int64]:
         """Return the sums of products of columns, of shape (D, D), exact for products up to 2**32."""
         found = np.zeros((self.layout.size, self.layout.size), dtype=np.int64)
-        for start in range(0, len(self), _CHUNK):
-            self[start : start + _CHUNK]._add_moments(found)
+        for chunk in blocks(len(self), _CHUNK):
+            self[chunk]._add_moments(found)
         upper: NDArray[np.int64] = np.triu(found)
         return upper + np.triu(upper, 1).T
 

@@ -39,6 +39,7 @@ from sklearn.base import clone
 
 from dplearn.estimator.isolation import attempt, isolated_turn, muted_output
 from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
+from dplearn.kernels.rows import blocks
 from dplearn.kernels.votes import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import NO_VOTE
 from dplearn.learners.votes.asked import Asked, Labels, Scores, places_of  # noqa: F401 - the doctest's
@@ -717,7 +718,7 @@ class BatchedAsking:
             # products, but it decides no answer: where it could, the answer is doubtful.
             joined = weights.transpose(0, 2, 1).reshape(k * n_labels, -1)
             step = max(1, _SCORES // (k * n_labels))
-            for block in (slice(start, start + step) for start in range(0, n, step)):
+            for block in blocks(n, step):
                 columns = self._columns[:, block]
                 features = np.concatenate([columns**2, columns]) if forms.bayes else columns
                 scores = (joined @ features).reshape(k, n_labels, -1) + offsets[:, :, None]
