@@ -5,8 +5,9 @@
 CPU milliseconds of one thread, the least of some rounds in which all take turns. `times` is the ratio to
 `LogisticRegression` of scikit-learn, of imports that to `sklearn.base`. "new fit": 200 records or a few more
 of 5 standard normal columns, with another epsilon and another number of records each time, as in a search, so
-that no budget has been calibrated before. "fit": always the same. "predict": 10^6 x 10; "one row": 1 x 10. In
-both the models are of 20,000 records, of which two columns interact. A plan is of another epsilon each time.
+that no budget has been calibrated before. "fit": always the same. "100 labels": a fit of 30,000 x 10.
+"predict": 10^6 x 10; "one row": 1 x 10. In both the models are of 20,000 records, of which two columns
+interact. A plan is of another epsilon each time.
 """
 
 import os
@@ -33,7 +34,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from dplearn import AdditiveClassifier, StatisticalQueryLogisticRegression, StatisticalQueryNaiveBayes
+from dplearn import (AdditiveClassifier, LinearRegressor, StatisticalQueryLogisticRegression,
+                     StatisticalQueryNaiveBayes)
 from dplearn.domains import Grid
 warnings.simplefilter("ignore")
 grid, new = Grid(-4, 4, 1025, outside="clip"), count(1)
@@ -43,16 +45,22 @@ makes = {"LogisticRegression": LogisticRegression, "boosting": HistGradientBoost
 for name, kind in ours.items():
     for word, domain in (("declared", grid), ("learned", "learn")):
         makes[f"{name}, {word}"] = lambda kind=kind, domain=domain, **how: kind(
-            classes=[0, 1], domain=domain, **how)
+            **({"classes": [0, 1]} | how), domain=domain)
+makes["linear, declared"] = lambda **how: LinearRegressor(target_range=(0, 1), domain=grid, **how)
 generator = np.random.default_rng(0)
 X = generator.standard_normal((20_000, 10))
 y = (X[:, 0] + X[:, 1] * X[:, 2] + generator.standard_normal(len(X)) > 0).astype(np.int64)
 many = generator.standard_normal((1_000_000, 10))
+hundred = (many[:30_000, 0] * 9).astype(np.int64) % 100
 models = {name: make().fit(X, y) for name, make in makes.items()}
 private = {name: make for name, make in makes.items() if "," in name}
 
 def fit(make, place=0, **how):
     make(**how).fit(X[: 200 + place, :5], y[: 200 + place])
+
+def plan(name):
+    labels = {} if name.startswith("linear") else {"n_labels": 2}
+    makes[name](epsilon=1 + next(new) / 997).plan(1000, n_features=5, **labels)
 
 def new_fit(name):
     place = next(new)
@@ -61,11 +69,12 @@ def new_fit(name):
 tasks = {
     "new fit": (1, new_fit, makes),
     "fit": (1, lambda name: fit(makes[name]), makes),
+    "100 labels": (1, lambda name: makes[name](classes=range(100)).fit(many[:30_000], hundred),
+                   ["additive, declared"]),
     "predict": (1, lambda name: models[name].predict(many), makes),
     "one row": (50, lambda name: models[name].predict(X[:1]), makes),
     "clone": (50, lambda name: clone(models[name]), makes),
-    "plan": (1, lambda name: makes[name](epsilon=1 + next(new) / 997).plan(1000, n_features=5, n_labels=2),
-             private),
+    "plan": (1, plan, private),
 }
 found = {task: {} for task in tasks}
 for _ in range(int(sys.argv[1])):

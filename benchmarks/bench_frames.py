@@ -16,12 +16,11 @@ Bar, with exit status 1 if it is missed: for 10^6 rows of "mixed", naive Bayes t
 of its peer, a synthetic table 10 times, and each takes at most 1.5 times the memory of the frame.
 """
 
-import json
 import sys
 from typing import Any
 
 from all.environments import ONE_CORE
-from side_by_side import asked_of, lined_up, options_of, write
+from side_by_side import asked_of, by_learner, lined_up
 
 BAR_ROWS, MEMORY = 1_000_000, 1.5
 KINDS = ("mixed", "object", "str", "category", "arrow", "polars")
@@ -155,17 +154,17 @@ print(json.dumps({"times": times, "table": size, "above": above}))
 Row = dict[str, Any]
 
 
-def row_of(learner: str, kind: str, n: int, rounds: int) -> Row:
-    """Return what was measured of a learner on frames of one kind; it has no seconds if that failed."""
+def rows_of(n: int, learner: str, kind: str, rounds: int) -> list[Row]:
+    """Return a row of a learner on frames of one kind; it has no seconds if that failed."""
     got: Any = asked_of(sys.executable, PROGRAM, learner, kind, n, rounds, **ONE_CORE)
     row: Row = {"rows": n, "learner": learner, "kind": kind}
     if got is None:
-        return row
+        return [row]
     cpu, theirs = (min(got["times"][who]) for who in ("ours", "peer"))
     row |= {"cpu": cpu, "peer": theirs, "times": cpu / theirs, "memory": got["above"] / got["table"]}
     if n == BAR_ROWS and kind == "mixed" and learner in BARS:
         row["passed"] = row["times"] <= BARS[learner] and row["memory"] <= MEMORY
-    return row
+    return [row]
 
 
 def shown(rows: list[Row]) -> str:
@@ -180,21 +179,9 @@ def shown(rows: list[Row]) -> str:
 
 def main() -> int:
     """Measure, show and write; return 1 if a bar is missed."""
-    parser = options_of("frames", __doc__)
-    parser.add_argument("--rows", default=f"100000,{BAR_ROWS}", help="comma-separated")
-    parser.add_argument("--rounds", type=int, default=2)
-    parser.add_argument("--learners", default=",".join(LEARNERS), help="comma-separated")
-    parser.add_argument("--kinds", default=",".join(KINDS), help="comma-separated")
-    options = parser.parse_args()
-    rows: list[Row] = []
-    for n in map(int, options.rows.split(",")):
-        for learner in options.learners.split(","):
-            for kind in options.kinds.split(","):
-                rows.append(row_of(learner, kind, n, options.rounds))
-                print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
-    print(shown(rows))
-    write(options.json, ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "polars"), rows=rows)
-    return int(any(row.get("passed") is False for row in rows))
+    packages = ("numpy", "scipy", "scikit-learn", "pandas", "pyarrow", "polars")
+    lists = {"rows": (100_000, BAR_ROWS), "learners": LEARNERS, "kinds": KINDS}
+    return by_learner("frames", __doc__, packages, rows_of, shown, 2, **lists)
 
 
 if __name__ == "__main__":

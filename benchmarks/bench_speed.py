@@ -15,12 +15,11 @@ Bar, with exit status 1 if it is missed: for 10^6 rows, naive Bayes takes at mos
 table.
 """
 
-import json
 import sys
 from typing import Any
 
 from all.environments import ONE_CORE
-from side_by_side import asked_of, lined_up, options_of, write
+from side_by_side import asked_of, by_learner, lined_up
 
 WIDTH, MOST, BAR_ROWS = 20, 3.0, 1_000_000
 DOMAINS = ("declared", "undeclared", "learned")
@@ -78,7 +77,7 @@ print(json.dumps({"times": times, "table": X.nbytes, "above": above}))
 Row = dict[str, Any]
 
 
-def rows_of(learner: str, n: int, rounds: int) -> list[Row]:
+def rows_of(n: int, learner: str, rounds: int) -> list[Row]:
     """Return a row for the learner and one for each of its peers."""
     got: Any = asked_of(sys.executable, PROGRAM, learner, n, WIDTH, rounds, **ONE_CORE)
     if got is None:
@@ -121,19 +120,8 @@ def shown(rows: list[Row]) -> str:
 
 
 def main() -> int:
-    parser = options_of("speed", __doc__)
-    parser.add_argument("--rows", default=f"100000,{BAR_ROWS}", help="comma-separated")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--learners", default=",".join(LEARNERS), help="comma-separated")
-    options = parser.parse_args()
-    rows: list[Row] = []
-    for n in map(int, options.rows.split(",")):
-        for learner in options.learners.split(","):
-            rows += rows_of(learner, n, options.rounds)
-            print(json.dumps(rows[-1:]), file=sys.stderr, flush=True)
-    print(shown(rows))
-    write(options.json, ("numpy", "scipy", "scikit-learn"), rows=rows)
-    return int(any(row.get("passed") is False for row in rows))
+    packages, rows = ("numpy", "scipy", "scikit-learn"), (100_000, BAR_ROWS)
+    return by_learner("speed", __doc__, packages, rows_of, shown, 3, rows=rows, learners=LEARNERS)
 
 
 if __name__ == "__main__":

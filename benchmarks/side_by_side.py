@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -23,6 +24,7 @@ import numpy as np
 __all__ = [
     "Contenders",
     "asked_of",
+    "by_learner",
     "compared",
     "in_turn",
     "installed",
@@ -137,6 +139,33 @@ def options_of(name: str, description: str) -> argparse.ArgumentParser:
         "--json", type=Path, default=RESULTS / f"{name}.json", help="where results are written"
     )
     return parser
+
+
+def by_learner(
+    name: str,
+    description: str,
+    packages: Sequence[str],
+    rows_of: Callable[..., list[dict[str, Any]]],
+    shown: Callable[[list[dict[str, Any]]], str],
+    rounds: int,
+    **lists: Sequence[Any],
+) -> int:
+    """Measure each combination of numbers of rows and of other lists, which options can shorten; show and
+    write the rows; return 1 if a bar is missed.
+    """
+    parser = options_of(name, description)
+    parser.add_argument("--rounds", type=int, default=rounds)
+    for option, values in lists.items():
+        parser.add_argument(f"--{option}", default=",".join(map(str, values)), help="comma-separated")
+    options = parser.parse_args()
+    given = [getattr(options, option).split(",") for option in lists]
+    rows: list[dict[str, Any]] = []
+    for n, *others in product(*given):
+        rows += rows_of(int(n), *others, options.rounds)
+        print(json.dumps(rows[-1:]), file=sys.stderr, flush=True)
+    print(shown(rows))
+    write(options.json, packages, rows=rows)
+    return int(any(row.get("passed") is False for row in rows))
 
 
 def write(path: Path, packages: Sequence[str], **findings: Any) -> None:

@@ -446,9 +446,7 @@ class SchemaRelease(Release[LearnedSchema]):
         if ends and self.cost.delta and self.concentrated is None:
             # If even the least worthwhile selections exceed the budget, its division need not be computed.
             least = 2 * _log(size, ends, beta) / (n if centers else n * Fraction(_MOST_TAIL, _TAILS))
-            event = _together(least**2 * ends / 8, ends, lists)
-            target = _target(self.cost, lists)
-            if least > self.cost.epsilon / ends and least_epsilon(event, target.delta) > target.epsilon:
+            if least > self.cost.epsilon / ends and _exceeds(_target(self.cost, lists), ends, lists, least):
                 return False
         return self._parts(ends, lists).n_needed(size, beta, centers=centers) <= n
 
@@ -553,6 +551,12 @@ def _calibrated(target: ApproxDP, ends: int, lists: int) -> Fraction:
     """Return the greatest rho found for which selections of this rho, and lists of it, have `target`."""
     high = target.epsilon**2 + target.epsilon + 1
     return calibrate(partial(_together, ends=ends, lists=lists), target, low=high / (1 << 120), high=high)
+
+
+@lru_cache(maxsize=64)
+def _exceeds(target: ApproxDP, ends: int, lists: int, epsilon: Fraction) -> bool:
+    """Return whether selections of `epsilon` each, and lists of their rho, cost more than `target`."""
+    return bool(least_epsilon(_together(epsilon**2 * ends / 8, ends, lists), target.delta) > target.epsilon)
 
 
 def _together(rho: Fraction, ends: int, lists: int) -> Composition:
