@@ -265,7 +265,8 @@ def features_of(
 ) -> Features:
     """Return the features, on the scales that suit the noise; without those that it would hide."""
     clear = plan.resolution * float(base.curvature.max())
-    missed = min(max(_MISSED * clear, _LEAST_MISSED), _MOST_MISSED)
+    # All shapes have the same share.
+    missed = math.sqrt(shapes[0].share) * min(max(_MISSED * clear, _LEAST_MISSED), _MOST_MISSED)
     tables, starts, variances = [], [], []
     for column, shape, mass in zip(plan.columns, shapes, masses, strict=True):
         table, start, variance = _of_column(plan, base, column, shape, mass, missed)

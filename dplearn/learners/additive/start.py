@@ -72,8 +72,8 @@ class Shape:
 
     effects: Floats64  # on each of the k margins, of shape (cells, k), with mean 0 over the masses
     covariance: Floats64  # the posterior one of the effects on one margin, the mean of those of all margins
-    # The factor, at most 1, by which the prior weight of the shape in the whole model and the prior variance
-    # of that weight are reduced.
+    # The factor, at most 1, by which the prior weight of the shape in the whole model is reduced; the prior
+    # variances of that weight and of what the shape has missed become smaller, too.
     share: float = 1.0
 
     @property
@@ -144,18 +144,13 @@ def ask_shapes(
 def narrowed(
     oracle: Oracle, plan: AdditivePlan, base: Base, shapes: Sequence[Shape], masses: Sequence[Floats64]
 ) -> tuple[Base, list[Shape]]:
-    """Return base and shapes in the unit that suits the residuals of the shapes, with their shares.
+    """Return base and shapes in the unit that suits the residuals of the shapes.
 
-    Post-processing of masses, shapes, the variance of the target and the spread, which has its own query. The
-    mean squares of uncorrelated shapes sum to at most the variance of the target, but d equal columns each
-    explain all of it. So weights of numbers have a share with which the sum is at most that variance.
+    Post-processing of masses, shapes, the variance of the target and the spread, which has its own query.
     """
     explained = sum(
         float((mass @ shape.effects**2).sum()) for shape, mass in zip(shapes, masses, strict=True)
     )
-    variance = float(base.variance[0] / base.curvature[0] ** 2)  # in the unit of margins
-    share = variance / max(explained, variance)
-    shapes = [replace(shape, share=share * shape.share) for shape in shapes]
     effects = [shape.kept * shape.effects for shape in shapes]
     spread = ask_spread(oracle, plan, base, margins_of(effects, base.margins))
     narrow, wider = base.loss.narrowed(base, spread, 2 * shapes[0].kept * explained)
@@ -243,7 +238,11 @@ def ask_pairs(
     d, k, n = len(copula.scores), plan.loss.n_outputs, plan.public.n_samples
     tables = [score[:, None] for score in copula.scores]
     rows = Rows.of(tables, constant=0.0, length=math.sqrt(d), bits=plan.bits.moments)
-    margins = margins_of([shape.kept * shape.effects for shape in across(shapes)], base.margins)
+    effects = [
+        np.concatenate([each.kept * each.effects for each in column], axis=1)
+        for column in zip(*shapes, strict=True)
+    ]
+    margins = margins_of(effects, base.margins)
     query = pair_query(
         rows,
         residuals_at(base.loss, margins),
@@ -337,7 +336,12 @@ def _shapes_of(
     sums: Floats64,
     variances: tuple[float, float],
 ) -> list[Shape]:
-    """Return the shape of each column for one output, given the usual factors, the sums and their noise."""
+    """Return the shape of each column for one output, given the usual factors, the sums and their noise.
+
+    The mean squares of uncorrelated shapes sum to at most the variance of the target, but each of d equal
+    columns explains all of it. So shapes have a share with which the sum is at most that variance; straight
+    lines of labels have none, since noise in the steps costs more than too steep a start.
+    """
     variance, mass_variance = variances
     shapes, start, energy, expected, explained, clear = [], 0, 0.0, 0.0, 0.0, 0.0
     for column, table, mass, kept in zip(plan.columns, rows.tables, masses, factors, strict=True):
@@ -358,13 +362,15 @@ def _shapes_of(
         greatest = 2 * math.log(rows.size + 1) * noise  # square of as many numbers of noise
         if (beyond**2 > greatest).any():
             clear += size
+    of_target = float((base.variance / base.curvature**2).sum())  # the variance, in the unit of margins
+    once = of_target / max(explained, of_target) if plan.level or base.loss.shrinks else 1.0
     if not (base.loss.shrinks and plan.order == 2):
-        return shapes
+        return [replace(shape, share=once) for shape in shapes]
     # Noise in many columns adds up: the sums of all together show more clearly whether there is any signal.
     # Few clear columns among many are seen one by one: their part of the mean squares of all is signal.
     ratio = energy / max(expected, _TINY) - 1
     share = min(max(ratio, clear / max(explained, _TINY), _LEAST_SHARE), 1.0)
-    return [replace(shape, share=share) for shape in shapes]
+    return [replace(shape, share=once * share) for shape in shapes]
 
 
 def _kernels(column: Column, level: int) -> list[Floats64]:

@@ -67,8 +67,7 @@ _TINY = 1e-9
 # If the loss shrinks, the greatest factor of the prior variances of joint features: with it these explain
 # about what is left of the variance of the target. Steps with much noise can look like larger effects.
 _MOST_JOINT = 1.0
-# The least factor of the prior variances of other features; and where the loss shrinks and noise dominates.
-_LEAST_PRIOR, _LEAST_OF_NOISE = 0.1, 0.03
+_LEAST_PRIOR = 0.1  # the least factor of the prior variances of other features, unless the loss shrinks
 # If the loss shrinks, the prior standard deviation of a factor of the weights of all first shapes together:
 # where shapes are noise, the steps do not show it of one of them, but of their sum. Where noise dominates,
 # the first sums have determined this factor.
@@ -291,7 +290,7 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
             features.priors,
             float(base.variance[out] / base.curvature[out]),
             _MOST_JOINT if shrinks else math.inf,
-            _LEAST_OF_NOISE if shrinks and dominated else _LEAST_PRIOR,
+            0.0 if shrinks else _LEAST_PRIOR,
             common,
         )
         if shrinks and len(path.points) > 1:
