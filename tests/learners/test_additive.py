@@ -399,7 +399,7 @@ def test_unknown_categories_have_finite_interactions():
 
 def test_a_fit_of_few_records_of_three_labels_has_straight_lines():
     X, y = load_iris(return_X_y=True)
-    model = AdditiveClassifier(epsilon=2.0, classes=[0, 1, 2], random_state=0)
+    model = AdditiveClassifier(epsilon=1.0, classes=[0, 1, 2], random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # too few records for learned ranges
         model.fit(X, y)
