@@ -145,10 +145,8 @@ def _made(
     kind: Any = known[name]
     parameters = kind().get_params(deep=False)
     values = {"epsilon": _number(epsilon), **given}
-    if delta is not None and "delta" in parameters:
+    if delta is not None:
         values["delta"] = _number(delta)
-    elif delta is not None and _number(delta) != 0:
-        raise Refusal(f"--delta must be 0 with --learner {name}, which spends none, got {delta!r}")
     learner: Learner = kind(**values, **dict(_setting(text, name, parameters) for text in settings))
     learner._recipe(reproducible=False)  # raises the errors of a fit about parameters
     return learner

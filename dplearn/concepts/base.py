@@ -49,6 +49,12 @@ class ChosenConcept:
         """Return the label code of each encoded record."""
         return self.concept.predict(columns)
 
+    def scores(self, columns: Any) -> NDArray[np.float64]:
+        """Return half of a record's margin for its label, and minus that for others; of rules with cuts."""
+        codes, concept = np.arange(len(self.labels)), self.concept
+        margins: NDArray[np.float64] = concept.margins(columns)[:, None] / 2  # type: ignore[attr-defined]
+        return np.where(concept.predict(columns)[:, None] == codes, margins, -margins)
+
     def __repr__(self) -> str:
         return self.concept.describe(self.features, self.labels)
 
@@ -81,6 +87,7 @@ class ConceptClass(ABC):
     n_labels: int
     default_domain: ClassVar[Domain]  # of each column, if a learner gets the class's name without a domain
     binary_only: ClassVar[bool] = False
+    has_margins: ClassVar[bool] = False  # whether members have cuts, and so a method `margins`
     most_columns: ClassVar[float] = inf  # that the members use, with all other parameters at their defaults
 
     @classmethod

@@ -57,10 +57,22 @@ class Corner:
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         """Return the label code of each record."""
-        inside = np.ones(len(columns[self.features[0]]), dtype=bool)
-        for feature, code, above in zip(self.features, self.codes, self.above, strict=True):
-            inside &= (columns[feature] <= code) != above
+        inside = np.all([(columns[each[0]] <= each[2]) != each[3] for each in self._sides], axis=0)
         return np.where(inside, self.inner, 1 - self.inner).astype(np.intp)
+
+    def margins(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """Return how far each record is from the nearest cut; outside, from the farthest that it misses."""
+        signed = [
+            np.where((columns[feature] <= code) != above, 1, -1) * domain.margins(columns[feature], code)
+            for feature, domain, code, above in self._sides
+        ]
+        margins: NDArray[np.float64] = np.abs(np.min(signed, axis=0))
+        return margins
+
+    @property
+    def _sides(self) -> "Iterator[tuple[int, Domain, int, bool]]":
+        """The position, domain, cut and side of each column."""
+        return zip(self.features, self.domains, self.codes, self.above, strict=True)
 
     def at_integers(self, whole: Sequence[bool]) -> "Corner":
         """Return the same rule, with cuts of columns of integers, those in `whole`, at integers."""
@@ -72,9 +84,7 @@ class Corner:
         """Return the rule in words, without tests that always hold."""
         inner, outer = labels[self.inner], labels[1 - self.inner]
         tests = []
-        for feature, domain, code, above in zip(
-            self.features, self.domains, self.codes, self.above, strict=True
-        ):
+        for feature, domain, code, above in self._sides:
             if code == (domain.size - 1 if above else -1):
                 return f"always {outer!r}"
             if code != (-1 if above else domain.size - 1):
@@ -137,6 +147,7 @@ class Corners(ConceptClass):
     """
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
+    has_margins = True
     binary_only = True
     domain: Product
 

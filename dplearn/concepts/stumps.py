@@ -36,6 +36,10 @@ class Stump:
         yes = codes <= self.code if self.domain.ordered else codes == self.code
         return np.where(yes, self.inner, self.outer).astype(np.intp)
 
+    def margins(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+        """Return how far each record is from the cut."""
+        return self.domain.margins(columns[self.feature], self.code)
+
     def at_integers(self, whole: Sequence[bool]) -> "Stump":
         """Return the same test, of a column of integers, one of those in `whole`, at an integer."""
         return replace(self, code=self.domain.at_integers(self.code)) if whole[self.feature] else self
@@ -80,6 +84,7 @@ class DecisionStumps(ConceptClass):
     """
 
     default_domain = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40)
+    has_margins = True
 
     def __init__(self, domain: Product, n_labels: int = 2):
         self.domain = domain

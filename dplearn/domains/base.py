@@ -24,6 +24,7 @@ GAPS = "drop missing ones if their number may be public, fill in a constant, or 
 FILL_OR_LEAVE_OUT = "fill in a constant, or leave such records out"
 #: Advice on missing values for a caller that accepts none in any domain.
 NO_GAPS = "drop missing ones if their number may be public, or fill in a constant"
+_FARTHEST = 10**100  # numbers beyond count as this far away
 
 
 class DomainError(ValueError):
@@ -133,6 +134,10 @@ class Domain(IgnoresFloatErrors, ABC):
         """Return the code of a test at an integer, if there is one, with the same result for all integers."""
         return code
 
+    def margins(self, codes: Any, cut: int) -> NDArray[np.float64]:  # noqa: ARG002 - of use to subclasses
+        """Return how far values are from a test at the code `cut`: 1 where they have no distance."""
+        return np.ones(np.shape(codes))
+
     @property
     @abstractmethod
     def assumption(self) -> str:
@@ -175,6 +180,16 @@ class NumberDomain(Domain):
         ndarray of the same shape
             Numbers of the domain, increasing with the code.
         """
+
+    def margins(self, codes: Any, cut: int) -> NDArray[np.float64]:
+        """Return how far numbers are from the middle between a cut and the next number; never 0."""
+        ends = self.decode(np.clip(np.array([cut, cut + 1], dtype=object), 0, self.size - 1))
+        numbers, (low, high) = (
+            np.clip(each, -_FARTHEST, _FARTHEST).astype(np.float64) for each in (self.decode(codes), ends)
+        )
+        # Nothing is known of the distance of a missing value.
+        far: NDArray[np.float64] = np.abs(numbers - (low / 2 + high / 2))
+        return np.fmax(far, np.finfo(np.float64).tiny)
 
 
 @lru_cache(maxsize=1024)

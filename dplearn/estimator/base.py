@@ -10,16 +10,19 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from html import escape
+from operator import attrgetter
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, clone
 from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._validation import check_constructed, check_count, check_number
@@ -28,9 +31,9 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute
-from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored
+from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored, ignores_float_errors
 from dplearn.kernels.search import first
-from dplearn.privacy import Guarantee, PrivacyLedger
+from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
@@ -38,7 +41,7 @@ from dplearn.table.features import read_features
 from dplearn.table.groups import with_ids
 from dplearn.table.sources import table_in_parts
 from dplearn.table.table import Given, count_of
-from dplearn.table.targets import joined_outputs, label_columns, share_all_right
+from dplearn.table.targets import joined_outputs, label_columns, read_numbers, share_all_right
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -56,6 +59,8 @@ Outcome = TypeVar("Outcome")
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
 #: groups, which a guarantee can protect.
 ROUTED = {"sample_weight": True, "groups": True}
+#: Beside these, of learners that take public rows.
+ROUTED_PUBLIC = {"X_public": True}
 #: The same for what learns nothing of any row.
 ROUTED_WITHOUT_GROUPS = {**ROUTED, "groups": False}
 _USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` and `fit`
@@ -97,6 +102,11 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     _two_labels = False  # whether a classifier takes two labels only
 
     __metadata_request__fit = ROUTED
+
+    @property
+    def spends_delta(self) -> bool:
+        """Whether a positive `delta` can buy anything; where not, it is accepted and not spent."""
+        return hasattr(self, "delta")
 
     @property
     def needs_public_rows(self) -> bool:
@@ -188,6 +198,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         with in_full():
             context = self._context()
         return dice_for(random_state, type(self).__name__, *context, *purpose), random_state is not None
+
+    def _cost(self, reproducible: bool, **more: Any) -> ApproxDP:
+        """Check the budget, and return the greatest cost of a fit."""
+        epsilon = check_number("epsilon", self.epsilon, above=0)
+        cost = ApproxDP(epsilon, self.delta, reproducible=reproducible, **more)
+        return cost if self.spends_delta else replace(cost, delta=Fraction(0))
 
     def _context(self) -> tuple[object, ...]:
         """Return the parameters from which, with seed and class, the stream of a seeded fit is derived."""
@@ -296,6 +312,22 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
 
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows with all labels correct; if the rows are private, so is the result.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
+            The labels of the rows, of any type that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the rows.
+        """
+        predicted, classes = self.predict(X), self.classes_
+        sets = classes if isinstance(classes, list) else [classes]
+        return share_all_right(sets, predicted, y, sample_weight)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True  # because of noise; tests at large epsilon check the accuracy
@@ -337,6 +369,20 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         """
         refuse_parameters(type(self).__name__, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the coefficient of determination, R^2; if the rows are private, so is the result.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            The targets of the rows, of any type that `fit` takes.
+        sample_weight : array-like of shape (n_samples,), optional
+            The weights of the rows.
+        """
+        return float(super().score(X, read_numbers(y, count_of(X)), sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -452,10 +498,41 @@ class RuleClassifier(PrivateClassifier):
         codes = self._codes(X)
         return np.eye(len(self.classes_))[codes]
 
+    @available_if(attrgetter("has_margins"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @ignores_float_errors
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margin of each class, or with two classes that of the second; costs no privacy.
+
+        Of a rule with cuts, the margin of the predicted class is the distance from the cut, of several cuts
+        the least from inside.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `predict`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
+        """
+        scores = self._scores(self._columns(X))
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether there is a `decision_function`."""
+        return False
+
     def _codes(self, X: Any) -> NDArray[np.intp]:
+        return self._predict_codes(self._columns(X))
+
+    def _columns(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = read_features(self, X, domain=self.domain_, reset=False)
-        return self._predict_codes(self.domain_.nearest(X))
+        return self.domain_.nearest(read_features(self, X, domain=self.domain_, reset=False))
+
+    def _scores(self, columns: Any) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = self.concept_.scores(columns)
+        return scores
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         raise NotImplementedError
@@ -497,22 +574,6 @@ class SeveralOutputsClassifier(PrivateClassifier):
         """
         likely = [np.eye(2)[column] for column in self._codes(X).T]
         return likely if isinstance(self.classes_, list) else likely[0]
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows with all labels correct; if the rows are private, so is the result.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows.
-        y : array-like of shape (n_samples,) or (n_samples, n_outputs)
-            The labels of the rows.
-        sample_weight : array-like of shape (n_samples,), optional
-            The weights of the rows.
-        """
-        if not isinstance(getattr(self, "classes_", None), list):
-            return float(super().score(X, y, sample_weight))
-        return share_all_right(self._label_columns(X), y, sample_weight)
 
     def _label_columns(self, X: Any) -> list[NDArray[Any]]:
         """Return the predicted labels of each output."""

@@ -23,7 +23,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
 from dplearn._documented import documented_by
-from dplearn._validation import AUTO, check_choice, check_count, check_given, check_number
+from dplearn._validation import AUTO, check_choice, check_count, check_given
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.estimator import PrivateClassifier
@@ -37,7 +37,7 @@ from dplearn.kernels.simplex import nearest_shares
 from dplearn.learners.votes.standard import coded, prepared, standard_estimator
 from dplearn.mechanisms import laplace_counts, randomized_response
 from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
 from dplearn.table.features import read_rows
@@ -69,8 +69,8 @@ _FOREST = 10_000  # records, up to which the default classifier of clusters is a
 class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClassifier):
     """Any classifier, where features are public and labels are private: it is trained on randomised labels.
 
-    A drop-in: predictions are unlimited. The guarantee is for one label, and does not hide the features of a
-    record, or that it is in the table.
+    Drop-in: any number of predictions costs no privacy. The guarantee is for one label, and does not hide the
+    features of a record, or that it is in the table.
 
     Parameters
     ----------
@@ -83,6 +83,9 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         both.
     epsilon : float, default=1.0
         Privacy budget of one fit: for each label. A float stands for its shortest decimal: 0.1 is 1/10.
+    delta : float, default=0.0
+        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
+        learners. The guarantee has delta 0.
     method : {"auto", "reports", "clusters"}, default="auto"
         What is released. "reports": each label, by randomised response, which needs no trusted curator.
         "clusters": noisy numbers of the labels in clusters of the features. "auto": clusters where reports
@@ -159,6 +162,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     estimator: Any = None
     _: KW_ONLY
     epsilon: float = 1.0
+    delta: float = 0.0
     method: str = AUTO
     classes: Sequence[Any] | None = None
     ledger: PrivacyLedger | None = None
@@ -168,6 +172,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     classes_: NDArray[Any] = field(init=False)
 
     keeps_types = True
+    spends_delta = False
     _kept = "the randomised labels", "reports_"
     _n_clusters: ClassVar[int | None] = None  # None: by the plan; audits use other numbers
     protects = "labels"  # the unit of protection; whole records are not protected
@@ -201,8 +206,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             check_not_private(self.estimator, is_classifier, "classifier", "the reports")
         if self.classes is not None:
             check_classes(self.classes)
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        cost = ApproxDP(epsilon, protects="labels", reproducible=reproducible)
+        cost = self._cost(reproducible, protects="labels")
         sparse = get_tags(self).input_tags.sparse
         return LabelsFit(
             self,

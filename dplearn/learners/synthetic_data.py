@@ -57,6 +57,7 @@ from dplearn.table.targets import (
     STEPS,
     TargetRange,
     check_classes,
+    check_known_labels,
     declared_classes,
     labels_assumed,
     read_labels,
@@ -232,8 +233,9 @@ def _types(names: Any) -> TableTypes:
 class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     """Any classifier, trained on synthetic records from a private table.
 
-    A fit releases noisy tables of the label and each column, chooses further tables that matter, and trains
-    the classifier on records drawn from these. Further learners may be trained on `synthetic_` at no cost.
+    Drop-in: any number of predictions costs no privacy. A fit releases noisy tables of the label and each
+    column, chooses further tables that matter, and trains the classifier on records drawn from these. Further
+    learners may be trained on `synthetic_` at no cost.
 
     Parameters
     ----------
@@ -401,6 +403,7 @@ class SyntheticClassifierFit(SyntheticFit):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         facts, columns = self.read_columns(X, reader)
         classes, codes = read_labels(y, len(columns), self.classes)
+        check_known_labels(classes)
         return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def plan(self, facts: FitFacts) -> SyntheticTablePlan:
@@ -419,8 +422,8 @@ class SyntheticClassifierFit(SyntheticFit):
 class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     """Any regressor, trained on synthetic records from a private table.
 
-    A fit releases noisy tables of the target's bin and each column, chooses further tables that matter, and
-    trains the regressor on records drawn from these.
+    Drop-in: any number of predictions costs no privacy. A fit releases noisy tables of the target's bin and
+    each column, chooses further tables that matter, and trains the regressor on records drawn from these.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def cost_of(candidates: Sequence[Any], epsilon: Any, delta: Any, *, reproducible
     """Return the cost of a search: delta is 0 if no step has one, and "auto" the greatest of all steps."""
     steps = [step for candidate in candidates for step in private_steps(candidate)]
     labels_only = any(getattr(step, "protects", "") == "labels" for step in steps)
-    deltas = [check_number("delta", step.delta, low=0, below=1) for step in steps if hasattr(step, "delta")]
+    deltas = [check_number("delta", step.delta, low=0, below=1) for step in steps if step.spends_delta]
     cost = ApproxDP(
         check_number("epsilon", epsilon, above=0),
         max(deltas, default=Fraction(0)) if delta == AUTO else delta,
@@ -266,10 +266,10 @@ def with_budget(estimator: Any, budget: ApproxDP, seed: int | None) -> Any:
     copy = quiet(estimator)  # progress messages would show the number of fits
     private = private_steps(copy)
     epsilons = [check_number("epsilon", step.epsilon, above=0) for step in private]
-    n_deltas = sum(hasattr(step, "delta") for step in private)
+    n_deltas = sum(step.spends_delta for step in private)
     for step, epsilon in zip(private, epsilons, strict=True):
         given = {"epsilon": budget.epsilon * epsilon / sum(epsilons), "random_state": seed}
-        if hasattr(step, "delta"):
+        if step.spends_delta:
             given["delta"] = budget.delta / n_deltas
         step.set_params(**given)
     return copy

@@ -27,6 +27,7 @@ from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
+from dplearn.estimator.on_released import offers
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit.relation import TABLE
@@ -79,15 +80,13 @@ _ALONE = "a fitted candidate predicts for each record by itself"
 _UNOBSERVED = "how many candidates were tried, and how long it took, is not observed"
 
 
-def _predicts_likelihoods(search: Any) -> bool:
-    return hasattr(search.estimator, "predict_proba")
-
-
 @documented_by()
 @learns_schema(parameter="estimator__domain")
 @dataclass(eq=False, repr=False)
 class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     """Private grid search: select the best candidate on held-out records, within one privacy budget.
+
+    Drop-in: any number of predictions costs no privacy.
 
     Parameters
     ----------
@@ -357,7 +356,24 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         found: NDArray[Any] = self._best().predict(X)
         return found
 
-    @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]
+    @available_if(offers("decision_function"))  # type: ignore[untyped-decorator]
+    @ignores_float_errors
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the margins of the best candidate; costs no privacy.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            As for `estimator`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
+        """
+        margins: NDArray[np.float64] = self._best().decision_function(X)
+        return margins
+
+    @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities that the best candidate predicts; costs no privacy.

@@ -118,9 +118,9 @@ class TunedThresholdPlan(Plan):
 class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
     """Tune the threshold of a private classifier of two labels on held-out records, within one budget.
 
-    It follows scikit-learn's TunedThresholdClassifierCV with one split and without a refit. (A threshold that
-    is known beforehand costs nothing: scikit-learn's FixedThresholdClassifier takes it around any private
-    classifier.)
+    Drop-in: any number of predictions costs no privacy. It follows scikit-learn's TunedThresholdClassifierCV
+    with one split and without a refit. (A threshold that is known beforehand costs nothing: scikit-learn's
+    FixedThresholdClassifier takes it around any private classifier.)
 
     Parameters
     ----------

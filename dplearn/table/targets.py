@@ -80,6 +80,15 @@ def _listed(classes: NDArray[Any]) -> str:
     return f" ({shown}{rest}); a missing label counts as such"
 
 
+def check_known_labels(classes: NDArray[Any]) -> None:
+    """Refuse labels that scikit-learn's models do not take: objects that are no texts."""
+    if classes.dtype == object and not isinstance(classes[0], str):
+        raise ValueError(
+            f"y must hold texts or numbers of a type of numpy for a model of scikit-learn, got"
+            f" {type(classes[0]).__name__}; y.astype(float) or y.astype(str) are such"
+        )
+
+
 def check_several_labels(classes: NDArray[Any]) -> None:
     """Refuse a single label, from which nothing is learned."""
     if len(classes) < 2:
@@ -158,6 +167,7 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
     Labels of a single kind are sorted and compared by value. For others, such as NaN or sets, the label set
     could contain equal labels several times, and would reveal the number and order of their records.
     """
+    labels = labels.astype(object) if labels.dtype.kind == "T" else labels  # StringDType
     if labels.dtype.kind == "O":
         listed = labels.tolist()
         kinds = set(map(type, listed))
@@ -165,12 +175,12 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
             public = object_array(sorted(set(listed)))
             return public, _places(public, labels)
         plain = kinds <= _PLAIN_NUMBERS and not any(label != label for label in listed)  # NaN differs
-        if not plain and not any(
-            all(map(alike, listed)) for alike in (_is_text, _is_label_number, _is_bytes)
-        ):
+        if not plain and not any(all(map(alike, listed)) for alike in (_is_text, _is_label_number)):
             raise ValueError(_ONE_KIND)
         common = np.asarray(listed)
         labels = common if common.ndim == 1 and common.dtype.kind in "iufb" else labels
+    if labels.dtype.kind == "S":
+        raise ValueError("y must hold texts or numbers, got bytes; y.astype(str) are texts")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(_NO_NAN)
     if labels.dtype.kind == "f" and (labels != np.floor(labels)).any():
@@ -183,10 +193,6 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
 
 def _is_text(label: Any) -> bool:
     return isinstance(label, str)
-
-
-def _is_bytes(label: Any) -> bool:
-    return isinstance(label, bytes)
 
 
 def _is_label_number(label: Any) -> bool:
@@ -230,7 +236,7 @@ def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
     """Return the declared label set, sorted, if its labels are distinct and all strings or all numbers."""
     labels = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     texts = sum(isinstance(label, str) for label in labels)
-    numbers = sum(isinstance(label, (int, float, np.number, np.bool_)) for label in labels)
+    numbers = sum(map(_is_label_number, labels))
     if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):
         raise ValueError(
             f"classes must be distinct, at least one, all strings or all numbers, got {shown(classes)}"
@@ -373,12 +379,31 @@ def joined_outputs(columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return np.column_stack(columns if alike else [column.astype(object) for column in columns])
 
 
-def share_all_right(columns: Sequence[NDArray[Any]], y: Any, weights: Any = None) -> float:
-    """Return the share of rows, weighted if there are weights, whose labels are all predicted correctly."""
-    if n_outputs_of(y) != len(columns):
-        raise ValueError(f"y must have {len(columns)} outputs, got {n_outputs_of(y)}")
-    right = [column == np.asarray(output_column(y, i)) for i, column in enumerate(columns)]
+def share_all_right(sets: Sequence[NDArray[Any]], predicted: Any, y: Any, weights: Any = None) -> float:
+    """Return the share of rows, weighted if there are weights, whose labels are all predicted correctly.
+
+    Labels are read as in a fit, except that a label that is in no set is a wrong prediction.
+    """
+    if (k := n_outputs_of(y)) != len(sets):
+        raise ValueError(f"y must have {len(sets)} outputs, got {k}")
+    given = [y] if k == 1 else [output_column(y, i) for i in range(k)]
+    columns = np.reshape(predicted, (-1, k)).T
+    right = [_right(*each) for each in zip(sets, columns, given, strict=True)]
     return float(np.average(np.all(right, axis=0), weights=weights))
+
+
+def _right(classes: NDArray[Any], predicted: NDArray[Any], y: Any) -> NDArray[np.bool_]:
+    labels = label_cells(y, any_cells=True)
+    if len(labels) != len(predicted):
+        raise ValueError(
+            f"X and y must have equal numbers of samples, got {len(predicted)} and {len(labels)}"
+        )
+    texts = isinstance(classes.tolist()[0], str)
+    if not any(isinstance(each, str) == texts for each in labels.tolist()):
+        raise ValueError(f"y must hold {'texts' if texts else 'numbers'}, as the labels of the fit are")
+    codes = _places(classes, labels)
+    right: NDArray[np.bool_] = (codes >= 0) & (codes == _places(classes, predicted))
+    return right
 
 
 _LARGEST = 2.0**53  # floats represent all integers up to there

@@ -28,7 +28,6 @@ def ledger(tmp_path):
         ("--nonsense", "unrecognized arguments: --nonsense"),
         # the budget
         ("--epsilon -1", "epsilon must be a finite number above 0, got -1"),
-        ("--learner stump --delta 1e-6", "--delta must be 0 with --learner stump"),
         ("--epsilon 100", "does not fit into the budget: asked epsilon 100, delta 1e-06; spent epsilon 0"),
         ("--ledger none", "none does not exist; this makes a ledger: python -m dplearn ledger none --create"),
         ("--ledger bits.csv", "is not a ledger"),

@@ -21,7 +21,6 @@ from sklearn.utils.validation import has_fit_parameter
 import dplearn
 from dplearn import (
     ApproxDP,
-    KnowledgeTransferClassifier,
     ParityClassifier,
     PrivacyLedger,
     PrivateMultiOutputClassifier,
@@ -289,18 +288,6 @@ def test_no_weights_are_none_and_a_score_weighs_where_the_fit_is_told_of_no_weig
     assert model.ledger.spent().epsilon == 300
     assert search.best_estimator_.score(X, y, sample_weight=right) == 1
     assert search.best_estimator_.score(X, y) == 0.5
-
-
-def test_public_rows_are_routed_to_the_fit_that_takes_them():
-    taken = []
-
-    class Noting(KnowledgeTransferClassifier):
-        def _fit(self, *data, X_public, **how):
-            taken.append(X_public)
-
-    with sklearn.config_context(enable_metadata_routing=True):
-        Pipeline([("last", Noting().set_fit_request(X_public=True))]).fit(X, y, X_public="rows")
-    assert taken == ["rows"]
 
 
 # What is imported

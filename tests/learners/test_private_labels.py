@@ -95,7 +95,7 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
         (AdditiveClassifier(), Y, "estimator must not be private, got AdditiveClassifier"),
         (LogisticRegression, Y, "estimator must be a classifier"),
         (None, np.repeat("ill", N), "classes must hold at least 2 labels, got 1 class"),
-        (None, Y.astype(bytes), "labels represented as bytes is not supported"),
+        (None, Y.astype(bytes), "y must hold texts or numbers, got bytes"),
         (None, Y[:9], "inconsistent numbers|equal numbers"),
     ],
 )

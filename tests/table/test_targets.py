@@ -125,9 +125,9 @@ COLUMNS = label_columns(CLASSES, np.array([[0, 1], [1, 0]]))
 
 @pytest.mark.parametrize("holder", [list, pd.DataFrame, lambda rows: np.array(rows, dtype=object)])
 def test_a_row_is_correct_if_all_its_labels_are(holder):
-    y = holder([["no", 4], ["yes", 4]])
-    assert share_all_right(COLUMNS, y) == 0.5
-    assert share_all_right(COLUMNS, y, weights=[3, 1]) == 0.75
+    y, predicted = holder([["no", 4], ["yes", 4]]), joined_outputs(COLUMNS)
+    assert share_all_right(CLASSES, predicted, y) == 0.5
+    assert share_all_right(CLASSES, predicted, y, weights=[3, 1]) == 0.75
     assert joined_outputs(COLUMNS).tolist() == [["no", 4], ["yes", 3]]  # labels of several kinds are objects
     assert joined_outputs(COLUMNS[1:] * 2).dtype.kind == "i"
     longer = np.array(["longer", "-"])
@@ -137,7 +137,7 @@ def test_a_row_is_correct_if_all_its_labels_are(holder):
 def test_labels_of_another_number_of_outputs_are_refused_and_errors_name_the_output():
     for y in (["no", "yes"], [["no"], ["yes"]], [["no", 3, 1], ["yes", 4, 1]]):
         with pytest.raises(ValueError, match="y must have 2 outputs, got"):
-            share_all_right(COLUMNS, y)
+            share_all_right(CLASSES, joined_outputs(COLUMNS), y)
     y = np.array([["no", 3], ["secret", 4]], dtype=object)
     with pytest.raises(DomainError, match="in output 0, y holds a label") as refused:
         read_outputs(y, 2, [["no", "yes"], [3, 4]])

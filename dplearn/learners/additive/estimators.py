@@ -132,6 +132,11 @@ class _Additive(PrivateEstimator):
     _steps: int | None = None  # None: by the noise
     _bins = BINS
 
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Released. The `importance` of each of `shapes_`."""
+        return np.array([shape.importance for shape in self.shapes_])
+
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
         return {
@@ -236,10 +241,11 @@ class AdditiveFit(QueryFit):
 class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
-    A label has a margin: an intercept plus one effect of each column, its shape, plus one smooth function of
-    all columns if `interactions` allows it. The probabilities of the labels are functions of the margins.
-    With several labels a record, `y` of shape (n_samples, n_outputs), a fit learns a model for each output
-    within one budget, more accurate ones than separate fits with shares of it.
+    Drop-in: any number of predictions costs no privacy. A label has a margin: an intercept plus one effect of
+    each column, its shape, plus one smooth function of all columns if `interactions` allows it. The
+    probabilities of the labels are functions of the margins. With several labels a record, `y` of shape
+    (n_samples, n_outputs), a fit learns a model for each output within one budget, more accurate ones than
+    separate fits with shares of it.
 
     Parameters
     ----------
@@ -276,6 +282,9 @@ class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
     shapes_ : list of ColumnShape
         Released. For each column the main effects of its cells on the margin, with their estimated standard
         deviations. With two classes the margin is near the logit of the second.
+    feature_importances_ : ndarray of float64 of shape (n_features,)
+        Released. The `importance` of each of `shapes_`: the root mean square effect of the column, without
+        interactions.
     intercept_ : ndarray of float64 of shape (1,), or (n_classes,) of more than two classes
         Released. The mean margins, with class weights those of the weighted population.
     interactions_ : Interactions or None
@@ -545,9 +554,9 @@ class AdditiveClassifierFit(AdditiveFit):
 class AdditiveRegressor(PrivateRegressor, _Additive):
     """Regression by an additive model: a smooth effect of each column, and interactions.
 
-    A prediction is an intercept plus one effect of each column, its shape, plus one smooth function of all
-    columns if `interactions` allows it. Of counts, with `loss="poisson"`, this sum is the logarithm of the
-    prediction.
+    Drop-in: any number of predictions costs no privacy. A prediction is an intercept plus one effect of each
+    column, its shape, plus one smooth function of all columns if `interactions` allows it. Of counts, with
+    `loss="poisson"`, this sum is the logarithm of the prediction.
 
     Parameters
     ----------
@@ -582,6 +591,9 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
     shapes_ : list of ColumnShape
         Released. For each column the main effects of its cells, in the unit of the target, with their
         estimated standard deviations; of counts, the effects on the logarithm of the expected count.
+    feature_importances_ : ndarray of float64 of shape (n_features,)
+        Released. The `importance` of each of `shapes_`: the root mean square effect of the column, without
+        interactions.
     intercept_ : ndarray of float64 of shape (1,)
         Released. The mean prediction; of counts, the mean of its logarithm.
     interactions_ : Interactions or None

@@ -62,9 +62,10 @@ _RULE = 0.9
 class ConjunctionClassifier(RuleClassifier):
     """Learn a conjunction such as "yes if smoker and not retired and age > 40" by statistical queries.
 
-    The rule is the conjunction of all conditions that hold for the positive records: any number of
-    conditions, at most one for each column. All queries are asked in one round, before any is answered. In
-    the local model each record therefore reports once, and the reports are not interactive.
+    Drop-in: any number of predictions costs no privacy. The rule is the conjunction of all conditions that
+    hold for the positive records: any number of conditions, at most one for each column. All queries are
+    asked in one round, before any is answered. In the local model each record therefore reports once, and the
+    reports are not interactive.
 
     Parameters
     ----------

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
@@ -70,8 +69,8 @@ def _has_public_count(learner: Any) -> bool:
 class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     """Naive Bayes by statistical queries for the distribution of each column in each class.
 
-    All queries are asked in one round, before any is answered. In the local model each record therefore
-    reports once, and the reports are not interactive.
+    Drop-in: any number of predictions costs no privacy. All queries are asked in one round, before any is
+    answered. In the local model each record therefore reports once, and the reports are not interactive.
 
     Parameters
     ----------
@@ -109,6 +108,8 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     log_ratios_ : list of ndarray of float64 of shape (n_classes, bins)
         Released. For each column, the logarithm of P(bin | class) / P(bin), shrunk towards 0 where it is
         noise-dominated.
+    feature_importances_ : ndarray of float64 of shape (n_features,)
+        Released. For each column the root mean square of its `log_ratios_`.
     bins_ : tuple of Bins
         Public. The bins of each column.
     n_bins_ : int
@@ -315,14 +316,19 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         -------
         ndarray of shape (n_samples, n_classes)
         """
-        check_is_fitted(self)
-        X = read_features(self, X, domain=self.domain_, reset=False)
-        return np.asarray(log_softmax(self._log_joint(self.domain_.nearest(X)), axis=1), dtype=np.float64)
+        return np.asarray(log_softmax(self._scores(self._columns(X)), axis=1), dtype=np.float64)
+
+    has_margins = True
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """Released. For each column the root mean square of its `log_ratios_`."""
+        return np.array([np.sqrt(np.square(ratios).mean()) for ratios in self.log_ratios_])
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return np.asarray(greatest_places(self._log_joint(columns)), dtype=np.intp)
+        return np.asarray(greatest_places(self._scores(columns)), dtype=np.intp)
 
-    def _log_joint(self, columns: Any) -> NDArray[np.float64]:
+    def _scores(self, columns: Any) -> NDArray[np.float64]:
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
         found = []
         for _, block in Columns(columns).blocks(_BLOCK):  # few enough records for the cache

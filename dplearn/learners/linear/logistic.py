@@ -50,7 +50,7 @@ from dplearn.learners.linear.logistic_steps import (
     learn_logistic,
     normal_interval,
 )
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import LabelledRows, Oracle, StatisticalQuery
 from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
@@ -83,8 +83,9 @@ _FEWEST_KEPT, _MOST_KEPT = 1 << 6, 1 << 10
 class StatisticalQueryLogisticRegression(PrivateClassifier):
     """Logistic regression by statistical queries: private sums of vectors of bounded norm, one per record.
 
-    Each row, with a 1 added for the intercept, is scaled to length 1. The norm bound therefore needs no
-    parameter, no row is clipped, and a row's length has no influence on the fit.
+    Drop-in: any number of predictions costs no privacy. Each row, with a 1 added for the intercept, is scaled
+    to length 1. The norm bound therefore needs no parameter, no row is clipped, and a row's length has no
+    influence on the fit.
 
     Parameters
     ----------
@@ -234,10 +235,9 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
-        epsilon = check_number("epsilon", self.epsilon, above=0)
         return LogisticFit(
             self,
-            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            self._cost(reproducible),
             declared=declared_domain(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
             class_weight=check_class_weight(self.class_weight),

@@ -251,8 +251,9 @@ class LinearModel:
 class LinearRegressor(PrivateRegressor):
     """Linear regression from the noisy second moments of columns and target, released once.
 
-    Rows longer than a public length are shortened together with their targets, which keeps a linear relation
-    and decreases the noise. The coefficients are the posterior mean given the released moments.
+    Drop-in: any number of predictions costs no privacy. Rows longer than a public length are shortened
+    together with their targets, which keeps a linear relation and decreases the noise. The coefficients are
+    the posterior mean given the released moments.
 
     Parameters
     ----------
@@ -367,10 +368,9 @@ class LinearRegressor(PrivateRegressor):
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     def _recipe(self, reproducible: bool) -> "LinearFit":
-        epsilon = check_number("epsilon", self.epsilon, above=0)
         return LinearFit(
             self,
-            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            self._cost(reproducible),
             declared=declared_domain(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,

@@ -32,7 +32,7 @@ from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.kernels.gf2 import BitMatrix
 from dplearn.kernels.search import first, lowest
 from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.queries import HistogramQuery, MeanQuery, Oracle, Records, StatisticalQuery
 from dplearn.queries.noise import QUERY_MODELS
@@ -51,14 +51,17 @@ Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # the cell and the sign of 
 class MaskedParityClassifier(RuleClassifier):
     """Learn a masked parity by one or two rounds of statistical queries.
 
-    A record has d bits x, an index i and a mask. If the mask is 1, the label is bit i of a hidden vector r.
-    If the mask is 0, the label is the inner product of r and x modulo 2, or for all these records its
-    complement. Two rounds of statistical queries learn the concept: the first finds r, and the second, which
-    depends on r, finds the intercept. No single round finds the intercept, so that the class separates
-    interactive from noninteractive learning.
+    Drop-in: any number of predictions costs no privacy. A record has d bits x, an index i and a mask. If the
+    mask is 1, the label is bit i of a hidden vector r. If the mask is 0, the label is the inner product of r
+    and x modulo 2, or for all these records its complement. Two rounds of statistical queries learn the
+    concept: the first finds r, and the second, which depends on r, finds the intercept. No single round finds
+    the intercept, so that the class separates interactive from noninteractive learning.
 
     Parameters
     ----------
+    delta : float, default=0.0
+        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
+        learners. The guarantee has delta 0.
     trust_model : {"central", "local"}, default="central"
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.
@@ -133,6 +136,7 @@ class MaskedParityClassifier(RuleClassifier):
     """
 
     epsilon: float = 1.0
+    delta: float = 0.0
     trust_model: str = "central"
     interactive: bool = True
     beta: float = 0.05
@@ -176,10 +180,9 @@ class MaskedParityClassifier(RuleClassifier):
         if self.classes is not None:
             check_two_labels(check_classes(self.classes), "a masked parity")
         check_bool("interactive", self.interactive)
-        epsilon = check_number("epsilon", self.epsilon, above=0)
         return MaskedParityFit(
             self,
-            ApproxDP(epsilon, reproducible=reproducible),
+            self._cost(reproducible),
             trust_model=check_choice("trust_model", self.trust_model, QUERY_MODELS),
             interactive=bool(self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),
@@ -203,6 +206,7 @@ class MaskedParityClassifier(RuleClassifier):
         return self.concept_.predict(list(rows.unpack().T))
 
     _two_labels = True
+    spends_delta = False
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -59,8 +59,9 @@ from dplearn.table.targets import check_two_labels, declared_sets, labels_assume
 class ParityClassifier(SeveralOutputsClassifier):
     """Learn a parity: the label is the sum modulo 2 of the bits of some columns.
 
-    No statistical-query learner learns parities efficiently, with or without privacy. Gaussian elimination
-    does; if labels are noisy, the learner selects among all 2**d parities instead.
+    Drop-in: any number of predictions costs no privacy. No statistical-query learner learns parities
+    efficiently, with or without privacy. Gaussian elimination does; if labels are noisy, the learner selects
+    among all 2**d parities instead.
 
     Parameters
     ----------
@@ -208,10 +209,9 @@ class ParityClassifier(SeveralOutputsClassifier):
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
         if self.classes is not None:
             _check_two_labels(declared_sets(self.classes))
-        epsilon = check_number("epsilon", self.epsilon, above=0)
         return ParityFit(
             self,
-            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            self._cost(reproducible),
             method=self.method,
             fit_intercept=check_bool("fit_intercept", self.fit_intercept),
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),

@@ -63,9 +63,10 @@ _SIDES = ("<=", ">")
 class CornerClassifier(RuleClassifier):
     """Learn a corner: one label where every column is on one side of its cut, the other label elsewhere.
 
-    For any labels where all corners can be compared: few columns, or few values in each. Otherwise for labels
-    that such a rule decides, with any number of columns of any number of values; on other labels the rule is
-    hardly worse than the most frequent label, but may be far worse than the best corner.
+    Drop-in: any number of predictions costs no privacy. For any labels where all corners can be compared: few
+    columns, or few values in each. Otherwise for labels that such a rule decides, with any number of columns
+    of any number of values; on other labels the rule is hardly worse than the most frequent label, but may be
+    far worse than the best corner.
 
     Parameters
     ----------
@@ -219,7 +220,7 @@ class CornerClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    _two_labels = True
+    _two_labels = has_margins = True
 
     def _declared(self) -> Any:
         return declared_columns(self.domain)

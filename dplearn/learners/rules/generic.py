@@ -25,7 +25,7 @@ from dplearn.concepts.stumps import Stump
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.domains.cells import whole_columns
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
 from dplearn.estimator.isolation import learner_alone, reraised
 from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
 from dplearn.estimator.recipe import FitFacts, FitRecipe
@@ -66,6 +66,8 @@ _OF_SEED = "the members of the drawn class are a function of its public seed alo
 class ExponentialMechanismClassifier(RuleClassifier):
     """The exponential mechanism over a finite concept class, scored by training errors.
 
+    Drop-in: any number of predictions costs no privacy.
+
     Parameters
     ----------
     concept_class : str or ConceptClass, default="stumps"
@@ -74,6 +76,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         most three literals over bits, two labels), "parities" (sums of bits modulo 2, at most 26 columns, two
         labels), or an instance of a concept class, which then includes the domain. A drawn class (see
         `ConceptClass.draw`) is drawn before the data are read.
+    delta : float, default=0.0
+        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
+        learners. The guarantee has delta 0.
     protects : {"examples", "labels"}, default="examples"
         The unit of protection. "examples": one whole record. "labels": one label; all features are public,
         and the concepts are those that differ on the rows of `X`, each behaviour once.
@@ -161,6 +166,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     concept_class: str | ConceptClass = "stumps"
     _: KW_ONLY
     epsilon: float = 1.0
+    delta: float = 0.0
     protects: str = "examples"
     method: str = "exponential"
     probability: bool = False
@@ -170,6 +176,8 @@ class ExponentialMechanismClassifier(RuleClassifier):
     random_state: Any = None
 
     reads_parts = True
+    spends_delta = False
+    __metadata_request__fit = ROUTED_PUBLIC
 
     def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Select a concept privately; the private data are used for this one release and are not kept.
@@ -270,8 +278,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     def _recipe(self, reproducible: bool) -> "RuleFit":
         protects = check_choice("protects", self.protects, ("examples", "labels"))
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        cost = ApproxDP(epsilon, protects=protects, reproducible=reproducible)
+        cost = self._cost(reproducible, protects=protects)
         classes = declared_classes(self.classes, self.domain)
         if classes is not None:
             check_classes(classes)
@@ -290,7 +297,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             declared=self._declared(),
             domain=self.domain,
             method=method,
-            counting=_COUNTED * epsilon if self._counts() else Fraction(0),
+            counting=_COUNTED * cost.epsilon if self._counts() else Fraction(0),
             drawn=None,
             seed=None,
         )
@@ -354,9 +361,19 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        kind = CONCEPT_CLASSES.get(self.concept_class) if isinstance(self.concept_class, str) else None
-        tags.classifier_tags.multi_class = kind is None or not kind.binary_only
+        tags.classifier_tags.multi_class = not getattr(self._kind, "binary_only", False)
         return tags
+
+    @property
+    def has_margins(self) -> bool:
+        """Whether there is a `decision_function`: for concepts with cuts."""
+        return getattr(self._kind, "has_margins", False)
+
+    @property
+    def _kind(self) -> Any:
+        """The concept class, by its name, or as it is given."""
+        given = self.concept_class
+        return CONCEPT_CLASSES.get(given) if isinstance(given, str) else given
 
 
 class RuleFit(FitRecipe):

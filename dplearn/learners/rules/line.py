@@ -60,8 +60,8 @@ _Leader = tuple[tuple[int, int] | None, int]  # a line or a point, and its dista
 class LineClassifier(RuleClassifier):
     """Learn a line modulo a prime p: the points (x, y) with y = a x + b modulo p have the second label.
 
-    The number of records that "stability" needs does not depend on p. Every learner with delta = 0 needs a
-    number that grows with log p.
+    Drop-in: any number of predictions costs no privacy. The number of records that "stability" needs does not
+    depend on p. Every learner with delta = 0 needs a number that grows with log p.
 
     Parameters
     ----------

@@ -87,11 +87,11 @@ _EVERY = ()  # every key has the second label
 class PointClassifier(SeveralOutputsClassifier):
     """Learn a point function: one key has the second label, all other keys have the first.
 
-    A key is the value of the only column, or the whole row: text, numbers, missing values. The set of keys
-    may be unknown and infinite; the error does not depend on its size. With several labels a record, y of
-    shape (n_samples, n_outputs), one point function is learned for each output, at the cost of one. Instead
-    of one key, several keys may have the second label (`n_keys`), or all rows that agree in their first
-    columns (`prefixes`).
+    Drop-in: any number of predictions costs no privacy. A key is the value of the only column, or the whole
+    row: text, numbers, missing values. The set of keys may be unknown and infinite; the error does not depend
+    on its size. With several labels a record, y of shape (n_samples, n_outputs), one point function is
+    learned for each output, at the cost of one. Instead of one key, several keys may have the second label
+    (`n_keys`), or all rows that agree in their first columns (`prefixes`).
 
     Parameters
     ----------

@@ -59,8 +59,13 @@ _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 class ThresholdClassifier(RuleClassifier):
     """Learn a threshold on one column, with the column and the direction chosen privately.
 
+    Drop-in: any number of predictions costs no privacy.
+
     Parameters
     ----------
+    delta : float, default=0.0
+        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
+        learners. The guarantee has delta 0.
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential": the exponential mechanism over all cuts of all columns, scored by training errors; for
         any labels, and fewer than 2**64 cuts a column. "interior_point": selects column and direction with a
@@ -134,6 +139,7 @@ class ThresholdClassifier(RuleClassifier):
     """
 
     epsilon: float = 1.0
+    delta: float = 0.0
     method: str = AUTO
     domain: Any = "float64"
     feature: int | str | None = None
@@ -187,10 +193,9 @@ class ThresholdClassifier(RuleClassifier):
         feature = self.feature
         if feature is not None and not isinstance(feature, str):
             feature = check_count("feature", feature)
-        epsilon = check_number("epsilon", self.epsilon, above=0)
         return ThresholdFit(
             self,
-            ApproxDP(epsilon, reproducible=reproducible),
+            self._cost(reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=self._declared(),
             feature=feature,
@@ -216,7 +221,8 @@ class ThresholdClassifier(RuleClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
-    _two_labels = True
+    _two_labels = has_margins = True
+    spends_delta = False
 
     def _declared(self) -> Any:
         return declared_columns(self.domain)

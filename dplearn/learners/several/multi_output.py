@@ -17,7 +17,12 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
-from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier, refuse_parameters
+from dplearn.estimator.base import (
+    ROUTED_PUBLIC,
+    PrivateEstimator,
+    SeveralOutputsClassifier,
+    refuse_parameters,
+)
 from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.execute import begin
@@ -54,8 +59,9 @@ def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
 class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, SeveralOutputsClassifier):
     """Fit one private classifier for each of several labels of a record, within one privacy budget.
 
-    All classifiers have the same share of the budget, the greatest that a composition theorem allows. For
-    many labels it is much greater than epsilon divided by their number.
+    Drop-in: any number of predictions costs no privacy. All classifiers have the same share of the budget,
+    the greatest that a composition theorem allows. For many labels it is much greater than epsilon divided by
+    their number.
 
     Parameters
     ----------
@@ -146,6 +152,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
     estimators_: list[Any] = field(init=False)
     classes_: Any = field(init=False)
+    __metadata_request__fit = ROUTED_PUBLIC
 
     @documented_by(SeveralOutputsClassifier.fit)
     def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
@@ -213,7 +220,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
     def _recipe(self, reproducible: bool) -> "MultiOutputFit":
         inner = _checked(self.estimator)
-        epsilon = check_number("epsilon", self.epsilon, above=0)
         if 0 < check_number("delta", self.delta, low=0, below=1) < _LEAST_DELTA:
             raise ValueError(f"delta must be 0, or at least 1e-40, got {shown(self.delta)}")
         owner, name = _owner_of_classes(inner)
@@ -222,7 +228,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
             classes = declared_classes(owner.classes, getattr(owner, "domain", None))
         fit = MultiOutputFit(
             self,
-            ApproxDP(epsilon, self.delta, reproducible=reproducible),
+            self._cost(reproducible),
             inner=inner,
             classes=classes,
             name_of_classes=name,
@@ -284,7 +290,7 @@ class MultiOutputFit(FitRecipe):
 
     def cost_of(self, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - y alone is of use
         """Return the cost of a fit; pure classifiers of few outputs spend no delta."""
-        if y is None or "delta" in self.inner.get_params(deep=False):
+        if y is None or self.inner.spends_delta:
             return self.cost
         few = _is_basic(self.cost, max(1, n_outputs_of(y)))
         return replace(self.cost, delta=Fraction(0)) if few else self.cost
@@ -476,7 +482,7 @@ def _is_local(held: Any) -> bool:
 def _with_share(params: FitRecipe, share: ApproxDP, classes: Any, seed: int | None) -> Any:
     """Return an unfitted classifier of one output with a share of the budget."""
     given: dict[str, Any] = {"epsilon": share.epsilon, "random_state": seed}
-    if "delta" in params.inner.get_params(deep=False):
+    if params.inner.spends_delta:
         given["delta"] = share.delta
     if classes is not None:
         given[params.name_of_classes] = list(classes)

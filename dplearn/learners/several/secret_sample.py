@@ -37,6 +37,8 @@ from dplearn.table.table import InMemory, Table, shape_of, taken
 class SecretSampleClassifier(PrivateClassifier):
     """Fit a private classifier on a secret sample of the records, drawn with replacement.
 
+    Drop-in: any number of predictions costs no privacy.
+
     Parameters
     ----------
     estimator : PrivateClassifier

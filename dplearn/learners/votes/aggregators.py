@@ -55,7 +55,7 @@ from dplearn.kernels.votes import (
 )
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.mechanisms.stable_answers import answered, stability_questions
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
+from dplearn.privacy import ApproxDP, LedgerError, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget, equal_epsilon
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
 
@@ -83,8 +83,10 @@ class Answers:
         return cls(codes, (codes[:, None] == np.arange(n_labels)).astype(np.int64))
 
 
-class QueriesExhaustedError(RuntimeError):
+class QueriesExhaustedError(LedgerError):
     """Raised when an ensemble's budget does not cover the queries of a batch.
+
+    As every `LedgerError` it is no `Exception`, so that a search stops at it.
 
     Attributes
     ----------

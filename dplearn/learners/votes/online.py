@@ -63,6 +63,10 @@ _SPREAD = 3
 _ROUNDED = Fraction(1, 1000)
 _QUERIES = "the queried rows depend on the records only through released answers"
 _FEW_ANSWERS = 50  # of a fit that determines their number
+_WITHOUT_LIMIT = (
+    "for predictions without limit, also in searches and cross-validation, take KnowledgeTransferClassifier,"
+    " whose student learns from answers on public rows, or SyntheticDataClassifier"
+)
 
 
 @dataclass(repr=False)  # a traceback could show the repr
@@ -83,12 +87,8 @@ class Ensemble:
         left, number = self.aggregator.remaining_queries, queries.shape[0]
         if number > left:
             raise QueriesExhaustedError(
-                f"X must hold at most the {left} queries that are left, got {number}; nothing was spent."
-                + (
-                    " remaining_queries_ is their number; a greater max_queries allows more, with more noise"
-                    if left
-                    else " This model has answered all of its queries"
-                )
+                f"X must hold at most the {left} queries that are left, got {number}; nothing was spent. A"
+                f" greater max_queries allows more, with more noise; {_WITHOUT_LIMIT}"
             )
         if not number:
             return self.asked.no_answers
@@ -274,7 +274,8 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
             raise QueriesExhaustedError(
                 f"max_abstentions={self.max_abstentions_} is used up at row {len(released)} of this batch;"
                 " this model answers no further queries. The answers are in .released of this error."
-                " At least plan(n).least_decided must be decided; the default aggregation never stops",
+                " At least plan(n).least_decided must be decided; the default aggregation never stops;"
+                f" {_WITHOUT_LIMIT}",
                 released,
             )
 
@@ -314,9 +315,9 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their votes.
 
-    `fit` spends the whole privacy budget, for up to `max_queries` answers; each `predict` consumes one
-    query a row. For a model without a limit on predictions, train a student on the answers
-    (`KnowledgeTransferClassifier`).
+    Answers questions, and is no drop-in: `fit` spends the whole privacy budget, for up to `max_queries`
+    answers; each `predict` consumes one query a row. For a model without a limit on predictions, train a
+    student on the answers (`KnowledgeTransferClassifier`).
 
     Parameters
     ----------
@@ -515,9 +516,9 @@ def _common_type(classes: NDArray[Any], label: Any) -> np.dtype[Any]:
 class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     """Train teachers on disjoint shards, and answer queries by private aggregation of their probabilities.
 
-    `fit` spends the whole privacy budget, for up to `max_queries` rows; each `predict_proba` and each
-    `predict` consumes one query a row. For a model without a limit on predictions, train a student on the
-    scores (`SoftLabelTransferClassifier`).
+    Answers questions, and is no drop-in: `fit` spends the whole privacy budget, for up to `max_queries` rows;
+    each `predict_proba` and each `predict` consumes one query a row. For a model without a limit on
+    predictions, train a student on the scores (`SoftLabelTransferClassifier`).
 
     With two labels, the score of a row is the probability of the second label. With more, each label has a
     score, its probability against the rest; all scores share the one budget, and the released scores of a row

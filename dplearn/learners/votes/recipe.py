@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
 
-from dplearn._validation import check_choice, check_count, check_count_or_auto, check_given, check_number
+from dplearn._validation import check_choice, check_count, check_count_or_auto, check_given
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -208,8 +208,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
 
     def _most(self, reproducible: bool) -> ApproxDP:
         """Return the cost of a fit, which its parameters determine."""
-        epsilon = check_number("epsilon", self.epsilon, above=0)
-        return ApproxDP(epsilon, self.delta, neighbors=self.neighbors, reproducible=reproducible)
+        return self._cost(reproducible, neighbors=self.neighbors)
 
     def _shell(self) -> Self:
         """Return the unfitted classifier without its ledger, which has a lock and a history."""

@@ -16,7 +16,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
-from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
 from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
 from dplearn.estimator.isolation import alone, reraised
 from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
@@ -137,8 +137,8 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
 class KnowledgeTransferClassifier(EnsembleClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated votes.
 
-    The student is a function of released answers and public rows only. It may be published and saved, and its
-    predictions cost no privacy.
+    Drop-in, for a `fit` with public rows or for labels: any number of predictions costs no privacy. The
+    student is a function of released answers and public rows only. It may be published and saved.
 
     Parameters
     ----------
@@ -250,6 +250,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     random_state: Any = None
 
     _fit_class = TransferFit
+    __metadata_request__fit = ROUTED_PUBLIC
 
     def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Train teachers, label public rows by private aggregation of their votes, and train the student.
@@ -368,9 +369,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
 class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
 
-    The student is a function of released scores and public rows only. It may be published and saved, and its
-    predictions cost no privacy. For labels without probabilities, `KnowledgeTransferClassifier` is as
-    accurate.
+    Drop-in, for a `fit` with public rows or for labels: any number of predictions costs no privacy. The
+    student is a function of released scores and public rows only. It may be published and saved. For labels
+    without probabilities, `KnowledgeTransferClassifier` is as accurate.
 
     Parameters
     ----------

@@ -1,0 +1,275 @@
+"""What scikit-learn's users put in, around and behind a learner works with every learner, or is refused
+before a charge: grids over epsilon and delta, labels of any type, margins, importances, public rows.
+"""
+
+import re
+from decimal import Decimal
+from enum import IntEnum
+from fractions import Fraction
+from inspect import cleandoc
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from sklearn.base import clone, is_classifier
+from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
+from sklearn.naive_bayes import GaussianNB
+from sklearn.preprocessing import FunctionTransformer
+
+from dplearn import (
+    AdditiveClassifier,
+    AdditiveRegressor,
+    CornerClassifier,
+    ExponentialMechanismClassifier,
+    KnowledgeTransferClassifier,
+    PrivacyLedger,
+    PublicData,
+    QueriesExhaustedError,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
+    ThresholdClassifier,
+    learners,
+    model_selection,
+)
+from dplearn.domains import Grid, IntegerRange
+from dplearn.estimator.recipe import cost_of_fit
+from tests.laws.conftest import protects_labels
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def ledger_for(learner):
+    protects = "labels" if protects_labels(learner) else "examples"
+    return PrivacyLedger(1e15, 0.5, protects=protects)
+
+
+# Grids
+
+
+def test_one_grid_over_epsilon_and_delta_serves_all(classifier, iris):
+    if "epsilon" not in classifier.get_params(deep=False):
+        return
+    assert "delta" in classifier.get_params(deep=False)
+    ledger = ledger_for(classifier)
+    model = clone(classifier).set_params(delta=1e-6, ledger=ledger).fit(*iris)
+    assert float(model.guarantee_.delta) == float(ledger.spent().delta) <= 1e-6
+    if not classifier.spends_delta:
+        assert model.guarantee_.delta == 0
+        assert cost_of_fit(model).delta == 0
+        with pytest.raises(ValueError, match="delta must be a finite number at least 0 and below 1, got 2"):
+            model.set_params(delta=2).fit(*iris)
+    assert len(ledger.history()) == 1
+
+
+@pytest.mark.parametrize("kind", [SubsampleAggregateClassifier, SoftLabelAggregateClassifier])
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda model, X, y: GridSearchCV(model, {"epsilon": [0.5, 1.0, 2.0]}, cv=KFold(3)).fit(X, y),
+        lambda model, X, y: cross_val_score(model, X, y, cv=KFold(3)),
+    ],
+    ids=["search", "cross-validation"],
+)
+def test_answers_that_run_out_stop_a_search_before_other_candidates_are_fitted(kind, run):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 2))
+    y = (X[:, 0] > 0).astype(int)
+    ledger = PrivacyLedger(100, 0.1)
+    model = kind(GaussianNB(), n_teachers=20, max_queries=11, ledger=ledger)
+    with pytest.raises(QueriesExhaustedError, match=r"KnowledgeTransferClassifier.*SyntheticData") as stopped:
+        run(model, X, y)
+    assert not isinstance(stopped.value, Exception)
+    assert "at most the 11 queries that are left, got 200; nothing was spent" in str(stopped.value)
+    assert len(ledger.history()) == 1
+
+
+# Public rows
+
+
+def rows_of_two_labels(n=1200):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n, 2))
+    return X, (X[:, 0] + 0.1 * rng.normal(size=n) > 0).astype(int)
+
+
+@pytest.mark.parametrize("kind", [KnowledgeTransferClassifier, SoftLabelTransferClassifier])
+@pytest.mark.parametrize("routed", [False, True], ids=["as parameters", "routed"])
+def test_public_rows_reach_a_student_through_pipelines_searches_and_cross_validation(kind, routed):
+    X, y = rows_of_two_labels()
+    learner = kind(GaussianNB(), GaussianNB(), n_teachers=20, epsilon=1e4)
+    given = {"X_public": PublicData(X[:300])}
+    named = given if routed else {"student__X_public": PublicData(X[:300])}
+    pipeline = sklearn.pipeline.Pipeline([("same", FunctionTransformer()), ("student", learner)])
+    folds = {"cv": KFold(3), "error_score": "raise"}
+    with sklearn.config_context(enable_metadata_routing=routed):
+        assert pipeline.fit(X, y, **named).score(X, y) > 0.9
+        for model, public, epsilon in ((learner, given, "epsilon"), (pipeline, named, "student__epsilon")):
+            search = GridSearchCV(model, {epsilon: [1e3, 1e4]}, **folds).fit(X, y, **public)
+            assert search.cv_results_["mean_test_score"].min() > 0.9
+            assert search.score(X, y) > 0.9
+            found = cross_validate(model, X, y, params=public, **folds)
+            assert found["test_score"].min() > 0.9
+        with pytest.raises(ValueError, match="X_public must be PublicData"):
+            GridSearchCV(learner, {"epsilon": [1e3]}, **folds).fit(X, y)
+
+
+# What a page of the reference says first
+
+
+def classes_of_learners():
+    kinds = [getattr(room, name) for room in (learners, model_selection) for name in room.__all__]
+    return [each for each in kinds if hasattr(each, "predict") and hasattr(each, "fit")]
+
+
+@pytest.mark.parametrize("kind", classes_of_learners(), ids=lambda kind: kind.__name__)
+def test_the_first_lines_say_whether_a_learner_is_a_drop_in_or_answers_questions(kind):
+    first = " ".join(cleandoc(kind.__doc__).split("\n\n")[1].split())
+    limited = hasattr(kind, "remaining_queries_")
+    assert first.startswith("Answers questions, and is no drop-in: " if limited else "Drop-in")
+    assert limited or "any number of predictions costs no privacy" in first
+
+
+# Labels
+
+
+class Grade(IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
+def objects(labels):
+    held = np.empty(len(labels), dtype=object)
+    held[:] = labels
+    return held
+
+
+#: From two codes to labels of a type.
+TYPES = {
+    "integers as objects": lambda y: y.astype(object),
+    "booleans as objects": lambda y: (y > 0).astype(object),
+    "IntEnum": lambda y: objects([Grade(1 + code) for code in y.tolist()]),
+    "Decimal": lambda y: [Decimal(code) / 4 for code in y.tolist()],
+    "Fraction": lambda y: [Fraction(code, 3) for code in y.tolist()],
+    "10**30": lambda y: [10**30 + code for code in y.tolist()],
+    "uint64": lambda y: y.astype(np.uint64) + np.uint64(2**63),
+    "text as objects": lambda y: np.array(["no", "yes"])[y].astype(object),
+    "StringDType": lambda y: np.array(["no", "yes"])[y].astype(np.dtypes.StringDType()),
+    "categories": lambda y: pd.Series(np.array(["no", "yes"])[y], dtype="category"),
+    "nullable integers": lambda y: pd.Series(y, dtype="Int64"),
+    "one column": lambda y: y[:, None],
+    "a frame": lambda y: pd.DataFrame({"y": y}),
+}
+#: Of these, models of scikit-learn refuse some: a learner that trains them notes it before a charge.
+UNKNOWN_TO_SCIKIT_LEARN = ("Decimal", "Fraction", "10**30", "StringDType", "integers as objects")
+
+
+def refits(model, X, y):
+    """Whether the models that a learner trains take these labels; a refusal costs nothing."""
+    refused = None
+    try:
+        clone(model).set_params(ledger=ledger_for(model)).fit(X, y)
+    except ValueError as error:
+        refused = error
+    if refused is not None:
+        assert re.search("Unknown label type|for a model of scikit-learn, got", str(refused))
+        with pytest.raises(ValueError, match=re.escape(str(refused)[:50])):
+            model.fit(X, y)
+        assert model.ledger.history() == []
+    return refused is None
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_score_reads_labels_as_the_fit_reads_them(one_a_class, classifier, iris, kind):
+    if not is_classifier(classifier) or hasattr(type(classifier), "remaining_queries_"):
+        return
+    X, y = iris
+    y = (y > 0).astype(np.int64)
+    if kind == "StringDType" and not hasattr(np.dtypes, "StringDType"):
+        return
+    given = TYPES[kind](y)
+    model = clone(classifier).set_params(ledger=ledger_for(classifier))
+    if hasattr(classifier, "estimator") and kind in UNKNOWN_TO_SCIKIT_LEARN and not refits(model, X, given):
+        return
+    model.fit(X, given)
+    codes = dict(zip(np.asarray(model.classes_).tolist(), (0, 1), strict=True))
+    predicted = [codes[each] for each in model.predict(X).tolist()]
+    assert model.score(X, given) == np.mean(np.array(predicted) == y)
+    weights = np.arange(len(y))
+    assert np.isclose(model.score(X, given, weights), np.average(np.array(predicted) == y, weights=weights))
+
+
+def test_a_score_of_labels_of_another_kind_is_refused_and_new_labels_are_wrong():
+    X, y = rows_of_two_labels()
+    model = ThresholdClassifier(epsilon=100).fit(X, y)
+    with pytest.raises(ValueError, match="y must hold numbers, as the labels of the fit are"):
+        model.score(X, y.astype(str))
+    with pytest.raises(ValueError, match="equal numbers of samples, got 1200 and 3"):
+        model.score(X, y[:3])
+    some = np.where(np.arange(len(y)) < 600, 7, model.predict(X))
+    assert model.score(X, some) == 0.5
+    numbers = AdditiveRegressor(target_range=(0, 2), epsilon=100).fit(X, y)
+    assert numbers.score(X, [Decimal(each) for each in y.tolist()]) == numbers.score(X, y)
+
+
+# Margins and importances
+
+
+def test_the_margin_of_a_cut_is_the_distance_from_it():
+    X = np.arange(40.0)[:, None] / 4
+    learner = ThresholdClassifier(epsilon=1e4, domain=Grid(0, 10, 41, outside="clip"))
+    for labels in (X[:, 0] > 6, X[:, 0] <= 6):
+        model = learner.fit(X, labels)
+        middle = model.threshold_ + 0.125  # halfway to the next value of the grid
+        signed = model.decision_function(X) * (1 if model.direction_ == ">" else -1)
+        assert np.allclose(signed, X[:, 0] - middle)
+    always = learner.set_params(classes=[0, 1]).fit(X, np.ones(40, int))
+    assert (always.decision_function(X) > 0).all()
+
+
+def test_the_margin_of_a_corner_is_the_least_distance_inside_and_the_farthest_missed_cut_outside():
+    places = np.stack(np.meshgrid(np.arange(8), np.arange(8)), axis=-1).reshape(-1, 2)
+    rows = np.tile(places, (40, 1))
+    inside = (rows[:, 0] <= 4) & (rows[:, 1] <= 2)
+    model = CornerClassifier(epsilon=50, domain=IntegerRange(0, 7)).fit(rows, inside)
+    assert (model.predict(rows) == inside).all()
+    margins = dict(zip(map(tuple, places.tolist()), model.decision_function(places), strict=True))
+    assert margins[0, 0] == 2.5
+    assert margins[4, 2] == 0.5
+    assert margins[5, 2] == -0.5
+    assert margins[7, 7] == -4.5
+    assert margins[7, 0] == -2.5
+
+
+def test_stumps_of_three_labels_have_a_margin_each_and_missing_values_and_categories_one():
+    X = np.array([0.0, 1, 2, 3, 4, 5, 6, 7])[:, None]
+    domain = IntegerRange(0, 7, missing=True, outside="clip")
+    learner = ExponentialMechanismClassifier(epsilon=1e3, domain=domain, classes=[0, 1, 2])
+    model = learner.fit(np.tile(X, (9, 1)), np.tile(np.repeat([0, 2], 4), 9))
+    asked = np.array([0.0, 3, 4, 7, np.nan])[:, None]
+    margins = model.decision_function(asked)
+    assert margins[:4].tolist() == [[m, -abs(m), -m] for m in (1.75, 0.25, -0.25, -1.75)]
+    assert (model.classes_[margins.argmax(axis=1)] == model.predict(asked)).all()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        AdditiveClassifier(epsilon=20, domain=Grid(-4, 4, 9, outside="clip")),
+        AdditiveRegressor(epsilon=20, domain=Grid(-4, 4, 9, outside="clip"), target_range=(0, 1)),
+        StatisticalQueryNaiveBayes(epsilon=20, domain=Grid(-4, 4, outside="clip")),
+    ],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_importances_are_of_released_numbers_and_select_the_columns_that_matter(learner):
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(2000, 4))
+    y = (X[:, 2] > 0).astype(int)
+    for selector in (RFE(learner, n_features_to_select=1), SelectFromModel(learner, max_features=1)):
+        assert selector.fit(X, y).get_support().tolist() == [False, False, True, False]
+    assert not hasattr(clone(learner), "feature_importances_")
+    model = clone(learner).fit(X, y)
+    assert model.feature_importances_.shape == (4,)
