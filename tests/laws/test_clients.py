@@ -2,6 +2,7 @@
 before a charge: grids over epsilon and delta, labels of any type, margins, importances, public rows.
 """
 
+import json
 import re
 from decimal import Decimal
 from enum import IntEnum
@@ -37,6 +38,7 @@ from dplearn import (
 )
 from dplearn.domains import Grid, IntegerRange
 from dplearn.estimator.recipe import cost_of_fit
+from tests.laws.clients import CLIENTS, KEPT, LEARNERS, PAGE, measured, written
 from tests.laws.conftest import protects_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -273,3 +275,39 @@ def test_importances_are_of_released_numbers_and_select_the_columns_that_matter(
     assert not hasattr(clone(learner), "feature_importances_")
     model = clone(learner).fit(X, y)
     assert model.feature_importances_.shape == (4,)
+
+
+# All learners and clients
+
+CELLS = json.loads(KEPT.read_text(encoding="utf-8"))
+EVERY_CHANGE = ("GridSearchCV", "set_output", "metadata")
+
+
+def test_the_page_shows_the_cells_of_all_learners():
+    page = PAGE.read_text(encoding="utf-8")
+    assert written(page, CELLS) == page
+    assert CELLS.keys() == LEARNERS.keys()
+    assert all(cells.keys() == CLIENTS.keys() for cells in CELLS.values())
+    exported = {kind.__name__ for kind in classes_of_learners()}
+    assert exported <= LEARNERS.keys()
+    answers = {kind.__name__ for kind in classes_of_learners() if hasattr(kind, "remaining_queries_")}
+    drop_in = ("Pipeline", "GridSearchCV", "cross_val_score", "set_output", "permutation importance")
+    for name in exported - answers:
+        assert {CELLS[name][client] for client in drop_in} == {"yes"}
+
+
+@pytest.mark.parametrize(
+    ("name", "client"),
+    [
+        pytest.param(name, client, marks=() if soon else pytest.mark.nightly)
+        for name in LEARNERS
+        for client in CLIENTS
+        for soon in [client in EVERY_CHANGE or name == "StatisticalQueryNaiveBayes"]
+    ],
+)
+def test_a_client_works_or_is_refused_as_the_table_says(name, client):
+    cell, error = measured(name, client)
+    assert cell == CELLS[name][client]
+    if cell == "refused":  # in words: of a parameter, a method or a type
+        assert isinstance(error, (TypeError, ValueError, AttributeError))
+        assert len(str(error)) > 40
