@@ -51,7 +51,8 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from dplearn.chance import PublicStream
 from dplearn.domains import Categories, Schema
 from dplearn.releases import SyntheticTable
-from dplearn.releases.table_columns import TableTypes, as_table, table_columns, values_of
+from dplearn.releases.table_columns import table_columns, values_of
+from dplearn.releases.table_types import TableTypes, as_table
 
 pandas = peer("pandas")
 

@@ -6,6 +6,7 @@ absence of such values as a precondition, `assumption`. Error messages contain n
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import fields
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -190,6 +191,10 @@ class NumberDomain(Domain):
         # Nothing is known of the distance of a missing value.
         far: NDArray[np.float64] = np.abs(numbers - (low / 2 + high / 2))
         return np.fmax(far, np.finfo(np.float64).tiny)
+
+    def texts(self, numbers: Iterable[Any]) -> list[str]:
+        """Return numbers of the domain in six digits, for tables of cells."""
+        return [f"{number:.6g}" for number in numbers]
 
 
 @lru_cache(maxsize=1024)

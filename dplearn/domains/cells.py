@@ -47,6 +47,7 @@ _SECONDS = "give seconds, d.dt.total_seconds()"
 _WIDEST = 8  # bytes of a number that is read without objects
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
 _TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str(?!uct)|binary)|bytes|cat|enum|dictionary")
+_DATES = re.compile(r"Date(time)?")  # of polars
 _WHOLE = re.compile(r"[iub]|U?Int\d+|Boolean")  # kinds of numpy and pandas, names of polars
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
 
@@ -211,10 +212,16 @@ def holds_times(dtype: Any) -> bool:
     return getattr(dtype, "kind", "") in ("m", "M") or (callable(temporal) and bool(temporal()))
 
 
-def times_as_numbers(dtype: Any) -> str:
+def holds_dates(dtype: Any) -> bool:
+    """Return True for a dtype of numpy, pandas, Arrow or polars of dates, or of times of any date."""
+    return getattr(dtype, "kind", "") == "M" or _DATES.fullmatch(str(dtype).partition("(")[0]) is not None
+
+
+def times_as_numbers(dtype: Any, *, of_table: bool = False) -> str:
     """Return advice on a column of times, a text that depends on the column's dtype only."""
     durations = getattr(dtype, "kind", "") == "m" or "uration" in str(dtype)
-    return f"{dtype}: {_SECONDS if durations else DATES_AS_DAYS}"
+    declare = "declare Dates(low, high) as its domain, or " if of_table and holds_dates(dtype) else ""
+    return f"{dtype}: {declare}{_SECONDS if durations else DATES_AS_DAYS}"
 
 
 def in_units(dtype: Any) -> str:
@@ -230,9 +237,10 @@ def in_units(dtype: Any) -> str:
 
 def unread_times(X: Any, position: int) -> Any:
     """Return the dtype of a data frame's column of times if `frame_column` does not convert it; else None."""
-    # `frame_column` converts polars' times into integers, but not pandas' times.
-    unread = is_frame(X) and hasattr(X, "iloc") and holds_times(column_type(X, position))
-    return column_type(X, position) if unread else None
+    # `frame_column` converts polars' times of day and durations into integers, but not pandas'.
+    dtype = column_type(X, position) if is_frame(X) else None
+    unread = holds_dates(dtype) or (holds_times(dtype) and hasattr(X, "iloc"))
+    return dtype if unread else None
 
 
 def as_cells(values: Any) -> NDArray[Any]:
@@ -332,6 +340,8 @@ def _read(column: Any) -> Column:
 def _read_pandas(column: Any) -> Column:
     plain: Any = getattr(column.dtype, "numpy_dtype", None)  # of nullable columns, and those of Arrow
     kind = getattr(plain, "kind", "")
+    if holds_dates(column.dtype):
+        return _read_dates(column)
     if kind == "f":
         return np.asarray(column.to_numpy(dtype=plain, na_value=np.nan))  # missing values are NaN
     if kind and kind in "iub":
@@ -343,6 +353,15 @@ def _read_pandas(column: Any) -> Column:
     gaps = column.isna().tolist()
     cells = getattr(column, "array", column)
     return object_array([None if gap else cell for cell, gap in zip(cells, gaps, strict=True)])
+
+
+def _read_dates(column: Any) -> NDArray[Any]:
+    """Return a series of pandas of dates or times, those with a zone in UTC."""
+    arrow = getattr(column.dtype, "pyarrow_dtype", None)
+    if arrow is None:
+        return np.asarray(column.to_numpy(dtype=f"datetime64[{column.dtype.unit}]"))
+    array = getattr(column, "array", column).__arrow_array__()
+    return np.asarray((array.cast("timestamp[ms]") if str(arrow)[:4] == "date" else array).to_numpy())
 
 
 def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
@@ -368,6 +387,8 @@ def _read_polars(column: Any) -> Column:
         levels = column.unique(maintain_order=True)
         places = np.arange(len(levels), dtype=np.int32)
         return Factor.of(column.replace_strict(levels, places).to_numpy(), levels.to_list())
+    if holds_dates(column.dtype):
+        return np.asarray(column.to_numpy())
     if column.dtype.is_temporal():
         column = column.to_physical()  # Python's types cannot represent all times of polars
     kind = column.dtype  # numpy has no integers of 128 bits

@@ -12,13 +12,23 @@ from typing import Any
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.domains.base import Domain
-from dplearn.domains.cells import cell_type, column_type, holds_times, in_units, is_frame, is_text
+from dplearn.domains.cells import (
+    cell_type,
+    column_type,
+    holds_dates,
+    holds_times,
+    in_units,
+    is_frame,
+    is_text,
+)
 from dplearn.domains.product import Product
 from dplearn.domains.schema import Schema
 
 #: The kinds of columns.
-KINDS = ("numbers", "integers", "booleans", "categories")
+KINDS = ("numbers", "integers", "dates", "datetimes", "booleans", "categories")
 _OF_NUMBERS = ("numbers", "integers")
+#: The steps in which columns of dates and times are learned, by their kind.
+STEPS = {"dates": "D", "datetimes": "s"}
 #: The kinds of types by their names in numpy, pandas, polars and Arrow; all other types are of categories.
 _TYPES = {
     r"bool": "booleans",
@@ -57,8 +67,9 @@ class Learn:
     ----------
     columns : str, mapping of str to str, or sequence of str, optional
         Public. The kind of all columns, of each column, or of some columns of a data frame by name:
-        "numbers", "integers", "booleans" or "categories". The kinds of all other columns follow from their
-        types; columns of objects in a data frame, such as texts, are categories. The columns of an array of
+        "numbers", "integers", "dates" (to the day), "datetimes" (to the second), "booleans" or "categories".
+        The kinds of all other columns follow from their types; columns of objects in a data frame, such as
+        texts, are categories. Texts may be declared as dates, in ISO 8601. The columns of an array of
         objects have no types: their kinds must be declared. Those of a list have none either: they are
         categories unless declared, and a fit warns.
     share : number, default=1/10
@@ -114,8 +125,8 @@ class ColumnKinds:
 
     @property
     def of_numbers(self) -> list[int]:
-        """The places of the columns of numbers and of integers."""
-        return [place for place, kind in enumerate(self.kinds) if kind in _OF_NUMBERS]
+        """The places of the columns with ranges: of numbers, integers, dates and times."""
+        return [place for place, kind in enumerate(self.kinds) if kind in (*_OF_NUMBERS, *STEPS)]
 
     @property
     def of_categories(self) -> list[int]:
@@ -156,6 +167,11 @@ def kinds_of(X: Any, columns: Any = None, given: Any = None) -> ColumnKinds:
             raise TypeError(
                 f"column {given[place]!r} is declared as {kind} and has a type of text, {of_texts}"
             )
+        if kind not in STEPS and holds_dates(types[place]):
+            raise TypeError(
+                f"column {given[place]!r} is declared as {kind} and has a type of dates, {types[place]}: give"
+                " 'dates' or 'datetimes' as its kind"
+            )
     note = _OF_LIST.format(d) if untyped else ""
     return ColumnKinds(tuple(kinds), given if named else None, note=note)
 
@@ -182,6 +198,8 @@ def _listed() -> str:
 
 
 def _of_type(dtype: Any, column: str) -> str:
+    if holds_dates(dtype):
+        return "dates" if str(dtype).lower().startswith("date32") or str(dtype) == "Date" else "datetimes"
     cells = cell_type(dtype)
     if holds_times(cells):
         raise TypeError(f"column {column!r} is {in_units(cells)}")

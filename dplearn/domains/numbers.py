@@ -25,9 +25,10 @@ from dplearn.domains.cells import (
     object_array,
 )
 
-_ANY = "values are of any kind"  # the assumption of a domain that refuses no cell
+ACCEPTS_ALL = "values are of any kind"  # the assumption of a domain that refuses no cell
 _LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
+_MOST = (1 << 64) - 1  # the greatest unsigned integer of 64 bits
 _EXACT = 1 << 53  # floats represent all integers up to here
 
 
@@ -79,7 +80,7 @@ class IntegerRange(_WithGaps):
     Parameters
     ----------
     low, high : int
-        Public ends, both included; signed 64-bit integers, fewer than 2**64 in total.
+        Public ends, both included; integers of 64 bits, signed or not, fewer than 2**64 in total.
     outside : {"refuse", "clip", "accept"}, default="refuse"
         "refuse": a number outside the range, or not whole, is refused. "clip": a number is rounded down and
         moved to the nearest end. "accept", with `missing` only: as "clip", and no cell is refused; an
@@ -103,8 +104,8 @@ class IntegerRange(_WithGaps):
     missing: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_INT64[1]))
-        object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_INT64[1]))
+        object.__setattr__(self, "low", check_count("low", self.low, low=_INT64[0], high=_MOST))
+        object.__setattr__(self, "high", check_count("high", self.high, low=self.low, high=_MOST))
         self._check_gaps()
         smallest_uint(self.size)
 
@@ -171,34 +172,35 @@ class IntegerRange(_WithGaps):
             return codes.astype(smallest_uint(self.size)), np.ones(values.shape, dtype=bool)
         gaps = np.isnan(values) if self.missing and values.dtype.kind == "f" else np.False_
         values = np.where(gaps, values.dtype.type(0), values) if self.missing else values
-        if values.dtype.kind == "f":
-            floors = np.floor(values.astype(np.float64))
-            # Compared as integers: floats represent neither 2**63 - 1 nor 2**53 + 1.
-            far = (floors < _INT64[0]) | (floors >= -_INT64[0])
-            near = np.where(far, 0, floors).astype(np.int64)
-        else:
-            # Converted to one dtype: numpy 2.0.0 may crash when it compares other byte orders with a large
-            # int.
-            floors = values.astype(np.int64 if values.dtype.kind == "i" else np.uint64, copy=False)
-            far = floors > _INT64[1]
-            near = np.where(far, 0, floors).astype(np.int64)
-        below = np.where(far, floors < 0, near < self.low)
-        above = np.where(far, floors > 0, near > self.high)
-        near = np.where(below, self.low, np.where(above, self.high, near))
-        codes = near.view(np.uint64) - np.uint64(self.low % (1 << 64)) + np.uint64(self.missing)
+        floors = np.floor(values.astype(np.float64)) if values.dtype.kind == "f" else values
+        # Compared as integers, in types of their own for either sign: floats represent neither 2**63 - 1 nor
+        # 2**53 + 1, and numpy 2.0.0 may crash when it compares other byte orders with a large int.
+        negative, floating = floors < 0, floors.dtype.kind == "f"
+        under = floors < _INT64[0] if floating else np.False_
+        over = floors >= 2.0**64 if floating else np.False_
+        signed = np.where(negative & ~under, floors, 0).astype(np.int64)
+        unsigned = np.where(negative | over, 0, floors).astype(np.uint64)
+        below = under | (negative & (signed < self.low)) | (~negative & ~over & (unsigned < self.low))
+        above = over | (negative & ~under & (signed > self.high)) | (~negative & (unsigned > self.high))
+        codes = np.where(negative, signed.view(np.uint64), unsigned) - np.uint64(self.low % (1 << 64))
+        codes = np.where(below, 0, np.where(above, self.high - self.low, codes)) + np.uint64(self.missing)
         codes = np.where(gaps, np.uint64(0), codes) if self.missing else codes
         return codes.astype(smallest_uint(self.size)), (~below & ~above & (floors == values)) | gaps
 
     def decode(self, codes: Any) -> NDArray[Any]:
         """Return the integer of each code.
 
-        With `missing`, NaN stands for a missing value: in a float array if floats represent all integers of
-        the range, else in an object array of Python integers.
+        In an array of int64, of uint64 if the range has integers of 2**63 or more, of objects if it has
+        negative ones too. With `missing`, NaN stands for a missing value: in a float array if floats
+        represent all integers of the range, else in an object array of Python integers.
         """
         codes = np.asarray(codes, dtype=np.uint64)
-        numbers: NDArray[Any] = (codes - np.uint64(self.missing) + np.uint64(self.low % (1 << 64))).view(
-            np.int64
-        )
+        numbers: NDArray[Any] = codes - np.uint64(self.missing) + np.uint64(self.low % (1 << 64))
+        if self.high <= _INT64[1]:
+            numbers = numbers.view(np.int64)
+        elif self.low < 0:  # no type of numpy has all of them
+            negative = codes < np.uint64(self.missing - self.low)
+            numbers = np.where(negative, numbers.view(np.int64).astype(object), numbers.astype(object))
         if not self.missing:
             return numbers
         exact = max(-self.low, self.high) <= _EXACT
@@ -219,7 +221,7 @@ class IntegerRange(_WithGaps):
         """The precondition on the column, as listed in a guarantee."""
         gaps = " or missing" if self.missing else ""
         if self.outside == "accept":
-            return _ANY
+            return ACCEPTS_ALL
         if self.outside == "clip":
             ends = f"from {self.low} to {self.high}"
             return f"values are numbers{gaps}; they are rounded down and clipped to integers {ends}"
@@ -388,7 +390,7 @@ class Grid(_WithGaps):
         """The precondition on the column, as listed in a guarantee."""
         gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
         if self.outside == "accept":
-            return _ANY
+            return ACCEPTS_ALL
         if self.outside == "clip":
             return (
                 f"values are numbers{gaps}; they are clipped and rounded down to"
@@ -543,7 +545,7 @@ class Floats(_WithGaps):
     def assumption(self) -> str:
         """The precondition on the column, as listed in a guarantee."""
         if self.outside == "accept":
-            return _ANY
+            return ACCEPTS_ALL
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
 

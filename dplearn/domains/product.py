@@ -11,6 +11,7 @@ from dplearn._writing import brief, fitting
 from dplearn.domains.base import CellTypeError, Codes, Domain, DomainError
 from dplearn.domains.cells import (
     cell_type,
+    holds_dates,
     is_frame,
     is_text,
     mapped,
@@ -158,27 +159,34 @@ class Product:
         domain = self.domains[place]
         times = unread_times(X, place) if domain.numeric else None
         outside = refused if refused_by is None else refused_by(domain)
-        given = outside if times is None else f"values are {times_as_numbers(times)}"
+        given = outside if times is None else f"values are {times_as_numbers(times, of_table=True)}"
         raise type(refused)(f"in column {self.names[place]!r}, {given}")
 
 
 def refuse_text(X: Any, domain: Any) -> None:
-    """Refuse, by types alone, a text column for a domain of numbers that would read text as missing."""
+    """Refuse, by types alone, text or dates for a domain of numbers that would read them as missing."""
     if not is_frame(X) and getattr(X, "dtype", np.dtype(int)).kind in "iufb":
         return
     d = X.shape[1]
     names = list(X.columns) if is_frame(X) else range(d)
     types = list(X.dtypes) if is_frame(X) else [X.dtype] * d
-    if not any(is_text(cell_type(dtype)) for dtype in set(types)):
+    kinds = {dtype: _other_kind(dtype) for dtype in set(types)}
+    if not any(kinds.values()):
         return
     domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
     for name, dtype, part in zip(names, types, domains, strict=False):
-        if getattr(part, "misreads_text", False) and is_text(cell_type(dtype)):
+        if getattr(part, "misreads_text", False) and kinds[dtype]:
             kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
             raise CellTypeError(
-                f"in column {name!r} of X, values have a type of text, {kind}, and those of its domain are"
-                " numbers: give numbers, such as X.astype(float), or the type that the column had in fit"
+                f"in column {name!r} of X, values have a type of {kinds[dtype]}, {kind}, and those of its"
+                " domain are numbers: give numbers, such as X.astype(float), or the type that the column"
+                " had in fit"
             )
+
+
+def _other_kind(dtype: Any) -> str:
+    """Return what other values than numbers a type is of, or nothing."""
+    return "dates" if holds_dates(dtype) else "text" if is_text(cell_type(dtype)) else ""
 
 
 def _encoded(X: Any, encoders: Sequence[_Encoder]) -> list[Codes]:

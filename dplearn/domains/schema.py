@@ -13,12 +13,14 @@ from dplearn._writing import brief, fitting
 from dplearn.domains.base import Domain
 from dplearn.domains.categories import Bits, Categories, Hashed
 from dplearn.domains.cells import column_type, is_frame, times_as_numbers
+from dplearn.domains.dates import Dates
 from dplearn.domains.numbers import Floats, Grid, IntegerRange
 from dplearn.domains.product import Product
 
 _KINDS: dict[str, type[Domain]] = {
     "integers": IntegerRange,
     "grid": Grid,
+    "dates": Dates,
     "floats": Floats,
     "categories": Categories,
     "hashed": Hashed,
@@ -42,8 +44,8 @@ class Schema(Product):
     ----------
     columns : mapping of str to Domain or dict
         The domain of each column, or its JSON form, a dict such as `{"type": "integers", "low": 0, "high":
-        120}`. The types are integers, grid, floats, categories, hashed and bits; the other keys are the
-        parameters of `IntegerRange`, `Grid`, `Floats`, `Categories`, `Hashed` and `Bits`.
+        120}`. The types are integers, grid, floats, dates, categories, hashed and bits; the other keys are
+        the parameters of `IntegerRange`, `Grid`, `Floats`, `Dates`, `Categories`, `Hashed` and `Bits`.
     labels : sequence, optional
         All possible labels.
 

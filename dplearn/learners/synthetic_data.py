@@ -20,7 +20,7 @@ from dplearn._validation import AUTO, check_count_or_auto
 from dplearn._writing import brief
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains import Categories, Domain, Floats, Grid, Product
+from dplearn.domains import Categories, Dates, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
@@ -37,8 +37,6 @@ from dplearn.releases.synthetic_table import SyntheticTable, TableChoices, check
 from dplearn.releases.table_columns import (
     MOST_BINS,
     TableColumn,
-    TableTypes,
-    as_table,
     cells_in,
     table_column,
     table_columns,
@@ -51,6 +49,7 @@ from dplearn.releases.table_network import (
     released_tables,
     synthetic_table_plan,
 )
+from dplearn.releases.table_types import TableTypes, as_table
 from dplearn.table.features import as_product, read_features
 from dplearn.table.table import Columns, LabelledRows, Table
 from dplearn.table.targets import (
@@ -116,12 +115,18 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
     def _publish_table(self, tables: TableModel, plan: SyntheticTablePlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
         self.guarantee_, self.domain_, self.fills_gaps_ = plan.guarantee, plan.domain, plan.fills_gaps
-        self.synthetic_ = SyntheticTable.of(tables, plan, types=self._types, n_bins=self.n_bins)
+        kept = replace(plan, public=None)  # a stream of public choices is not saved
+        self.synthetic_ = SyntheticTable.of(tables, kept, types=self._types, n_bins=self.n_bins)
 
     @property
     def _types(self) -> TableTypes:
-        """The kind of table that the estimator is given."""
+        """The kind of the synthetic table."""
         return _types(getattr(self, "feature_names_in_", None))
+
+    @property
+    def _read_types(self) -> TableTypes:
+        """The types that the estimator is given."""
+        return _types(getattr(self, "feature_names_in_", None), self._features)
 
     @property
     def _features(self) -> tuple[TableColumn, ...]:
@@ -139,7 +144,7 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
             rare = np.repeat(np.arange(len(counts)), (least - counts).clip(0))
             cells = np.concatenate([cells, tables.draw(len(rare), stream, target=rare)])
         *values, target = values_of(columns, cells, stream)
-        rows = as_table(columns[:-1], self._without_gaps(values), self._types)
+        rows = as_table(columns[:-1], self._without_gaps(values), self._read_types)
         return rows, cells[:, -1], target, stream.seeds(1)[0]
 
     def _rows(self, X: Any) -> Any:
@@ -148,7 +153,7 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
         X = read_features(self, X, domain=self.domain_, reset=False)
         codes = self.domain_.nearest(X)
         values = [column.decoded(each) for column, each in zip(self._features, codes, strict=True)]
-        return as_table(self._features, self._without_gaps(values), self._types)
+        return as_table(self._features, self._without_gaps(values), self._read_types)
 
     def _without_gaps(self, values: Arrays) -> Arrays:
         """Return the values of columns as the estimator is given them: filled if it takes no gaps."""
@@ -181,7 +186,7 @@ class SyntheticFit(FitRecipe):
         labels = np.array(target.values(np.arange(_FEWEST) % target.size, stream).tolist())
         for fills in (False, True):
             values = _filled(columns, [column.gaps for column in columns], values) if fills else values
-            rows = as_table(columns, values, _types(plan.public.names))
+            rows = as_table(columns, values, _types(plan.public.names, columns))
             if not (error := dry_run(estimator, rows, labels, stream, most=_FEWEST)):
                 return fills
         raise ValueError(
@@ -222,9 +227,12 @@ class SyntheticFit(FitRecipe):
         return (text,) if gaps and learner.fills_gaps_ else ()
 
 
-def _types(names: Any) -> TableTypes:
-    """Return the kind of table that an estimator is given, from the names of the columns."""
-    return TableTypes("array" if names is None else "pandas")
+def _types(names: Any, columns: Sequence[TableColumn] = ()) -> TableTypes:
+    """Return the kind of a table, by the names of its columns, and of these the types that are not free:
+    estimators take dates as numbers of steps.
+    """
+    types = tuple("float64" if isinstance(each.domain, Dates) else "" for each in columns)
+    return TableTypes("array" if names is None else "pandas", types)
 
 
 @learns_schema()
@@ -241,9 +249,9 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     ----------
     estimator : classifier, optional
         The classifier, cloned; not a private one. It is given a data frame of pandas if `X` has names, else
-        an array, with the values of the domain: numbers, categories, None or NaN for missing values, and
-        for hashed values the numbers of their buckets. None: gradient boosting,
-        `HistGradientBoostingClassifier`, with codes of categories.
+        an array, with the values of the domain: numbers, those of steps since 1970 for dates, categories,
+        None or NaN for missing values, and for hashed values the numbers of their buckets. None: gradient
+        boosting, `HistGradientBoostingClassifier`, with codes of categories.
     degree : int, default=2
         The most columns that a column depends on, at least 1, the label included. With 1, all depend on the
         label alone. A greater one than 2 is lowered as for `SyntheticTable`.

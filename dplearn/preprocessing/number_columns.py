@@ -146,7 +146,8 @@ def declared_numbers(domain: Any) -> Any:
 
 
 def _fits(domain: Any) -> bool:
-    return isinstance(domain, NumberDomain) and not domain.accepts_missing and domain.size <= 1 << 64
+    numeric = isinstance(domain, NumberDomain) and domain.numeric
+    return numeric and not domain.accepts_missing and domain.size <= 1 << 64
 
 
 def in_blocks(function: Callable[[Numbers], Numbers], rows: Numbers, width: int) -> Numbers:

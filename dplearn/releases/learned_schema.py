@@ -21,7 +21,8 @@ from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import as_factor, cells_of, is_frame, mapped, read_column
-from dplearn.domains.column_kinds import ColumnKinds, declared_kinds, kinds_of
+from dplearn.domains.column_kinds import STEPS, ColumnKinds, declared_kinds, kinds_of
+from dplearn.domains.dates import Dates, covering, everything
 from dplearn.domains.factors import Factor
 from dplearn.domains.keys import key_counts, read_keys
 from dplearn.fit.execute import Facts
@@ -176,13 +177,19 @@ class LearnedSchemaPlan(ReleasePlan):
         return self._public_schema(self.most, ranged=False)
 
     def _public_schema(self, n_listed: int, *, ranged: bool = True) -> Product:
-        number: Domain = self.numbers
+        of_kind = {kind: self.without_range(kind) for kind in ("numbers", "integers", *STEPS)}
         if ranged and self.tail is not None:
-            number = Grid(0.0, 1.0, self.detail.points, "accept", missing=True)
+            points = self.detail.points
+            of_kind |= dict.fromkeys(("numbers", "integers"), Grid(0.0, 1.0, points, "accept", missing=True))
+            of_kind |= {kind: Dates(0, points - 1, STEPS[kind], "accept", missing=True) for kind in STEPS}
         listed = _HASHED if self.threshold is None else _categories([f"value {n}" for n in range(n_listed)])
-        of_kind = {"numbers": number, "integers": number, "booleans": _BOOLEANS, "categories": listed}
+        of_kind |= {"booleans": _BOOLEANS, "categories": listed}
         kinds: ColumnKinds = self.columns
         return kinds.schema(of_kind[kind] for kind in kinds.kinds)
+
+    def without_range(self, kind: str) -> Domain:
+        """Return the domain of a column of numbers or dates of which no range is learned."""
+        return everything(STEPS[kind]) if kind in STEPS else self.numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,11 +218,11 @@ class LearnedSchema(Released):
 
 def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
     """Return a warning about the columns of a learned schema that have neither a category nor a range."""
-    unranged = plan.numbers if plan.tail is not None else None
+    unranged = [] if plan.tail is None else [plan.numbers, *map(everything, STEPS.values())]
     names = [
         repr(name)
         for name, domain in zip(schema.names, schema.domains, strict=True)
-        if domain in (unranged, _categories(()))
+        if domain in (*unranged, _categories(()))
     ]
     if not names:
         return ()
@@ -223,8 +230,8 @@ def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
     return (
         f"the learned schema does not tell apart the values of {len(names)} of {len(schema)} columns,"
         f" {', '.join(names[:_SHOWN])}{more}: no category is frequent, as of ids, or most cells are missing,"
-        " dates, decimals or other objects that are not read; leave such columns out, or give their values as"
-        " numbers or as text with few categories",
+        " decimals or other objects that are not read; leave such columns out, declare columns of dates as"
+        " 'dates', or give their values as numbers or as text with few categories",
     )
 
 
@@ -247,9 +254,9 @@ def learned_schema(
         Private. Cells of any kind. Types of columns (dtypes) are public. Parts: as for the learners of tables
         in parts, without y.
     columns : str, mapping of str to str, or sequence of str, optional
-        Public. Kinds of columns, as for `Learn`: "numbers", "integers", "booleans" or "categories". None: by
-        the types of the columns. An array of objects has no types: declare the kinds. A list has none either:
-        its columns are categories unless declared, with a warning.
+        Public. Kinds of columns, as for `Learn`: "numbers", "integers", "dates", "datetimes", "booleans" or
+        "categories". None: by the types of the columns. An array of objects has no types: declare the kinds.
+        A list has none either: its columns are categories unless declared, with a warning.
     epsilon : float, default=1.0
         Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -269,9 +276,9 @@ def learned_schema(
     Raises
     ------
     TypeError, ValueError
-        If a parameter is not as described, a column has a type that is neither of numbers nor of text, such
-        as dates, intervals or lists, a column of numbers has a type of text, or the columns have no types and
-        no declared kinds; nothing is spent.
+        If a parameter is not as described, a column has a type that is neither of numbers, dates nor text,
+        such as durations, intervals or lists, a column of numbers has a type of text, or the columns have no
+        types and no declared kinds; nothing is spent.
     BudgetExceededError
         If the guarantee does not fit the ledger's remaining budget; nothing is spent.
 
@@ -382,13 +389,13 @@ class SchemaRelease(Release[LearnedSchema]):
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
         kinds = kinds_of(table, self.columns, X)
-        of_numbers = set(kinds.of_numbers)
-        if len(of_numbers) == table.shape[1]:
+        if set(kinds.kinds) <= {"numbers", "integers"}:
             return SchemaFacts(len(table), kinds), Columns(Product([self.numbers] * len(kinds)).encode(table))
         columns: list[Any] = []
-        for place in range(len(kinds)):
+        for place, kind in enumerate(kinds.kinds):
             column = read_column(table, place)
-            columns.append(mapped(self.numbers.encode, column) if place in of_numbers else _keys(column))
+            ranged = kind not in ("booleans", "categories")
+            columns.append(mapped(partial(_codes, self.numbers, kind), column) if ranged else _keys(column))
         return SchemaFacts(len(table), kinds), Columns(columns)
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
@@ -579,6 +586,14 @@ def _tail(error: int, n: int) -> Fraction:
     return Fraction(max(_LEAST_TAIL, -(-_TAILS * error // n)), _TAILS)
 
 
+def _codes(numbers: Floats, kind: str, cells: Any) -> NDArray[Any]:
+    """Return the codes of numbers, or of the steps of dates since 1970."""
+    if kind not in STEPS:
+        return numbers.encode(cells)
+    every = everything(STEPS[kind])
+    return numbers.encode(every.decode(every.encode(cells)))
+
+
 def _keys(column: Any) -> Factor:
     """Return the key of each cell: None, text, bytes, an integer, a fraction in hexadecimal or `_OTHER`."""
     cells = as_factor(column)
@@ -647,7 +662,7 @@ def _tail_of(plan: LearnedSchemaPlan) -> Fraction:
 def _number_domain(ranks: _BothRanks, number: int, kind: str, plan: LearnedSchemaPlan, dice: Dice) -> Domain:
     """Release the range of one column of numbers, and return its domain."""
     if plan.tail is None:
-        return plan.numbers  # type: ignore[no-any-return]
+        return plan.without_range(kind)
     size, tail, privacy = plan.numbers.size, _tail_of(plan), ApproxDP(plan.parts.epsilon)
     # Missing numbers have the code 0. They are moved above all numbers for the low end, and stay below all
     # numbers for the high end, so that either end is found by its rank among the numbers from that end.
@@ -657,20 +672,21 @@ def _number_domain(ranks: _BothRanks, number: int, kind: str, plan: LearnedSchem
     else:
         high = _selected(ranks.from_high(number), size, 1 - tail, privacy, dice)
     if low == size or high == 0:  # most numbers are missing
-        return plan.numbers  # type: ignore[no-any-return]
+        return plan.without_range(kind)
     low, high = min(low, high), max(low, high)
     # The numbers of a code lie between those of its two neighbours.
     codes = [max(1, low - 1), low, high, min(size - 1, high + 1)]
     below, lowest, highest, above = map(Fraction, plan.numbers.decode(codes).tolist())
+    points: Any = plan.detail.points
     if not plan.detail.drawn:
-        return _range(kind, *_outward(kind, below, above, tail), plan.detail.points)
+        return _range(kind, *_outward(kind, below, above, tail), points)
     if low == high and kind == "numbers":
         least, most = (lowest, above) if above > lowest else (below, lowest)
         return Grid(float(least), float(most), 2, "accept", missing=True)
     outward = Fraction(0) if plan.tail == _CENTER else tail
     first, last = _slightly_outward(kind, (below, lowest, highest, above), outward)
     first, last = max(first, 0) if lowest >= 0 else first, min(last, 0) if highest <= 0 else last
-    return _range(kind, first, last, plan.detail.points)
+    return _range(kind, first, last, math.inf if kind in STEPS else points)
 
 
 def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, dice: Dice) -> int:
@@ -680,11 +696,11 @@ def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, di
 
 def _outward(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> tuple[Fraction, Fraction]:
     """Return the ends of a range, given released quantiles at `tail` from either: they move outward as far as
-    those of evenly distributed numbers, and then to multiples of a power of two, at least 1 for integers.
+    those of evenly distributed numbers, and then to multiples of a power of two, at least 1 for whole ones.
     """
     beyond = (high - low) * tail / (1 - 2 * tail)
     exponent = math.floor(math.log2((high - low) / _STEPS))
-    step = Fraction(2) ** (max(0, exponent) if kind == "integers" else exponent)
+    step = Fraction(2) ** (max(0, exponent) if kind != "numbers" else exponent)
     return math.floor((low - beyond) / step) * step, math.ceil((high + beyond) / step) * step
 
 
@@ -693,7 +709,7 @@ def _slightly_outward(kind: str, ends: Sequence[Fraction], tail: Fraction) -> tu
     neighbours; they move outward as far as those of evenly distributed numbers.
     """
     below, lowest, highest, above = ends
-    whole = kind == "integers"
+    whole = kind != "numbers"
     first, last = (math.floor(below) + 1, math.ceil(above) - 1) if whole else (below, above)
     if last < first:  # no integer lies between them, as can be of fractions and of the last code
         first = last = round((lowest + highest) / 2)
@@ -702,8 +718,10 @@ def _slightly_outward(kind: str, ends: Sequence[Fraction], tail: Fraction) -> tu
     return first - moved, last + moved
 
 
-def _range(kind: str, first: Any, last: Any, points: int) -> Domain:
+def _range(kind: str, first: Any, last: Any, points: Any) -> Domain:
     """Return the domain of the numbers between two ends."""
+    if kind in STEPS:
+        return covering(STEPS[kind], int(first), int(last), points)
     if kind == "integers" and last - first < points:
         return IntegerRange(int(first), int(last), "accept", missing=True)
     return Grid(float(first), float(last), points, "accept", missing=True)

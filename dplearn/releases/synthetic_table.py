@@ -26,7 +26,8 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import cells_of, is_frame
-from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
+from dplearn.domains.column_kinds import STEPS, ColumnKinds, as_learn, kinds_of
+from dplearn.domains.dates import everything
 from dplearn.domains.product import refuse_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import COLUMNS, COLUMNS_AND_CATEGORIES, PUBLIC_ROWS, ROWS_OF_TABLE
@@ -50,8 +51,6 @@ from dplearn.releases.table_columns import (
     MOST_BINS,
     POINTS,
     TableColumn,
-    TableTypes,
-    as_table,
     cells_in,
     columns_of_one_value,
     table_column,
@@ -71,6 +70,7 @@ from dplearn.releases.table_network import (
     replan,
     synthetic_table_plan,
 )
+from dplearn.releases.table_types import TableTypes, as_table
 from dplearn.table.sources import table_in_memory
 from dplearn.table.table import Columns, Table
 
@@ -210,7 +210,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         given = [
             f"{name}={shortened(getattr(self, name))!r}"
             for name, each in signature(type(self).__init__).parameters.items()
-            if each.default is not each.empty and getattr(self, name) is not each.default
+            if each.default is not each.empty and repr(getattr(self, name)) != repr(each.default)
         ]
         return f"{type(self).__name__}({', '.join(given)})"
 
@@ -319,9 +319,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         data frame or array of shape (m, d)
             Of pandas; of polars if the fit's table was; a numpy array if that was an array. Numbers are
             uniform within a bin, integers whole; categories are as declared, and missing values are gaps.
-            Categories that are not listed are "other" in a learned column of texts, else gaps. If the domain
-            was learned, columns have the types of the table's, as far as these have gaps where the domain has
-            them.
+            Categories that are not listed are "other" in a learned column of texts, else gaps. Columns have
+            the types of the table's, zones included, as far as these hold what the domain does, gaps
+            included. A table of Arrow is given back as a data frame of pandas with types of Arrow.
 
         Raises
         ------
@@ -661,8 +661,8 @@ class TableRelease(Release[ReleasedTable]):
         super().__init__("SyntheticTable", guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, NDArray[np.int16]]:  # noqa: ARG002 - there is none
-        kind, cells = rows_in_cells(X, self.domain, self.layout.columns)
-        return TableFacts(len(cells), TableTypes(kind)), cells
+        types, cells = rows_in_cells(X, self.domain, self.layout.columns)
+        return TableFacts(len(cells), types), cells
 
     def _public_cells(self, X: Any) -> NDArray[np.int16]:
         """Return the cells of public rows; an error names them."""
@@ -777,8 +777,10 @@ class LearnedRelease(Release[Any]):
         if not isinstance(domain, NumberDomain):
             return table_column(name, domain, n_bins)
         assert facts.kinds is not None
-        whole, types = facts.kinds.kinds[place] == "integers", facts.types.types or ("",) * (place + 1)
-        widest = widest_numbers(self.numbers, types[place], whole=whole, missing=domain.accepts_missing)
+        kind, plain, missing = facts.kinds.kinds[place], facts.types.plain(place), domain.accepts_missing
+        if kind in STEPS:
+            return ranged_column(name, domain, n_bins, everything(STEPS[kind]))
+        widest = widest_numbers(self.numbers, plain, whole=kind == "integers", missing=missing)
         return ranged_column(name, domain, n_bins, widest)
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> Any:
@@ -826,8 +828,10 @@ def _names(kinds: ColumnKinds) -> tuple[str, ...]:
     return kinds.names or tuple(f"x{place}" for place in range(len(kinds)))
 
 
-def rows_in_cells(X: Any, domain: Product, columns: Sequence[TableColumn]) -> tuple[str, NDArray[np.int16]]:
-    """Return the kind of a table, and the cells of its rows in columns, by name those of a domain."""
+def rows_in_cells(
+    X: Any, domain: Product, columns: Sequence[TableColumn]
+) -> tuple[TableTypes, NDArray[np.int16]]:
+    """Return the types of a table, and the cells of its rows in columns, by name those of a domain."""
     table, kind = _table_of(X)
     if is_frame(table):
         table = _selected(table, domain)
@@ -837,7 +841,8 @@ def rows_in_cells(X: Any, domain: Product, columns: Sequence[TableColumn]) -> tu
         raise ValueError("frame must have at least one row, got none")
     refuse_text(table if is_frame(table) else X, domain)
     codes = _of_names(domain, [column.domain for column in columns]).encode(table)
-    return kind, cells_in(columns, Columns(codes))
+    types = TableTypes.of(table, getattr(X, "dtype", None), kind, named=True)
+    return types, cells_in(columns, Columns(codes))
 
 
 def _table_of(values: Any) -> tuple[Any, str]:
@@ -885,7 +890,7 @@ def drawable(schema: Product, types: TableTypes) -> Product:
     without, of declared categories for types with these, and with one cell for all categories not listed.
     """
     found = [
-        _without_gaps(each, types.types[place])
+        _without_gaps(each, types.plain(place))
         if types.gapless(place)
         else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
@@ -897,9 +902,9 @@ def _listed(domain: Domain) -> Domain:
     return Categories([None], other=True) if isinstance(domain, Hashed) else domain
 
 
-def _without_gaps(domain: Domain, dtype: str) -> Domain:
+def _without_gaps(domain: Domain, plain: Any) -> Domain:
     if isinstance(domain, NumberDomain):
         given = {name: value for name, value in domain.parameters.items() if name != "missing"}
         return type(domain)(**given | {"outside": "refuse" if isinstance(domain, Floats) else "clip"})
     booleans = isinstance(domain, Categories) and set(domain.values) == {False, True, None}
-    return Categories([False, True]) if booleans and dtype == "bool" else _listed(domain)
+    return Categories([False, True]) if booleans and plain == np.dtype(bool) else _listed(domain)

@@ -23,7 +23,6 @@ from dplearn.releases.table_columns import (
     FAR,
     SPLIT,
     UNUSED,
-    WHOLE,
     TableColumn,
     even_starts,
     far_column,
@@ -55,7 +54,7 @@ Numbers = NDArray[np.float64]
 def ranged_column(name: str, domain: NumberDomain, n_bins: int, widest: NumberDomain) -> TableColumn:
     """Return the cells of a column of a learned range, among the numbers of a wider domain."""
     whole, gap = isinstance(widest, IntegerRange), int(widest.accepts_missing)
-    inner, (low, high) = _range_of(domain, n_bins, whole)
+    inner, (low, high) = _range_of(domain, n_bins, widest)
     lone = high - low <= max(float(whole), _NARROW * abs(low), _NEAR_ZERO)
     splits = [_singles(widest)]
     if lone:
@@ -76,14 +75,17 @@ def ranged_column(name: str, domain: NumberDomain, n_bins: int, widest: NumberDo
     return far_column(name, widest, (with_firsts(starts, gap), cuts), near, ranged=True)
 
 
-def widest_numbers(numbers: Floats, dtype: str, *, whole: bool, missing: bool) -> NumberDomain:
-    """Return the domain of all numbers of a column that synthetic ones may be, by its type."""
+def widest_numbers(numbers: Floats, plain: Any, *, whole: bool, missing: bool) -> NumberDomain:
+    """Return the domain of all numbers of a column that synthetic ones may be, by its type of numpy."""
     if not whole:
         outside = "accept" if missing else "refuse"
         return Floats(smallest=numbers.smallest, largest=numbers.largest, missing=missing, outside=outside)
-    info = np.iinfo(dtype.lower() if WHOLE.fullmatch(dtype) else "int64")
-    most = int(min(numbers.largest, _EXACT if missing else _WIDEST))  # floats represent integers with gaps
-    low, high = (0, 1) if dtype == "bool" else (max(-most, int(info.min)), min(most, int(info.max)))
+    info = np.iinfo(plain if plain is not None and plain.kind in "iu" else np.int64)
+    # Floats represent integers with gaps; of 64 bits without a sign, there is one that has no code.
+    most = int(min(numbers.largest, _EXACT if missing else _WIDEST if info.min else info.max - 1))
+    low, high = max(-most, int(info.min)), min(most, int(info.max))
+    if plain == np.dtype(bool):
+        low, high = 0, 1
     return IntegerRange(low, high, "accept" if missing else "clip", missing=missing)
 
 
@@ -98,9 +100,10 @@ def _end_of(widest: NumberDomain, end: float) -> int:
     return widest.size if end > _greatest(widest) else int(_codes_of(widest, np.array([end]))[0])
 
 
-def _range_of(domain: NumberDomain, n_bins: int, whole: bool) -> tuple[Numbers, tuple[float, float]]:
+def _range_of(domain: NumberDomain, n_bins: int, widest: NumberDomain) -> tuple[Numbers, tuple[float, float]]:
     """Return the first number of each cell of a range, and its ends, of which the upper one is beyond it."""
-    if isinstance(domain, Floats):  # no range is learned
+    whole = isinstance(widest, IntegerRange)
+    if isinstance(domain, Floats) or domain == widest:  # no range is learned
         return np.zeros(1), (0.0, float(whole) or 5e-324)
     gap = int(domain.accepts_missing)
     numbers = domain.size - gap

@@ -1,7 +1,6 @@
-"""The columns of a synthetic table: their cells, and the tables that are made of cells, with public types.
+"""The columns of a synthetic table, and their cells.
 
-The cell of a value is a function of the value and its declared domain; so are the values of a cell. The types
-(dtypes) of the private table are public, and where the schema is learned, records have them too.
+The cell of a value is a function of the value and its declared domain; so are the values of a cell.
 
 >>> from dplearn.domains import Grid, IntegerRange
 >>> age = table_column("age", IntegerRange(18, 81), n_bins=16)
@@ -9,25 +8,20 @@ The cell of a value is a function of the value and its declared domain; so are t
 (16, [0, 0, 15], ('18 to 21', '22 to 25'))
 >>> table_column("town", Categories(["north", "south"], other=True), n_bins=16).described()
 ('north', 'south', 'missing or other')
->>> column = TableColumn("age", Grid(0, 200, 401), np.array([0], dtype=np.uint64))
->>> as_table([column], [np.array([18.5, 300.0])], TableTypes("pandas", ("uint8",)))["age"].tolist()
-[18, 255]
 """
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.domains import Categories, Domain, Floats, Grid, IntegerRange, Product
+from dplearn.domains import Categories, Dates, Domain, Floats, Grid, IntegerRange, Product
 from dplearn.domains.base import NumberDomain
-from dplearn.domains.cells import column_type, is_frame, object_array
+from dplearn.domains.cells import object_array
 from dplearn.kernels.intervals import CodePlaces
 from dplearn.table.table import Columns
 
@@ -40,16 +34,7 @@ _EXPONENTS = range(-8, 18)  # the powers of two that are first values of cells o
 #: Kinds of cells: left out if their counts may be noise; perhaps one with the cell before; not drawn from.
 FAR, SPLIT, UNUSED = 1, 2, 4
 POINTS = (1 << 20) + 1  # of learned ranges: synthetic numbers are not seen to lie on a grid
-#: The kinds of tables.
-KINDS = ("pandas", "polars", "array")
-WHOLE = re.compile(r"u?int(8|16|32|64)", re.IGNORECASE)  # Int64 of pandas and of polars too
-_GAPLESS = re.compile(r"bool|u?int(8|16|32|64)")
-_REAL = re.compile(r"float(16|32|64)", re.IGNORECASE)
 _TEXT_OR_NONE = {str, type(None)}
-_TEXTS = ("str", "string", "category")  # of pandas
-_BELOW = (1 << 63) - 1024  # the greatest float64 of an int64
-_DECLARED = "declared categories"  # the name of an ordered type of pandas, and of an Enum
-_OF_POLARS = ("String", "Boolean", "Categorical")
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +115,8 @@ class TableColumn:
         codes = np.array([ends[used[0]], ends[used[-1] + 1] - np.uint64(1)])
         low, high = np.asarray(self.domain.decode(codes)).tolist()
         outside, missing = "accept" if self.gap else "clip", bool(self.gap)
+        if isinstance(self.domain, Dates):
+            return Dates(int(low), int(high), self.domain.step, outside, missing=missing)
         if isinstance(self.domain, IntegerRange):
             return IntegerRange(int(low), int(high), outside, missing=missing)
         if high > low:
@@ -202,10 +189,8 @@ class TableColumn:
             return tuple(map(str, range(self.size)))
         whole = np.append(self.starts[1:], np.uint64(self.domain.size)) - np.uint64(1)
         firsts, lasts = (self.domain.decode(codes)[self.gap :] for codes in (self.starts, whole))
-        spans = [
-            f"{first:.6g}" if first == last else f"{first:.6g} to {last:.6g}"
-            for first, last in zip(firsts, lasts, strict=True)
-        ]
+        ends = zip(self.domain.texts(firsts), self.domain.texts(lasts), strict=True)
+        spans = [first if first == last else f"{first} to {last}" for first, last in ends]
         return (*["missing"] * self.gap, *spans)
 
 
@@ -288,162 +273,11 @@ def even_starts(size: int, n_bins: int) -> list[int]:
     return [size * place // n_bins for place in range(n_bins)]
 
 
-@dataclass(frozen=True)
-class TableTypes:
-    """What is public about the types of a table."""
-
-    kind: str = "pandas"  # one of `KINDS`
-    types: tuple[str, ...] = ()  # of the columns, by name; (): records have the types of the schema
-    labels: tuple[Any, ...] = ()  # names of columns that are no distinct texts; (): those of the schema
-    # Of a type with declared categories, by the place of its column: these, in their order.
-    declared: Mapping[int, Sequence[Any]] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, table: Any, dtype: Any, kind: str, *, named: bool) -> "TableTypes":
-        """Return the types of a private table; no cell is read."""
-        d = table.shape[1]
-        if not is_frame(table):
-            return cls(kind, (str(dtype),) * d)
-        names = tuple(table.columns.tolist() if hasattr(table, "iloc") else table.columns)
-        labels = () if named or not all(type(name) in (str, int) for name in names) else names
-        types = [column_type(table, place) for place in range(d)]
-        declared = {place: listed for place, each in enumerate(types) if (listed := _declared(each))}
-        shown = tuple(_DECLARED if place in declared else str(each) for place, each in enumerate(types))
-        return cls(kind, shown, labels, declared)
-
-    def domain_of(self, place: int, learned: Domain) -> Domain:
-        """Return the learned domain of a column, or that of the categories that its type declares."""
-        # The types of other parts of a table may have other categories.
-        return Categories([*self.declared[place], None], other=True) if place in self.declared else learned
-
-    def gapless(self, place: int) -> bool:
-        """Whether a column cannot have missing values, by its type."""
-        return bool(self.types and self.kind != "polars" and _GAPLESS.fullmatch(self.types[place]))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the types for JSON; types and labels only where there are any."""
-        listed = {"types": list(self.types), "labels": list(self.labels)}
-        return {"kind": self.kind} | {name: value for name, value in listed.items() if value}
-
-    @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> "TableTypes":
-        """Return the types of `to_dict`."""
-        if record["kind"] not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {record['kind']!r}")
-        return cls(record["kind"], tuple(record.get("types", ())), tuple(record.get("labels", ())))
-
-
 def values_of(
     columns: Sequence[TableColumn], cells: NDArray[Any], stream: PublicStream
 ) -> list[NDArray[Any]]:
     """Return the values of synthetic records, column by column."""
     return [column.values(cells[:, place], stream) for place, column in enumerate(columns)]
-
-
-def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], types: TableTypes) -> Any:
-    """Return the values of columns as a table, whose types depend on the columns and on `types` alone."""
-    names = types.types or ("",) * len(columns)
-    values = [_typed(column, each, name) for column, each, name in zip(columns, values, names, strict=True)]
-    if types.kind == "array":
-        if any(each.dtype == object for each in values):
-            values = [object_array(each.tolist()) for each in values]
-        return np.stack(values, axis=1)
-    if types.kind == "polars":
-        polars = import_module("polars")
-        return polars.DataFrame(
-            [
-                _polars_series(polars, column, each, name)
-                for column, each, name in zip(columns, values, names, strict=True)
-            ]
-        )
-    pandas = import_module("pandas")
-    series = [
-        _pandas_series(pandas, column, each, name)
-        for column, each, name in zip(columns, values, names, strict=True)
-    ]
-    frame = pandas.DataFrame({column.name: each for column, each in zip(columns, series, strict=True)})
-    return frame.set_axis(list(types.labels), axis=1) if types.labels else frame
-
-
-def _typed(column: TableColumn, values: NDArray[Any], name: str) -> NDArray[Any]:
-    """Return numbers in a type of numpy, rounded and clipped to it; floats, if some are missing."""
-    if isinstance(column.domain, Categories):
-        listed = column.domain.values
-        whole = name == "bool" and not column.domain.other and all(type(value) is bool for value in listed)
-        return values.astype(bool) if whole else values
-    if values.dtype == object:
-        return values
-    if _REAL.fullmatch(name):
-        limit = np.finfo(name.lower()).max
-        return values.astype(np.float64).clip(-limit, limit).astype(name.lower())
-    if name == "bool":
-        return np.asarray(np.rint(values) != 0)
-    if not WHOLE.fullmatch(name):
-        return values
-    info = np.iinfo(name.lower())
-    values = np.rint(values).clip(max(info.min, -_BELOW), min(info.max, _BELOW))
-    return values.astype(name.lower()) if not column.gap else values
-
-
-def _pandas_series(pandas: Any, column: TableColumn, values: NDArray[Any], name: str) -> Any:
-    """Return a series of pandas of a given type, which pandas would else infer from the values."""
-    if not isinstance(column.domain, Categories):
-        series = pandas.Series(values, dtype=values.dtype)
-        nullable = name[:1] in "IUF" and (WHOLE.fullmatch(name) or _REAL.fullmatch(name))
-        return series.astype(name) if nullable else series
-    if name == _DECLARED:
-        listed, known = _among_declared(column, values)
-        return pandas.Series(known, dtype=pandas.CategoricalDtype(listed, ordered=True))
-    listed = list(dict.fromkeys(value for value in column._listed if value is not None))
-    if name == "category":
-        return pandas.Series(values, dtype=pandas.CategoricalDtype(listed))
-    if name in _TEXTS or (name == "boolean" and _of_bools(column)):
-        return pandas.Series(values, dtype=object).astype(name)
-    texts = values.dtype == object and not name and all(type(value) is str for value in listed)
-    return pandas.Series(values, dtype=_type_of_texts(pandas) if texts else values.dtype)
-
-
-def _type_of_texts(pandas: Any) -> Any:
-    """Return the type that pandas itself takes for texts."""
-    return pandas.Series(["text"]).dtype
-
-
-def _polars_series(polars: Any, column: TableColumn, values: NDArray[Any], name: str) -> Any:
-    """Return a series of polars; categories of several types are objects."""
-    if values.dtype != object:
-        series = polars.Series(column.name, values, nan_to_null=values.dtype.kind == "f")
-        return series.cast(getattr(polars, name)) if WHOLE.fullmatch(name) else series
-    if name == _DECLARED:
-        listed, known = _among_declared(column, values)
-        return polars.Series(column.name, known, dtype=polars.Enum(listed))
-    name = name.partition("(")[0]  # of older versions: "Categorical(ordering='physical')"
-    if name in _OF_POLARS and (name != "Boolean" or _of_bools(column)):
-        text = polars.Boolean if name == "Boolean" else polars.String
-        return polars.Series(column.name, values.tolist(), dtype=text).cast(getattr(polars, name))
-    kinds = {type(value) for value in getattr(column.domain, "values", ()) if value is not None}
-    types = {str: polars.String, int: polars.Int64, float: polars.Float64, bool: polars.Boolean}
-    dtype = types.get(kinds.pop(), polars.Object) if len(kinds) == 1 else polars.Object
-    return polars.Series(column.name, values.tolist(), dtype=dtype)
-
-
-def _declared(dtype: Any) -> list[Any]:
-    """Return the categories of a type that declares them: an ordered one of pandas, an Enum of polars.
-
-    Those of other categorical types may have been found in the table.
-    """
-    declares = getattr(dtype, "ordered", False) is True or str(dtype).startswith("Enum(")
-    return list(dtype.categories) if declares else []
-
-
-def _among_declared(column: TableColumn, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the declared categories, and the values with gaps for others."""
-    assert isinstance(column.domain, Categories)
-    listed = [value for value in column.domain.values if value is not None]
-    return listed, [value if value in listed else None for value in values.tolist()]
-
-
-def _of_bools(column: TableColumn) -> bool:
-    return all(value is None or type(value) is bool for value in getattr(column.domain, "values", ()))
 
 
 def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]:

@@ -462,8 +462,13 @@ class TableModel:
             self.grow(step)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state to pickle, without the rows, which can be drawn again."""
-        return vars(self) | {"_rows": {}, "_joints": {}}
+        """Return the released numbers; all else is made of them."""
+        names = ("layout", "budget", "n_samples", "base", "steps", "known")
+        return {name: getattr(self, name) for name in names}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Make the distribution again."""
+        TableModel.__init__(self, **state)
 
     def _with_target(self, target: int, shares: Sequence[Floats64]) -> None:
         """Make all base tables consistent with one distribution of the target: the mean of theirs."""

@@ -13,7 +13,7 @@ from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange
 from dplearn.domains.cells import object_array
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable, table_network
-from dplearn.releases.table_columns import TableTypes, as_table, table_column, table_columns
+from dplearn.releases.table_columns import table_column, table_columns
 from dplearn.releases.table_network import (
     NetworkStep,
     TableBudget,
@@ -24,6 +24,7 @@ from dplearn.releases.table_network import (
     raked,
     synthetic_table_plan,
 )
+from dplearn.releases.table_types import TableTypes, as_table
 
 DOMAINS = (
     IntegerRange(-5, 5),

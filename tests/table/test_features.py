@@ -38,9 +38,9 @@ class Telltale:
 @pytest.mark.parametrize(
     ("times", "words"),
     [
-        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "give days, "),
-        (pd.to_datetime(["2020-01-01", "2021-01-01"], utc=True), "give days, "),
-        (pd.to_datetime([None, None]), "give days, "),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"]), "declare Dates.*, or give days, "),
+        (pd.to_datetime(["2020-01-01", "2021-01-01"], utc=True), "declare Dates.*, or give days, "),
+        (pd.to_datetime([None, None]), "declare Dates.*, or give days, "),
         (pd.to_timedelta([1, 2], unit="D"), "give seconds, "),
     ],
     ids=["dates", "zoned", "missing", "durations"],

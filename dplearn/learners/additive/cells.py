@@ -96,7 +96,7 @@ class Column:
                 f"group {cell}" if shared else self.domain.describe_test(cell).removeprefix("== ")
                 for cell in range(self.size)
             )
-        numbers = [f"{value:g}" for value in values[self.gap :]]
+        numbers = self.domain.texts(values[self.gap :])  # type: ignore[attr-defined]
         return ("missing",) * self.gap + tuple(numbers)
 
     def of(self, codes: NDArray[Any]) -> NDArray[np.int16]:

@@ -1,0 +1,135 @@
+"""Dates and times: every kind of cell has the code of its instant; ends, gaps, zones and advice."""
+
+import datetime
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn import AdditiveClassifier, ExponentialMechanismClassifier
+from dplearn.domains import Dates, DomainError, IntegerRange, Learn, Schema
+
+DAYS = Dates("2020-01-01", "2024-12-31")
+EASTERN = datetime.timezone(-datetime.timedelta(hours=5))
+#: Cells of 2 January 2020, in UTC where they have a zone.
+SECOND = (
+    "2020-01-02",
+    " 2020-01-02T23:59:59 ",
+    "2020-01-01T20:00:00-05:00",
+    datetime.date(2020, 1, 2),
+    datetime.datetime(2020, 1, 2, 12),
+    datetime.datetime(2020, 1, 1, 20, tzinfo=EASTERN),
+    pd.Timestamp("2020-01-02T01:00"),
+    pd.Timestamp("2020-01-03T01:00", tz="Asia/Tokyo"),
+    *(np.datetime64("2020-01-02", unit) for unit in ("D", "h", "s", "ms", "us", "ns")),
+)
+
+
+@pytest.mark.parametrize("cell", SECOND, ids=repr)
+def test_each_kind_of_cell_has_the_code_of_its_day(cell):
+    assert DAYS.encode(np.array([cell], dtype=object)).tolist() == [1]
+    assert DAYS.nearest([cell]).tolist() == [1]
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns", "W", ">M8"])
+def test_arrays_of_any_unit_have_the_codes_of_their_cells(unit):
+    texts = ["2020-01-02", "2024-12-26", "2021-07-01"]
+    times = np.array(texts, dtype=">M8[s]" if unit == ">M8" else f"datetime64[{unit}]")
+    cells = Dates("2019-01-01", "2024-12-31").encode(times).tolist()
+    assert cells == [
+        (each.astype("datetime64[D]") - np.datetime64("2019-01-01")).astype(int) for each in times
+    ]
+
+
+def test_steps_round_down_also_before_1970_and_across_units():
+    quarters = Dates("1969-12-31T23:00", "1970-01-01T01:00", "15m")
+    times = ["1969-12-31T23:00", "1969-12-31T23:59:59.999", "1970-01-01T00:14", "1970-01-01T00:15"]
+    for cells in (times, np.array(times, dtype="datetime64[ms]"), np.array(times, dtype="datetime64[us]")):
+        assert quarters.encode(cells).tolist() == [0, 3, 4, 5]
+    assert quarters.times(quarters.decode([3, 4])).tolist() == [
+        datetime.datetime(1969, 12, 31, 23, 45),
+        datetime.datetime(1970, 1, 1),
+    ]
+    assert quarters.describe_test(3) == "< 1970-01-01T00:00"
+    assert Dates(0, 6).size == 7
+    assert Dates(0, 6).encode([0, 6.0, np.datetime64("1970-01-02")]).tolist() == [0, 6, 1]
+
+
+def test_far_times_are_clipped_without_overflow():
+    wide = Dates("0001-01-01", "9999-12-31", "us", "clip")
+    times = np.array(["-290000-01-01", "290000-01-01"], dtype="datetime64[s]")
+    assert wide.encode(times).tolist() == [0, wide.size - 1]
+    narrow = Dates("2020-01-01", "2020-01-02", "ns", "clip")
+    assert narrow.encode(np.array(["0001", "9999"], dtype="datetime64[Y]")).tolist() == [0, narrow.size - 1]
+
+
+def test_gaps_and_other_cells_have_the_code_of_missing_ones_or_are_refused_without_a_value():
+    gaps = Dates("2020-01-01", "2024-12-31", missing=True)
+    cells = [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT"), datetime.date(2020, 1, 1)]
+    assert gaps.encode(np.array(cells, dtype=object)).tolist() == [0] * 5 + [1]
+    assert gaps.encode(np.array(["NaT", "2020-01-02"], dtype="datetime64[ns]")).tolist() == [0, 2]
+    assert np.isnat(gaps.times(gaps.decode([0, 1]))).tolist() == [True, False]
+    every = Dates("2020-01-01", "2024-12-31", outside="accept", missing=True)
+    assert every.encode(np.array(["sunny", 1j, "1999-01-01"], dtype=object)).tolist() == [0, 0, 1]
+    for cell in (None, "sunny", "1999-01-01", datetime.date(2025, 1, 1), np.datetime64("NaT"), object()):
+        with pytest.raises(DomainError, match="it is missing, no date, or beyond the ends") as caught:
+            DAYS.encode(np.array([cell], dtype=object))
+        assert "1999" not in str(caught.value)
+        assert "sunny" not in str(caught.value)
+
+
+def test_a_schema_of_dates_is_written_and_read():
+    schema = Schema(
+        {"day": DAYS, "hour": {"type": "dates", "low": "2020-01-01", "high": "2020-02-01", "step": "h"}}
+    )
+    assert Schema.from_dict(json.loads(json.dumps(schema.to_dict()))) == schema
+    assert schema.columns["hour"] == Dates("2020-01-01", "2020-02-01", "h")
+    assert pickle.loads(pickle.dumps(schema)) == schema
+    assert eval(repr(DAYS), {"Dates": Dates}) == DAYS
+    assert IntegerRange(DAYS.low, DAYS.high) != DAYS
+    assert "values are dates from 2020-01-01 to 2024-12-31" in str(schema.assumes)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("sunny", "2020-01-01"), "low must be a date, a time, or a text such as '2020-01-31', got 'sunny'"),
+        (("2020-01-02", "2020-01-01"), "high must be"),
+        (("2020-01-01", None), "high must be a date"),
+        (("2020-01-01", "2020-01-02", "week"), "step must be D, h, m, s, ms, us or ns, or several"),
+        (("2020-01-01", "2020-01-02", "D", "accept"), "outside='accept' needs missing=True"),
+    ],
+)
+def test_bad_ends_and_steps_are_named(given, words):
+    with pytest.raises(ValueError, match=words):
+        Dates(*given)
+
+
+WHEN = pd.Series(pd.to_datetime("2020-01-01")).repeat(3000).reset_index(drop=True) + pd.to_timedelta(
+    np.random.default_rng(0).integers(0, 1500, 3000), unit="D"
+)
+LATE = np.where(pd.Timestamp("2022-01-01") > WHEN, "early", "late")
+
+
+@pytest.mark.parametrize(
+    "domain", [DAYS, Learn({"day": "dates"}), "learn"], ids=["declared", "days", "learned"]
+)
+def test_learners_cut_dates_of_any_type_and_say_so_in_dates(domain):
+    X = pd.DataFrame({"day": WHEN})
+    domain = Schema({"day": domain}) if domain is DAYS else domain
+    rule = ExponentialMechanismClassifier(domain=domain, epsilon=5, classes=["early", "late"]).fit(X, LATE)
+    assert rule.score(X, LATE) > 0.97
+    assert "day < 202" in str(rule.concept_)
+    model = AdditiveClassifier(domain=domain, epsilon=5, classes=["early", "late"]).fit(X, LATE)
+    zoned = X.assign(day=WHEN.dt.tz_localize("UTC"))
+    assert (model.predict(zoned) == model.predict(X)).all()
+    assert model.score(X, LATE) > 0.95
+
+
+def test_dates_for_a_model_of_numbers_are_refused_by_their_type():
+    numbers = pd.DataFrame({"day": np.arange(3000) % 90})
+    model = AdditiveClassifier(domain="learn", epsilon=5, classes=["early", "late"]).fit(numbers, LATE)
+    with pytest.raises(TypeError, match="in column 'day' of X, values have a type of dates, datetime64"):
+        model.predict(pd.DataFrame({"day": WHEN}))

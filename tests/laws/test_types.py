@@ -1,0 +1,156 @@
+"""Types in, types out: synthetic records have each type that a table of any library has."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from dplearn.domains import IntegerRange, Learn, Schema
+from dplearn.releases import SyntheticTable
+
+N = 4000
+RANDOM = np.random.default_rng(0)
+CODES = RANDOM.integers(0, 3, N)
+TEXTS = pd.Series(np.array(["a", "b", "c"], dtype=object)[CODES])
+DAYS = np.datetime64("2020-01-01", "s") + CODES * np.timedelta64(100, "D")
+ORDERED = pd.CategoricalDtype(["c", "a", "b"], ordered=True)
+NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
+OF_PANDAS = ["Int8", "Int64", "UInt64", "Float32", "Float64", "Sparse[int64, 0]", "Sparse[float64, nan]"]
+
+
+def of_pandas():
+    """A column of each type of pandas without Arrow."""
+    columns = {name: pd.Series(CODES).astype(name) for name in NUMBERS + OF_PANDAS}
+    columns |= {name: pd.Series(CODES > 0).astype(name) for name in ("bool", "boolean")}
+    columns |= {name: TEXTS.astype(name) for name in ("object", "string", "category")}
+    columns["ordered"] = TEXTS.astype(ORDERED)
+    columns |= {f"M8[{unit}]": pd.Series(DAYS.astype(f"M8[{unit}]")) for unit in ("s", "ms", "us", "ns")}
+    columns["zoned"] = columns["M8[us]"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
+    return pd.DataFrame(columns)
+
+
+def of_arrow():
+    """A column of each type of Arrow, as Parquet files have them."""
+    arrow = pytest.importorskip("pyarrow")
+    columns = {name: arrow.array(CODES.astype(name)) for name in NUMBERS}
+    texts = arrow.array(TEXTS.tolist())
+    columns |= {
+        "bool": arrow.array(CODES > 0),
+        "decimal": arrow.array(CODES.astype(float)).cast(arrow.decimal128(10, 2)),
+        "string": texts,
+        "large_string": texts.cast(arrow.large_string()),
+        "binary": texts.cast(arrow.binary()),
+        "dictionary": texts.dictionary_encode(),
+        "date32": arrow.array(DAYS.astype("M8[D]")),
+        "timestamp": arrow.array(DAYS.astype("M8[us]")),
+        "zoned": arrow.array(DAYS.astype("M8[ns]")).cast(arrow.timestamp("ns", "Europe/Berlin")),
+    }
+    return arrow.table(columns).to_pandas(types_mapper=pd.ArrowDtype)
+
+
+def of_polars():
+    """A column of each type of polars."""
+    polars = pytest.importorskip("polars")
+    names = [name.title().replace("Ui", "UI") for name in NUMBERS]
+    columns = {name: polars.Series(name, CODES).cast(getattr(polars, name)) for name in names}
+    texts, times = polars.Series(TEXTS.tolist()), polars.Series(DAYS.astype("M8[us]"))
+    columns |= {
+        "Boolean": polars.Series(CODES > 0),
+        "Decimal": polars.Series(CODES.astype(float)).cast(polars.Decimal(10, 2)),
+        "String": texts,
+        "Categorical": texts.cast(polars.Categorical),
+        "Enum": texts.cast(polars.Enum(["c", "a", "b"])),
+        "Binary": texts.cast(polars.Binary),
+        "Date": times.cast(polars.Date),
+        **{unit: times.cast(polars.Datetime(unit)) for unit in ("ms", "us", "ns")},
+        "zoned": times.cast(polars.Datetime("us", "Asia/Tokyo")),
+    }
+    return polars.DataFrame(columns)
+
+
+def with_gaps(frame):
+    """The table with a third of the cells of each column missing, and no others of its types."""
+    gone = RANDOM.random(len(frame)) < 0.3
+    if hasattr(frame, "iloc"):
+        held = [
+            name
+            for name, dtype in frame.dtypes.items()
+            if not isinstance(dtype, np.dtype) or dtype.kind in "fMO"
+        ]
+        held = [name for name in held if "Sparse" not in name]
+        return pd.DataFrame({name: frame[name].mask(gone) for name in held})
+    polars = pytest.importorskip("polars")
+    keep = polars.Series(~gone)
+    return frame.select(polars.when(keep).then(polars.col(name)).alias(name) for name in frame.columns)
+
+
+def fitted(frame, **given):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about columns of one value
+        return SyntheticTable(**{"epsilon": 1000, "delta": 1e-6, "degree": 1, "random_state": 0} | given).fit(
+            frame
+        )
+
+
+def cells(frame, name):
+    column = frame[name]
+    return set((column.dropna() if hasattr(column, "dropna") else column.drop_nulls()).to_list())
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+@pytest.mark.parametrize("make", [of_pandas, of_arrow, of_polars])
+def test_synthetic_records_have_the_types_and_the_whole_values_of_the_table(make, gaps):
+    frame = with_gaps(make()) if gaps else make()
+    table = fitted(frame)
+    rows = table.sample(200)
+    assert list(rows.columns) == list(frame.columns)
+    types = dict(zip(frame.columns, frame.dtypes, strict=True))
+    for (name, dtype), found in zip(types.items(), rows.dtypes, strict=True):
+        if name == "category":  # all categories that are not listed have one more
+            assert {*found.categories} == {*dtype.categories, "other"}
+        else:
+            assert found == dtype, name
+        gone = rows[name].isna().sum() if hasattr(rows, "iloc") else rows[name].null_count()
+        assert (gone > 0) == gaps, name
+        if "loat" not in name and name not in ("Decimal", "decimal", "Date", "date32", "zoned", "timestamp"):
+            assert name[:2] in ("M8", "ms", "us", "ns") or cells(rows, name) <= cells(frame, name), name
+    again = pickle.loads(pickle.dumps(table))
+    assert again.sample(20, random_state=0).equals(table.sample(20, random_state=0))
+    if "binary" not in types and "Binary" not in types:  # JSON has no bytes
+        again = SyntheticTable.from_json(table.to_json())
+        assert again.sample(20, random_state=0).equals(table.sample(20, random_state=0))
+
+
+def test_days_of_a_zone_lie_in_the_range_of_the_table_and_keep_their_zone():
+    zoned = pd.Series(DAYS).dt.tz_localize("Europe/Berlin")
+    rows = fitted(pd.DataFrame({"when": zoned, "code": CODES})).sample(1000)
+    assert str(rows["when"].dtype.tz) == "Europe/Berlin"
+    assert rows["when"].min() > pd.Timestamp("2019-12-25", tz="Europe/Berlin")
+    assert rows["when"].max() < pd.Timestamp("2020-07-28", tz="Europe/Berlin")
+    assert abs(rows.groupby("code")["when"].mean()[1] - zoned[CODES == 1].mean()) < pd.Timedelta("9D")
+
+
+def test_integers_beyond_63_bits_are_exact_where_they_are_declared_or_categories():
+    large = pd.DataFrame({"id": np.uint64(2**64 - 3) + CODES.astype(np.uint64), "code": CODES})
+    declared = fitted(
+        large, domain=Schema({"id": IntegerRange(2**64 - 3, 2**64 - 1), "code": IntegerRange(0, 2)})
+    )
+    named = fitted(large.astype({"id": "UInt64"}), domain=Learn({"id": "categories"}))
+    for rows in (declared.sample(300), named.sample(300)):
+        assert str(rows["id"].dtype).lower() == "uint64"
+        assert set(rows["id"].tolist()) == {2**64 - 3, 2**64 - 2, 2**64 - 1}
+    rows = declared.sample(300)
+    assert (rows["id"] == np.uint64(2**64 - 3) + rows["code"].astype(np.uint64)).mean() > 0.9
+    learned = fitted(large).sample(300)["id"]
+    assert learned.dtype == np.uint64
+    assert learned.min() > 2**64 - 2**46
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "bool"])
+def test_arrays_have_their_type(dtype):
+    table = np.stack([CODES, CODES], axis=1).astype(dtype)
+    rows = fitted(table).sample(50)
+    assert rows.dtype == table.dtype
+    assert rows.shape == (50, 2)
