@@ -1,5 +1,6 @@
 """dplearn: differentially private learners for scikit-learn, their guarantees executed."""
 
+from dplearn._trusted import TRUSTED_TYPES
 from dplearn._version import __version__
 from dplearn.estimator.public_data import PublicData
 from dplearn.learners import (
@@ -30,6 +31,7 @@ from dplearn.learners.votes import QueriesExhaustedError
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger, ZeroConcentratedDP
 
 __all__ = [
+    "TRUSTED_TYPES",
     "AdditiveClassifier",
     "AdditiveRegressor",
     "ApproxDP",

@@ -152,7 +152,9 @@ def _check_columns(X: Any) -> None:
     first = ""
     for position, name in enumerate(X.columns):
         if (times := unread_times(X, position)) is not None:
-            raise CellTypeError(f"in column {name!r} of X, values are {times_as_numbers(times, of_table=True)}")
+            raise CellTypeError(
+                f"in column {name!r} of X, values are {times_as_numbers(times, of_table=True)}"
+            )
         dtype = column_type(X, position)
         if not first and not _is_of_numbers(dtype):
             kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values

@@ -1,0 +1,134 @@
+"""Fitted learners, transformers and synthetic tables are saved by formats that load trusted types alone.
+
+skops and MLflow are no dependencies: where they are not installed, these tests are skipped.
+"""
+
+import warnings
+from functools import cache
+from importlib import import_module
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import dplearn
+from dplearn import TRUSTED_TYPES
+from dplearn.domains import LargeIntegerRange, Learn
+from dplearn.releases import SyntheticTable
+from tests.display.test_card import ESTIMATORS, FITTED, X, Y, fitted
+
+N = 4000
+RANDOM = np.random.default_rng(0)
+JOBS = RANDOM.choice(["clerk", "farmer", None], N)
+RAW = pd.DataFrame(
+    {
+        "job": JOBS,
+        "age": RANDOM.integers(18, 90, N),
+        "works": RANDOM.random(N) < 0.5,
+        "hired": pd.to_datetime("2020-01-01") + pd.to_timedelta(RANDOM.integers(0, 900, N), unit="D"),
+        "size": pd.Categorical(RANDOM.choice(["S", "M"], N), ["S", "M"], ordered=True),
+    }
+)
+LABELS = np.where(RAW["age"] > 60, "old", "young")
+KINDS = Learn({"hired": "dates"})
+CODED = OneHotEncoder(handle_unknown="ignore")
+#: Learners of the raw table, whose domains are learned.
+LEARNED = {
+    **{
+        name: getattr(dplearn, name)(domain=KINDS)
+        for name in (
+            "AdditiveClassifier",
+            "ExponentialMechanismClassifier",
+            "StatisticalQueryLogisticRegression",
+            "StatisticalQueryNaiveBayes",
+        )
+    },
+    **{
+        name: getattr(dplearn, name)(domain=KINDS, target_range="learn")
+        for name in ("AdditiveRegressor", "LinearRegressor")
+    },
+    "SyntheticDataClassifier": dplearn.SyntheticDataClassifier(make_pipeline(CODED, LogisticRegression())),
+    "SyntheticDataRegressor": dplearn.SyntheticDataRegressor(
+        make_pipeline(CODED, LinearRegression()), target_range=(18, 90)
+    ),
+}
+ANSWERED = {"SoftLabelAggregateClassifier", "SubsampleAggregateClassifier"}  # a file has no teachers
+
+
+@cache
+def models():
+    """Return fitted objects by name, and a function of each that reads what was released."""
+    found = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about few records, and columns of one value
+        for name in FITTED.keys() - ANSWERED:
+            _, change = FITTED[name]
+            table = X if change is None else 1 * change(X)
+            found[name] = (fitted(name, X, Y), lambda model, table=table: outcome(model, table))
+        for name, learner in LEARNED.items():
+            target = LABELS if "Class" in name or "Query" in name else RAW["age"].to_numpy(float)
+            found[f"learned {name}"] = (
+                clone(learner).fit(RAW, target),
+                lambda model: model.predict(RAW[:200]),
+            )
+        table = SyntheticTable(epsilon=5, domain=KINDS).fit(RAW)
+        found["SyntheticTable"] = (table, lambda model: model.sample(50, random_state=0))
+        wide = dplearn.ThresholdClassifier(domain=LargeIntegerRange(0, 10**30)).fit(RAW[["age"]], LABELS)
+        found["wide ThresholdClassifier"] = (wide, lambda model: model.predict(RAW[["age"]]))
+    return found
+
+
+def outcome(model, table):
+    read = model.transform(table) if hasattr(model, "transform") else model.predict(table)
+    return read.toarray() if hasattr(read, "toarray") else read
+
+
+def same(one, other):
+    return one.equals(other) if hasattr(one, "equals") else np.array_equal(one, other)
+
+
+@pytest.fixture(scope="module")
+def skops():
+    return pytest.importorskip("skops.io")
+
+
+def test_every_trusted_type_is_a_class_of_this_package_or_a_fraction():
+    assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES)
+    for name in TRUSTED_TYPES:
+        module, _, kind = name.rpartition(".")
+        assert isinstance(getattr(import_module(module), kind), type)
+        assert module.startswith("dplearn.") or name == "fractions.Fraction"
+
+
+def test_models_saved_by_skops_are_loaded_with_the_trusted_types_and_predict_the_same(skops):
+    for name, (model, read) in models().items():
+        loaded = skops.loads(skops.dumps(model), trusted=TRUSTED_TYPES)
+        assert getattr(loaded, "guarantee_", None) == getattr(model, "guarantee_", None), name
+        assert same(read(loaded), read(model)), name
+
+
+def test_no_other_types_are_trusted(skops):
+    needed = {
+        each for model, _ in models().values() for each in skops.get_untrusted_types(data=skops.dumps(model))
+    }
+    assert sorted(needed) == sorted(TRUSTED_TYPES)
+
+
+def test_all_learners_and_transformers_are_there():
+    classes = {type(model).__name__ for model, _ in models().values()}
+    assert {type(model).__name__ for model, _ in ESTIMATORS} - classes == ANSWERED
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")  # of MLflow itself
+def test_mlflow_saves_and_loads_models_in_its_default_format(tmp_path):
+    mlflow = pytest.importorskip("mlflow.sklearn")
+    for name in ("learned AdditiveClassifier", "learned SyntheticDataClassifier", "PrivatePCA"):
+        model, read = models()[name]
+        path = tmp_path / name.replace(" ", "_")
+        mlflow.save_model(model, path, skops_trusted_types=TRUSTED_TYPES)
+        assert same(read(mlflow.load_model(str(path))), read(model))
