@@ -1,4 +1,4 @@
-"""The command line, `python -m dplearn`: a demonstration, fit and predict on CSV files, ledgers and audits.
+"""The command line, `python -m dplearn`: a demonstration, fits and releases, ledgers and audits.
 
 Only the module of the given command is imported, so that help is shown at once. An error is one line on
 standard error, with exit status 2. It quotes parameters and public descriptions, never a cell of a table.
@@ -14,12 +14,17 @@ from typing import NoReturn
 from dplearn._version import __version__
 from dplearn.commands.options import Refusal
 
-_DESCRIPTION = "Differentially private learners: a demonstration (the default), fit, predict, ledger, audit."
+_DESCRIPTION = (
+    "Differentially private learners: a demonstration (the default), fit, predict, describe, synthetic,"
+    " ledger, audit."
+)
 #: The module of each command, whose `add_NAME` adds the options, and its help.
 _COMMANDS = {
     "demo": ("demo", "private against non-private accuracy on bundled data (default)"),
-    "fit": ("table", "fit on a CSV file"),
+    "fit": ("table", "fit on a table in a file"),
     "predict": ("table", "predict with a fitted model"),
+    "describe": ("releases", "release statistics of a table in a file"),
+    "synthetic": ("releases", "write synthetic records of a table in a file"),
     "ledger": ("ledger", "show or make a privacy ledger"),
     "audit": ("audit", "verify guarantees by running every outcome"),
 }

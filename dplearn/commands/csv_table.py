@@ -1,4 +1,4 @@
-"""Strict reading of CSV files, with messages that quote no record.
+"""Strict reading of tables in CSV files, workbooks and Parquet, with messages that quote no record.
 
 Messages contain the path, numbers of cells and, once the user has declared or confirmed them, the names of
 columns. Usually the first line names the columns, and the names are public; in a file without a header the
@@ -7,6 +7,7 @@ header or as a record, and no message quotes a first line that the user has not 
 """
 
 import argparse
+import codecs
 import csv
 import gzip
 import io
@@ -14,15 +15,25 @@ import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 from dplearn.commands.options import FLAG, LIST, Refusal, add_options
+from dplearn.domains.cells import text_of
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_OTHERS = (".parquet", ".pq", ".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")  # files that pandas reads
+#: How the numbers of a column may be written, and what is left out of these besides blanks and thousands.
+FORMATS = {
+    "currency": re.compile(r"^\(?([-+]?)[^\d.,+-]{0,4}([-+]?)([\d.,]*)[^\d.,]{0,4}\)?$"),
+    "percent": re.compile(r"()()(.*?)%?"),
+    "thousands": re.compile(r"()()(.*)"),
+}
+_BLANKS = re.compile(r"[\s'\u2019]")
 _SPELLED = {"tab": "\t", "\\t": "\t"}
 _MOST_KEPT = 1 << 16  # the greatest number of distinct texts that share one object
 _LONGEST_NAME = 200
@@ -36,11 +47,13 @@ _UNBOUNDED = {"inf", "infinity"}
 
 @dataclass(frozen=True)
 class CsvFormat:
-    """The public format of a CSV file."""
+    """The public format of a file."""
 
     separator: str = ","
     header: bool | None = None  # None: the first line is one, unless it looks like a record
     columns: tuple[str, ...] | None = None  # of a file without a header
+    encoding: str = "utf-8-sig"
+    decimal: str = "."
 
 
 @dataclass(frozen=True)
@@ -50,10 +63,31 @@ class Table:
     names: list[str]
     columns: list[list[str]]  # private; the cells of each column, stripped of whitespace
     quotable: bool  # messages may quote the names: the user declared them, or the first line as a header
+    decimal: str = "."
+    types: tuple[str, ...] = ()  # of the columns in the file; (): texts
 
     def column(self, name: str) -> list[str]:
         """Return the cells of the column with this name."""
         return self.columns[self.names.index(name)]
+
+    def number(self, text: str, how: str = "") -> Any:
+        """Return a cell as a number, written in one of `FORMATS` or plainly; the text if it is none."""
+        plain, sign = text, 1
+        if how:
+            thousands = "," if self.decimal == "." else "."
+            parts = FORMATS[how].fullmatch(_BLANKS.sub("", text).replace(thousands, ""))
+            plain = "".join(parts.groups()) if parts else ""
+            sign = -1 if how == "currency" and text.startswith("(") else 1
+        if self.decimal != ".":
+            plain = plain.replace(".", "_").replace(self.decimal, ".")
+        if "_" in plain:
+            return text
+        for kind in (int, float):
+            try:
+                return sign * kind(plain) / 100 if how == "percent" else sign * kind(plain)
+            except ValueError:
+                continue
+        return text
 
     def missing(self, name: str) -> str:
         """Return the end of a message about a missing column: similar or existing names, if quotable."""
@@ -70,9 +104,19 @@ class Table:
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the format of a CSV file."""
-    between = "the character between cells: , (default) ; | or tab"
-    add_options(parser, ("--separator", "S", between, {"default": ","}))
+    """Add the options for the format of a table: CSV, or a workbook or Parquet file by its name."""
+    between = "the character between the cells of a CSV file: , (default) ; | or tab"
+    add_options(
+        parser,
+        ("--separator", "S", between, {"default": ","}),
+        ("--encoding", "NAME", "of a CSV file, such as latin-1 (default utf-8)", {"default": "utf-8"}),
+        (
+            "--decimal",
+            "MARK",
+            "in the numbers of a CSV file: . (default) or ,",
+            {"choices": [".", ","], "default": "."},
+        ),
+    )
     names = "the first line names the columns, even if it looks like a record; the names are public"
     record = "the first line is a record; the columns are named x0, x1, ..."
     add_options(
@@ -88,12 +132,17 @@ def format_of(options: argparse.Namespace) -> CsvFormat:
     separator = _SPELLED.get(options.separator.lower(), options.separator)
     if separator not in _SEPARATORS:
         raise Refusal(f"--separator must be one of , ; | and tab, got {options.separator!r}")
+    try:
+        encoding = codecs.lookup(options.encoding).name
+    except LookupError:
+        raise Refusal(f"--encoding must be the name of an encoding, got {options.encoding!r}") from None
+    encoding = "utf-8-sig" if encoding == "utf-8" else encoding
     if options.columns is None:
-        return CsvFormat(separator, options.header)
+        return CsvFormat(separator, options.header, None, encoding, options.decimal)
     columns = listed(options.columns)
     if len(set(columns)) < len(columns) or "" in columns:
         raise Refusal(f"--columns must be distinct names, and none empty, got {options.columns!r}")
-    return CsvFormat(separator, False, tuple(columns))
+    return CsvFormat(separator, False, tuple(columns), encoding, options.decimal)
 
 
 def listed(text: str) -> list[str]:
@@ -121,14 +170,19 @@ def _looks_like_a_value(cell: str) -> bool:
 
 
 def read_table(path: Path, form: CsvFormat) -> Table:
-    """Return the names and cells of a CSV file, compressed by gzip or not."""
+    """Return the names and cells of a CSV file, compressed by gzip or not, of a workbook or of Parquet."""
+    if path.suffix.lower() in _OTHERS:
+        return _read_other(path, form)
     csv.field_size_limit(sys.maxsize)  # no error depends on the length of a cell
     try:
         with path.open("rb") as raw:
-            rows = csv.reader(_lines(raw, path), delimiter=form.separator, strict=True)
-            return _read(rows, path, form)
-    except UnicodeDecodeError:
-        raise Refusal(f"{path}: must be encoded in UTF-8, got another encoding: save it as UTF-8") from None
+            rows = csv.reader(_lines(raw, path, form.encoding), delimiter=form.separator, strict=True)
+            return replace(_read(rows, path, form), decimal=form.decimal)
+    except UnicodeError:
+        name = form.encoding.removesuffix("-sig").upper()
+        raise Refusal(
+            f"{path}: must be encoded in {name}, got another encoding: --encoding names it"
+        ) from None
     except csv.Error:
         raise Refusal(
             f"{path}: not a CSV file: a cell that begins with a quote must end with one, before a separator"
@@ -138,19 +192,48 @@ def read_table(path: Path, form: CsvFormat) -> Table:
         raise Refusal(f"{path}: damaged, or cut off: it cannot be decompressed") from None
 
 
-def _lines(raw: Any, path: Path) -> Iterator[str]:
+def _read_other(path: Path, form: CsvFormat) -> Table:
+    """Return a workbook's first sheet, or a Parquet file, which has names and types, as texts."""
+    sheet, types = path.suffix.lower() not in (".parquet", ".pq"), tuple[str, ...]()
+    if form.header is False and not sheet:
+        raise Refusal(f"{path}: has names of columns: --no-header and --columns go with other files")
+    try:
+        pandas = import_module("pandas")
+        if sheet:
+            frame = pandas.read_excel(path, header=None, dtype=object)
+        else:
+            frame = pandas.read_parquet(path, dtype_backend="pyarrow")
+            types = tuple(str(each).removesuffix("[pyarrow]") for each in frame.dtypes)
+    except ImportError:
+        raise Refusal(
+            f"{path}: pandas, and its engine for {path.suffix}, must be installed to read it"
+        ) from None
+    except OSError:
+        raise
+    except Exception:
+        raise Refusal(f"{path}: damaged, or no {path.suffix} file") from None
+    names = [] if sheet else [list(map(str, frame.columns))]
+    columns = [map(text_of, frame.iloc[:, place].tolist()) for place in range(frame.shape[1])]
+    rows = chain(names, map(list, zip(*columns, strict=True)))
+    return replace(_read(rows, path, form if sheet else CsvFormat(header=True)), types=types)
+
+
+def _lines(raw: Any, path: Path, encoding: str) -> Iterator[str]:
     """Yield the lines of a text file, decompressed if it is a gzip file."""
     if raw.peek(2)[:2] == b"\x1f\x8b":
         raw = io.BufferedReader(cast(Any, gzip.GzipFile(fileobj=raw)))
     head = raw.peek(4)[:4]
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        raise Refusal(f"{path}: must be encoded in UTF-8, got UTF-16: save it as UTF-8")
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff") and encoding == "utf-8-sig":
+        raise Refusal(f"{path}: must be encoded in UTF-8, got UTF-16: --encoding utf-16 reads it")
     if head in (b"PK\x03\x04", b"PAR1", b"\xd0\xcf\x11\xe0"):
-        raise Refusal(f"{path}: must be a CSV file, and is a workbook, an archive or Parquet: save it as CSV")
-    with io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as text:
+        raise Refusal(
+            f"{path}: must be a CSV file, and is a workbook, an archive or Parquet: names of workbooks and"
+            " Parquet files end in .xlsx, .xls, .ods or .parquet"
+        )
+    with io.TextIOWrapper(raw, encoding=encoding, newline="") as text:
         for line in text:
             if "\0" in line:
-                raise Refusal(f"{path}: must be a text in UTF-8, and holds a NUL character")
+                raise Refusal(f"{path}: must be a text, and holds a NUL character")
             yield line
 
 

@@ -20,7 +20,7 @@ from sklearn.utils import get_tags
 
 from dplearn.commands.csv_table import Table, listed
 from dplearn.commands.options import Refusal, public
-from dplearn.domains import Categories, Domain, DomainError, Learn, Schema
+from dplearn.domains import Categories, Dates, Domain, DomainError, Learn, Schema
 from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
@@ -144,9 +144,9 @@ def _made(
     """Return a learner with checked parameters."""
     kind: Any = known[name]
     parameters = kind().get_params(deep=False)
-    values = {"epsilon": _number(epsilon), **given}
+    values = {"epsilon": number(epsilon), **given}
     if delta is not None:
-        values["delta"] = _number(delta)
+        values["delta"] = number(delta)
     learner: Learner = kind(**values, **dict(_setting(text, name, parameters) for text in settings))
     learner._recipe(reproducible=False)  # raises the errors of a fit about parameters
     return learner
@@ -176,7 +176,7 @@ def _closest(name: str, known: Any) -> str:
     return f"; did you mean {near[0]!r}?" if near else "."
 
 
-def _number(text: str) -> Any:
+def number(text: str) -> Any:
     """Return a text as a float if its shortest decimal is the same number, else unchanged."""
     try:
         value = float(text)
@@ -237,13 +237,18 @@ def set_column_names(model: Any, names: Sequence[str]) -> None:
 
 def numbers_wanted(model: Any, d: int) -> list[bool]:
     """Return, for each of d columns, whether the model needs its numbers as numbers instead of texts."""
-    schema, learn = _schema_of(last_of(model)), as_learn(getattr(last_of(model), "domain", None))
+    return (
+        numbers_in(getattr(last_of(model), "domain", None), d) or [not get_tags(model).input_tags.string] * d
+    )
+
+
+def numbers_in(domain: Any, d: int) -> list[bool]:
+    """Return the same of a schema, or of kinds; an empty list if columns have none of both."""
+    learn = as_learn(domain)
     if learn is not None and learn.columns is not None:
         wanted = [kind in ("numbers", "integers") for kind in learn.columns.kinds]
         return wanted * d if learn.columns.alike else wanted
-    if schema is not None:
-        return [_wants_numbers(domain) for domain in schema.domains]
-    return [not get_tags(model).input_tags.string] * d
+    return [_wants_numbers(each) for each in domain.domains] if isinstance(domain, Schema) else []
 
 
 def _schema_of(learner: Any) -> Schema | None:
@@ -252,7 +257,9 @@ def _schema_of(learner: Any) -> Schema | None:
 
 
 def _wants_numbers(domain: Domain) -> bool:
-    return domain.numbers if isinstance(domain, Categories) else domain.ordered
+    return (
+        domain.numbers if isinstance(domain, Categories) else domain.ordered and not isinstance(domain, Dates)
+    )
 
 
 def _target_cells(table: Table, target: str, source: Any, advice: str) -> list[str]:
@@ -289,7 +296,19 @@ class Classification:
             )
         return {"classes": labels}
 
-    def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
+    def said(self, learner: Any) -> str:
+        """Return what becomes of the target."""
+        if learner.classes is None:
+            return "labels, taken from the table, and published"
+        return f"declared labels, {_some(learner.classes)}"
+
+    def read(
+        self,
+        table: Table,
+        options: argparse.Namespace,
+        source: Any,
+        formats: Mapping[str, str],  # noqa: ARG002
+    ) -> NDArray[Any]:
         """Return the labels, as texts, of a table that was read from the file `source`."""
         advice = (
             "leave records without a label out, if how many remain may be public, or give them a label of"
@@ -364,15 +383,24 @@ class Regression:
             TargetRange.of(given)
         return {"target_range": given, "clip_target": options.clip_target}
 
-    def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
+    def said(self, learner: Any) -> str:
+        """Return what becomes of the target."""
+        ends = " to ".join(f"{end:g}" for end in learner.target_range)
+        return f"numbers, {'moved to' if learner.clip_target else 'all'} within {ends}"
+
+    def read(
+        self, table: Table, options: argparse.Namespace, source: Any, formats: Mapping[str, str]
+    ) -> NDArray[Any]:
         """Return the numbers."""
         advice = "leave records without a target out, if how many remain may be public"
         cells = _target_cells(table, options.target, source, advice)
-        numbers = np.array([_finite(cell) for cell in cells])
+        how = formats.get(options.target, "")
+        numbers = np.array([_finite(table.number(cell, how)) for cell in cells])
         if np.isnan(numbers).any():
             raise Refusal(
                 f"{source}: column {options.target!r} must hold finite numbers with --task regression, and"
-                " holds another cell; decimals have a point, and no separators of thousands"
+                f" holds another cell; decimals have the mark {table.decimal!r}, which --decimal sets, and no"
+                " separators of thousands or signs unless --numbers NAME:FORMAT declares them"
             )
         return numbers
 
@@ -415,11 +443,11 @@ def _bounds(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _finite(cell: str) -> float:
-    """Return a text as a finite number, or NaN if it is not one."""
+def _finite(cell: Any) -> float:
+    """Return a number, or the text of one, as a finite number, or NaN if it is not one."""
     try:
-        value = math.nan if "_" in cell else float(cell)
-    except ValueError:
+        value = math.nan if "_" in str(cell) else float(cell)
+    except (ValueError, OverflowError):
         return math.nan
     return value if math.isfinite(value) else math.nan
 

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +22,8 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from dplearn._version import __version__
-from dplearn.commands.csv_table import CsvFormat, Table, add_format, format_of, listed, read_table
+from dplearn.commands.columns import COLUMNS, Declared, told, unlearned
+from dplearn.commands.csv_table import CsvFormat, Table, add_format, format_of, read_table
 from dplearn.commands.learners import (
     AUTO,
     CLASSIFIERS,
@@ -40,12 +41,13 @@ from dplearn.commands.learners import (
 )
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public
-from dplearn.domains import Schema
+from dplearn.domains import Learn, Schema
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import in_words
 
 _VERSION = "dplearn_version_"  # the attribute of a model with the version that wrote it
+_FORMATS = "dplearn_formats_"  # that with the formats of numbers, by column
 _OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}
 _MANY_MISSING = 0.5  # the released share of missing numbers from which on a column is named
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a ledger
@@ -95,14 +97,7 @@ _OPTIONS: tuple[Option, ...] = (
         "a parameter of the learner, such as method=permute_and_flip; may be repeated",
         {"action": "append", "default": [], "dest": "settings"},
     ),
-    ("--schema", "FILE", "JSON description of the columns", PATH),
-    (
-        "--numbers",
-        LIST,
-        "columns of numbers, in which a cell that is no number is read as missing; all others are"
-        " categories, and the schema is learned privately; --learner linear needs this, or --schema",
-    ),
-    ("--integers", LIST, "columns of integers; otherwise as --numbers"),
+    *COLUMNS,
     ("--labels", LIST, "all labels that can occur, separated by commas"),
     ("--target-range", "LOW,HIGH", "public bounds on a target of regression, such as -5,5"),
     (
@@ -113,6 +108,7 @@ _OPTIONS: tuple[Option, ...] = (
     ),
     ("--ledger", "FILE", "the ledger to charge the fit to", PATH),
     ("--test", "FILE", "CSV file to measure accuracy on, or R^2; you declare it public", PATH),
+    ("--dry-run", None, "tell what would become of each column, and what is charged, and stop", FLAG),
 )
 
 
@@ -151,14 +147,14 @@ def add_predict(predict: argparse.ArgumentParser) -> None:
 def run_fit(options: argparse.Namespace) -> None:
     """Fit, write the model, and print the released rule and its guarantee."""
     form, task = format_of(options), TASKS[options.task]
-    ledger = _open_ledger(options)
+    ledger = open_ledger(options)
     with public():
         schema = None if options.schema is None else Schema.from_json(options.schema)
         learners = candidates(
             options.learner,
             task.learners,
             epsilon=options.epsilon,
-            delta=_delta(options, ledger),
+            delta=delta_of(options, ledger),
             settings=options.settings,
             interactions=not options.no_interactions,
             given=task.parameters(options, schema),
@@ -169,9 +165,14 @@ def run_fit(options: argparse.Namespace) -> None:
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
     learner = learners[best_learner(learners, len(table.columns[0]))]
+    declared = Declared.of(options, names, options.target)
     with public():
-        model = assembled(learner, schema, names, _kinds(options, names))
-    X, y = _cells(table, names, model), task.read(table, options, options.table)
+        model = assembled(learner, schema, names, declared.kinds)
+    formats = declared.formats
+    X, y = (
+        cells_of(table, names, numbers_wanted(model, len(names)), formats),
+        task.read(table, options, options.table, formats),
+    )
     about = task.check(y, learner, options)
     _check_numbers(
         X,
@@ -182,14 +183,24 @@ def run_fit(options: argparse.Namespace) -> None:
         "; additive, naive_bayes and stump take any cells",
     )
     _check_shape(model, len(y), len(names), about)
-    test = None if options.test is None else _read_test(task, options, form, names, model)
-    with _warnings_shown():
-        learner.set_params(ledger=ledger)
-        model.fit(X, y)
-    learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
-    set_column_names(model, names)
-    setattr(model, _VERSION, __version__)
-    with _replacing(options.out) as draft:
+    test = None if options.test is None else _read_test(task, options, form, names, model, formats)
+    other = "the number in a cell, or missing, and a hash of its text" if model is not learner else "numbers"
+    said = {options.target: task.said(learner)}
+    lines = told(table, declared, learner.get_params(deep=False).get("domain"), other, said)
+    if options.dry_run:
+        cost = cost_of_fit(learner)
+        words = "" if cost is None else f" A fit costs {in_words(cost)}."
+        sys.stdout.write(f"{lines}Nothing was fitted.{words}\n")
+        return
+    with replacing(options.out) as draft:
+        sys.stdout.write(lines)
+        with warnings_shown():
+            learner.set_params(ledger=ledger)
+            model.fit(X, y)
+        learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
+        set_column_names(model, names)
+        setattr(model, _VERSION, __version__)
+        setattr(model, _FORMATS, dict(formats))
         joblib.dump(model, draft)
     _print_release(task, model, names, len(y), ledger, options)
     if test is not None:
@@ -199,7 +210,7 @@ def run_fit(options: argparse.Namespace) -> None:
 
 def _check_files(options: argparse.Namespace) -> None:
     """Refuse an output that is an input, and the private table as the public test file."""
-    _check_out(options.out, options.table, options.schema, options.test, options.ledger)
+    check_out(options.out, options.table, options.schema, options.test, options.ledger)
     if options.test is not None and _same_file(options.test, options.table):
         raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
 
@@ -207,7 +218,7 @@ def _check_files(options: argparse.Namespace) -> None:
 def run_predict(options: argparse.Namespace) -> None:
     """Write the predicted label or number of each row."""
     form = format_of(options)
-    _check_out(options.out, options.table, options.model)
+    check_out(options.out, options.table, options.model)
     model = _load(options.model)
     _warn_of_version(model, options.model)
     names = columns_of(model)
@@ -218,7 +229,7 @@ def run_predict(options: argparse.Namespace) -> None:
         )
     _check_more(options, model)
     table = read_table(options.table, form)
-    cells = _cells(table, names, model)
+    cells = cells_of(table, names, numbers_wanted(model, len(names)), getattr(model, _FORMATS, {}))
     _check_numbers(cells, model, table, names, f"{options.model}: the model", "", new=True)
     predicted = _predicted(model, cells)
     columns, parts = [_PREDICTED], [predicted[:, None].astype(object)]
@@ -229,7 +240,7 @@ def run_predict(options: argparse.Namespace) -> None:
         if options.intervals:
             columns += ["low", "high"]
             parts.append(last_of(model).predict_interval(encoded(model, cells)).astype(object))
-    with _replacing(options.out) as draft, _text_file(draft, options.out) as file:
+    with replacing(options.out) as draft, _text_file(draft, options.out) as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(np.concatenate(parts, axis=1).tolist())
@@ -247,7 +258,7 @@ def _check_more(options: argparse.Namespace, model: Any) -> None:
             raise Refusal(f"--{option} needs a model of {kind}, which {type(last_of(model)).__name__} is not")
 
 
-def _check_out(out: Path, *inputs: Path | None) -> None:
+def check_out(out: Path, *inputs: Path | None) -> None:
     """Raise an error if the folder of `out` does not exist, or if `out` is an input or a ledger."""
     if not out.resolve().parent.is_dir() or (out.exists() and not out.is_file()):
         raise Refusal(f"--out must be a file in a folder that exists, got {out}")
@@ -268,11 +279,12 @@ def _same_file(one: Path, other: Path) -> bool:
 
 
 @contextmanager
-def _replacing(out: Path) -> Iterator[Path]:
-    """Yield the path of a draft beside `out`, which replaces `out` once it is complete."""
+def replacing(out: Path) -> Iterator[Path]:
+    """Yield the path of a draft beside `out`, made at once, which replaces `out` once it is complete."""
     target = out.resolve()
     draft = target.with_name(f".out-{os.urandom(8).hex()}")
     try:
+        draft.touch()  # what cannot be written is refused before a charge
         yield draft
         os.replace(draft, target)
     finally:
@@ -289,7 +301,7 @@ def _text_file(draft: Path, out: Path) -> TextIO:
 
 def _load(path: Path) -> Any:
     """Return the object in a model file, or None if it cannot be loaded."""
-    with _warnings_shown():
+    with warnings_shown():
         try:
             return joblib.load(path)
         except OSError:
@@ -324,7 +336,7 @@ def _without_names() -> Iterator[None]:
 
 
 @contextmanager
-def _warnings_shown() -> Iterator[None]:
+def warnings_shown() -> Iterator[None]:
     """Show each distinct UserWarning as one line, and no other warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
@@ -338,7 +350,7 @@ def _warn(text: str) -> None:
     sys.stderr.write(f"python -m dplearn: warning: {text}\n")
 
 
-def _open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
+def open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
     """Return the ledger to charge, or None."""
     if options.ledger is None:
         return None
@@ -347,7 +359,7 @@ def _open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
     return PrivacyLedger.open(options.ledger)
 
 
-def _delta(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str | None:
+def delta_of(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str | None:
     """Return --delta; if it is not given, 0 for a ledger without delta, else None for the default."""
     budget = None if ledger is None else ledger.budget
     pure = isinstance(budget, ApproxDP) and not budget.delta
@@ -387,41 +399,18 @@ def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[s
     return names
 
 
-def _kinds(options: argparse.Namespace, names: list[str]) -> dict[str, str] | None:
-    """Return the declared kinds of the columns, or None if --numbers and --integers are not given."""
-    given = {"numbers": options.numbers, "integers": options.integers}
-    if options.numbers is None and options.integers is None:
-        return None
-    if options.schema is not None:
-        raise Refusal("--numbers and --integers do not go with --schema, which describes the columns")
-    kinds = dict.fromkeys(names, "categories")
-    for kind, text in given.items():
-        for name in [] if text is None else listed(text):
-            if name not in kinds:
-                raise Refusal(f"--{kind} must list columns of the table other than the target, got {name!r}")
-            kinds[name] = kind
-    return kinds
-
-
-def _cells(table: Table, names: list[str], model: Any) -> NDArray[Any]:
-    """Return the named columns: texts, or numbers if the model needs numbers; None for an empty cell."""
+def cells_of(table: Table, names: list[str], wanted: list[bool], formats: Mapping[str, str]) -> NDArray[Any]:
+    """Return the named columns: texts, or numbers where these are wanted; None for an empty cell."""
     absent = [name for name in names if name not in table.names]
     if absent:
         raise Refusal(f"the table must have a column {absent[0]!r}{table.missing(absent[0])}")
     cells = np.empty((len(table.columns[0]), len(names)), dtype=object)
-    for place, (name, numeric) in enumerate(zip(names, numbers_wanted(model, len(names)), strict=True)):
-        cells[:, place] = [_cell(text, numeric) for text in table.column(name)]
+    for place, (name, numeric) in enumerate(zip(names, wanted, strict=True)):
+        how = formats.get(name, "")
+        cells[:, place] = [
+            (table.number(text, how) if numeric else text) if text else None for text in table.column(name)
+        ]
     return cells
-
-
-def _cell(text: str, numeric: bool) -> Any:
-    """Return a cell as a text, or as a number if `numeric` and it is one; None for an empty cell."""
-    if not text or not numeric or "_" in text:
-        return text or None
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(text)
-    return text
 
 
 def _check_numbers(
@@ -437,8 +426,7 @@ def _check_numbers(
     """Refuse other cells than numbers if the model takes only numbers; estimators' errors advise on code."""
     domain = getattr(last_of(model), "domain", None)
     if isinstance(domain, Schema):
-        if domain.numeric:  # otherwise the estimator raises the same errors
-            (domain.nearest if new else domain.encode)(X)
+        (domain.nearest if new else domain.encode)(X)
         return
     tags = get_tags(model).input_tags
     if type(model) not in _OFFERED or domain is not None or tags.string:
@@ -494,7 +482,7 @@ def _print_release(
             " public categories."
         )
     if hasattr(learner, "schema_"):
-        lines.append(f"Learned schema, released: {learner.schema_}")
+        lines += [f"Learned schema, released: {learner.schema_}", *unlearned(learner.schema_)]
     lines += [*_mostly_missing(learner, options), *task.notes(learner)]
     sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
 
@@ -503,8 +491,11 @@ def _mostly_missing(learner: Any, options: argparse.Namespace) -> list[str]:
     """Return a line for each declared column of numbers of which most are missing by the released masses."""
     if options.schema is not None:
         advice = f"describe the column as categories in {options.schema}"
-    elif options.numbers is not None or options.integers is not None:
-        advice = "do not list the column under --numbers or --integers"
+    elif isinstance(getattr(learner, "domain", None), Learn):
+        advice = (
+            "do not list the column under --numbers, --integers or --dates; if they are numbers with signs,"
+            " NAME:FORMAT declares how"
+        )
     else:  # nobody declared numbers: each column is read as numbers and as texts
         return []
     lines = []
@@ -519,10 +510,17 @@ def _mostly_missing(learner: Any, options: argparse.Namespace) -> list[str]:
 
 
 def _read_test(
-    task: Task, options: argparse.Namespace, form: CsvFormat, names: list[str], model: Any
+    task: Task,
+    options: argparse.Namespace,
+    form: CsvFormat,
+    names: list[str],
+    model: Any,
+    formats: Mapping[str, str],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the cells and targets of the public test file, before anything is spent."""
     table = read_table(options.test, form)
-    y = task.read(table, options, options.test)
+    y = task.read(table, options, options.test, formats)
     task.check_test(y, options.test)
-    return _cells(table, names, model), y
+    cells = cells_of(table, names, numbers_wanted(model, len(names)), formats)
+    _check_numbers(cells, model, table, names, f"{options.test}: the model", "", new=True)
+    return cells, y

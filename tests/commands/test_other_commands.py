@@ -112,7 +112,7 @@ def test_the_help_imports_nothing_slow():
     code += "try: runpy.run_module('dplearn', run_name='__main__')\nexcept SystemExit: pass\n"
     code += "print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "fit on a CSV file" in done.stdout
+    assert "fit on a table in a file" in done.stdout
     loaded = set(done.stderr.split())
     assert "dplearn.commands.options" in loaded
     assert not loaded & {"dplearn.audit", "sklearn", "numpy"}

@@ -38,7 +38,7 @@ def ledger(tmp_path):
         ("--target cost --header", "got 'cost'; its columns are 'a', 'b', 'c', 'd', 'e', 'label'\n"),
         ("--numbers wage", "--numbers must list columns of the table other than the target, got 'wage'"),
         ("--numbers a --learner threshold", "--numbers does not go with ThresholdClassifier, which does not"),
-        ("--numbers a --schema s.json", "--numbers and --integers do not go with --schema"),
+        ("--numbers a --schema s.json", "--integers and --dates do not go with --schema"),
         ("--schema s.json --target a", "--schema must not describe the target as a feature, got 'a'"),
         ("--schema s.json --learner parity", "which takes no domain"),
         ("--separator x", "--separator must be one of"),
