@@ -110,12 +110,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         parser,
         ("--separator", "S", between, {"default": ","}),
         ("--encoding", "NAME", "of a CSV file, such as latin-1 (default utf-8)", {"default": "utf-8"}),
-        (
-            "--decimal",
-            "MARK",
-            "in the numbers of a CSV file: . (default) or ,",
-            {"choices": [".", ","], "default": "."},
-        ),
+        ("--decimal", "MARK", "of a CSV file: . (default) or ,", {"choices": ".,", "default": "."}),
     )
     names = "the first line names the columns, even if it looks like a record; the names are public"
     record = "the first line is a record; the columns are named x0, x1, ..."
@@ -137,12 +132,11 @@ def format_of(options: argparse.Namespace) -> CsvFormat:
     except LookupError:
         raise Refusal(f"--encoding must be the name of an encoding, got {options.encoding!r}") from None
     encoding = "utf-8-sig" if encoding == "utf-8" else encoding
-    if options.columns is None:
-        return CsvFormat(separator, options.header, None, encoding, options.decimal)
-    columns = listed(options.columns)
-    if len(set(columns)) < len(columns) or "" in columns:
+    columns = None if options.columns is None else tuple(listed(options.columns))
+    if columns is not None and (len(set(columns)) < len(columns) or "" in columns):
         raise Refusal(f"--columns must be distinct names, and none empty, got {options.columns!r}")
-    return CsvFormat(separator, False, tuple(columns), encoding, options.decimal)
+    header = options.header if columns is None else False
+    return CsvFormat(separator, header, columns, encoding, options.decimal)
 
 
 def listed(text: str) -> list[str]:

@@ -28,7 +28,7 @@ from dplearn.releases.table_columns import TableColumn
 
 #: The kinds of tables.
 KINDS = ("pandas", "polars", "array")
-_DECLARED = "declared categories"  # the name of an ordered type of pandas, and of an Enum
+_ORDERED, _ENUM = "ordered categories", "Enum"  # the names of types that declare categories
 _OF_ARROW = "[pyarrow]"
 _POLARS_NUMBER = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|Boolean")
 
@@ -53,24 +53,29 @@ class TableTypes:
         labels = () if named or not all(type(name) in (str, int) for name in names) else names
         types = list(table.dtypes)
         declared = {place: listed for place, each in enumerate(types) if (listed := _declared(each))}
-        shown = tuple(_DECLARED if place in declared else str(each) for place, each in enumerate(types))
+        name = _ENUM if kind == "polars" else _ORDERED
+        shown = tuple(name if place in declared else str(each) for place, each in enumerate(types))
         return cls(kind, shown, labels, declared)
 
-    def dtype(self, place: int) -> Any:
-        """Return the type of a column; None if it is not known, or declares categories."""
-        name = self.types[place] if self.types else ""
-        if name in ("", "Null", "null[pyarrow]"):  # a type without values
-            return None
+    def name(self, place: int) -> str:
+        """Return the name of the type of a column, or nothing if it is not known or has no values."""
+        found = self.types[place] if self.types else ""
+        return "" if found in ("Null", "null[pyarrow]") else found
+
+    def dtype(self, place: int, listed: Sequence[Any] = ()) -> Any:
+        """Return the type of a column, in which categories are listed; None if it is not known."""
+        name = self.name(place)
+        if self.kind == "array":
+            return np.dtype(name) if name else None
+        library = import_module(self.kind)
         with suppress(TypeError, ValueError, AttributeError, SyntaxError):
+            if name in ("category", _ORDERED):
+                return library.CategoricalDtype(listed, ordered=name == _ORDERED)
             if self.kind == "polars":
-                return _of_polars(name)
+                return library.Enum(listed) if name == _ENUM else _of_polars(library, name)
             if name.endswith(_OF_ARROW):
-                return import_module("pandas").ArrowDtype(_of_arrow(name.removesuffix(_OF_ARROW)))
-            return (
-                import_module("pandas").api.types.pandas_dtype(name)
-                if self.kind == "pandas"
-                else np.dtype(name)
-            )
+                return library.ArrowDtype(_of_arrow(name.removesuffix(_OF_ARROW)))
+            return library.api.types.pandas_dtype(name) if name else None
         return None
 
     def plain(self, place: int) -> Any:
@@ -107,137 +112,100 @@ class TableTypes:
 
 def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], types: TableTypes) -> Any:
     """Return the values of columns as a table, whose types depend on the columns and on `types` alone."""
-    plain = [
-        _in_numpy(column, each, types, place)
-        for place, (column, each) in enumerate(zip(columns, values, strict=True))
-    ]
+    given = zip(columns, values, strict=True)
+    plain = [_in_numpy(column, each, types, place) for place, (column, each) in enumerate(given)]
     if types.kind == "array":
-        arrays = [_with_nan(each) for each in plain]
-        if any(each.dtype == object for each in arrays):
-            arrays = [object_array(each.tolist()) for each in arrays]
-        return np.stack(arrays, axis=1)
-    give_back = _polars_series if types.kind == "polars" else _pandas_series
-    series = {
-        column.name: give_back(column, each, types, place)
-        for place, (column, each) in enumerate(zip(columns, plain, strict=True))
-    }
-    frame = import_module(types.kind).DataFrame(series)
+        objects = any(each.dtype == object for each, _ in plain)
+        return np.stack([object_array(each.tolist()) if objects else each for each, _ in plain], axis=1)
+    library, make = import_module(types.kind), _polars_series if types.kind == "polars" else _pandas_series
+    frame = library.DataFrame(
+        {
+            column.name: make(library, column, types.dtype(place, _known(column, types, place)), *each)
+            for place, (column, each) in enumerate(zip(columns, plain, strict=True))
+        }
+    )
     return frame.set_axis(list(types.labels), axis=1) if types.labels else frame
 
 
-def _in_numpy(column: TableColumn, values: NDArray[Any], types: TableTypes, place: int) -> Any:
-    """Return numbers in a type of numpy, rounded and clipped to it, and masked where they are missing; dates
-    as datetime64, unless the type is of numbers; and other values as they are.
-    """
-    plain = types.plain(place)
-    if isinstance(column.domain, Dates) and plain is None:
-        return column.domain.times(values)
-    if isinstance(column.domain, Categories):
-        whole = plain == np.dtype(bool) and not column.gaps.any() and _of_bools(column)
-        return values.astype(bool) if whole else values
+def _in_numpy(
+    column: TableColumn, values: NDArray[Any], types: TableTypes, place: int
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None]:
+    """Return values in a type of numpy, and their gaps where these are not NaN or None."""
+    plain, dtype, domain = types.plain(place), types.dtype(place), column.domain
+    if isinstance(domain, Categories):
+        listed = _known(column, types, place)
+        if plain == np.dtype(bool) and not column.gaps.any() and all(type(each) is bool for each in listed):
+            return values.astype(bool), None
+        return object_array([each if each in listed else None for each in values.tolist()]), None
+    if isinstance(domain, Dates) and plain is None:  # learners read dates as numbers
+        times = domain.times(values)
+        if "ns" in str(dtype):  # its years are few
+            first, last = np.array(["1677-09-22", "2262-04-11"], dtype=times.dtype)
+            times = np.where(np.isnat(times), times, times.clip(first, last))
+        return times if times.dtype == "datetime64[ns]" else times.astype("datetime64[us]"), None
     gaps = np.asarray(values != values)
-    numbers = np.where(gaps, 0, values)
+    unheld = column.gap and types.gapless(place)
+    numbers = _rounded(np.where(gaps, 0, values), np.dtype(float) if unheld else plain, dtype)
+    if numbers.dtype.kind in "fO":
+        numbers[gaps] = np.nan
+    return numbers, gaps if column.gap and numbers.dtype.kind in "iub" else None
+
+
+def _rounded(numbers: NDArray[Any], plain: Any, dtype: Any) -> NDArray[Any]:
+    """Return numbers in a type of numpy, rounded and clipped to it, or clipped to decimals."""
+    decimal: Any = getattr(dtype, "pyarrow_dtype", dtype)
+    if getattr(decimal, "precision", None):
+        limit = 10.0 ** (decimal.precision - decimal.scale) - 1
+        return numbers.astype(np.float64).clip(-limit, limit)
     if plain is None:
-        dtype = types.dtype(place)
-        decimal: Any = getattr(dtype, "pyarrow_dtype", dtype)
-        found = numbers
-        if getattr(decimal, "precision", None):
-            limit = 10.0 ** (decimal.precision - decimal.scale) - 1
-            found = numbers.astype(np.float64).clip(-limit, limit)
-    elif plain.kind == "f":
+        return numbers
+    if plain.kind == "b":
+        return np.asarray(np.rint(numbers.astype(np.float64)) != 0)
+    if plain.kind == "f":
         limit = np.finfo(plain).max
-        found = numbers.astype(np.float64).clip(-limit, limit).astype(plain)
-    elif plain.kind == "b":
-        found = np.rint(numbers.astype(np.float64)) != 0
-    else:
-        info = np.iinfo(plain)
-        if numbers.dtype.kind == "f":  # the greatest floats within the ends
-            numbers = np.rint(numbers).clip(info.min, np.nextafter(float(info.max) + 1, 0))
-        found = numbers.clip(info.min, info.max).astype(plain)
-    return np.ma.MaskedArray(found, gaps) if column.gap else found
+        return numbers.astype(np.float64).clip(-limit, limit).astype(plain)
+    info = np.iinfo(plain)
+    if numbers.dtype.kind == "f":  # the greatest floats within the ends
+        numbers = np.rint(numbers).clip(info.min, np.nextafter(float(info.max) + 1, 0))
+    return numbers.clip(info.min, info.max).astype(plain)
 
 
-def _with_nan(values: Any) -> NDArray[Any]:
-    """Return values in a type of numpy that has gaps where they may be masked."""
-    if not isinstance(values, np.ma.MaskedArray):
-        return np.asarray(values)
-    data = values.data if values.data.dtype.kind in "fO" else values.data.astype(np.float64)
-    return np.where(
-        np.ma.getmaskarray(values), data.dtype.type(np.nan) if data.dtype.kind == "f" else np.nan, data
-    )
+def _known(column: TableColumn, types: TableTypes, place: int) -> list[Any]:
+    """Return the categories that records may have, only the declared ones if the type declares them."""
+    if not isinstance(column.domain, Categories):
+        return []
+    declares = types.name(place) in (_ORDERED, _ENUM)
+    every = column.domain.values if declares else column.decoded(np.arange(column.size)).tolist()
+    return list(dict.fromkeys(value for value in every if value is not None))
 
 
-def _pandas_series(column: TableColumn, values: Any, types: TableTypes, place: int) -> Any:
+def _pandas_series(pandas: Any, column: TableColumn, dtype: Any, values: Any, gaps: Any) -> Any:
     """Return a series of pandas of the type of a column, as far as this holds the values."""
-    pandas, dtype, given = import_module("pandas"), types.dtype(place), types.types and types.types[place]
-    if given == _DECLARED:
-        listed, known = _among_declared(column, values)
-        return pandas.Series(known, dtype=pandas.CategoricalDtype(listed, ordered=True))
+    series, listed = pandas.Series(values, dtype=values.dtype), getattr(column.domain, "values", ())
+    if dtype is None and {type(each) for each in listed if each is not None} == {str}:
+        dtype = pandas.Series(["text"]).dtype
+    if getattr(dtype, "tz", None) is not None:
+        series = series.dt.tz_localize("UTC")
+    unheld = isinstance(dtype, np.dtype) and dtype.kind in "biuSU" and column.gaps.any()
+    if dtype is not None and str(dtype) != "object" and not unheld:
+        with suppress(TypeError, ValueError, OverflowError, NotImplementedError):  # other values are declared
+            series = series.astype(dtype)
+    return series if gaps is None else series.mask(gaps)
+
+
+def _polars_series(polars: Any, column: TableColumn, dtype: Any, values: Any, gaps: Any) -> Any:
+    """Return a series of polars of the type of a column, as far as this holds the values."""
+    name, errors = column.name, (TypeError, ValueError, OverflowError, polars.exceptions.PolarsError)
     if isinstance(column.domain, Categories):
-        every = column.decoded(np.arange(column.size)).tolist()
-        listed = list(dict.fromkeys(value for value in every if value is not None))
-        if given == "category":
-            return pandas.Series(values, dtype=pandas.CategoricalDtype(listed))
-        texts = not given and all(type(value) is str for value in listed)
-        series = pandas.Series(values, dtype=pandas.Series(["text"]).dtype if texts else values.dtype)
-        unheld = isinstance(dtype, np.dtype) and dtype.kind in "biuSU" and column.gaps.any()
-        return series if dtype is None or unheld else _cast(series, dtype)
-    if values.dtype.kind == "M":
-        series = pandas.Series(_in_range(values, dtype))
-        zoned = getattr(dtype, "tz", None) is not None
-        return _cast(series.dt.tz_localize("UTC") if zoned else series, dtype)
-    own = dtype is None or isinstance(dtype, np.dtype) or hasattr(dtype, "subtype")
-    if own or not column.gap:
-        numbers = pandas.Series(_with_nan(values))
-        return numbers if column.gap and types.gapless(place) else _cast(numbers, dtype)
-    return _cast(pandas.Series(values.data), dtype).mask(np.ma.getmaskarray(values))
-
-
-def _cast(series: Any, dtype: Any) -> Any:
-    """Return a series in a type, or as it is if the type does not hold what the domain declares."""
-    with suppress(TypeError, ValueError, OverflowError, NotImplementedError):
-        return series if dtype is None or str(dtype) == "object" else series.astype(dtype)
-    return series
-
-
-def _in_range(times: NDArray[Any], dtype: Any) -> NDArray[Any]:
-    """Return times moved into the years of a type of nanoseconds, if it is one."""
-    if "ns" not in str(dtype):
-        return times
-    ends = np.array(["1677-09-22", "2262-04-11"], dtype=times.dtype)
-    return np.where(np.isnat(times), times, times.clip(*ends))
-
-
-def _polars_series(column: TableColumn, values: Any, types: TableTypes, place: int) -> Any:
-    """Return a series of polars of the type of a column; categories of several types are objects."""
-    polars, dtype = import_module("polars"), types.dtype(place)
-    if types.types and types.types[place] == _DECLARED:
-        listed, known = _among_declared(column, values)
-        return polars.Series(column.name, known, dtype=polars.Enum(listed))
-    if isinstance(column.domain, Categories):
-        kinds = {type(value) for value in column.domain.values if value is not None}
-        natural = {
-            str: polars.String,
-            int: polars.Int64,
-            float: polars.Float64,
-            bool: polars.Boolean,
-            bytes: polars.Binary,
-        }
-        own = natural.get(kinds.pop(), polars.Object) if len(kinds) == 1 else polars.Object
-        with suppress(TypeError, ValueError, OverflowError, polars.exceptions.PolarsError):
-            return polars.Series(column.name, values.tolist(), dtype=own if dtype is None else dtype)
-        return polars.Series(column.name, values.tolist(), dtype=own)
-    if values.dtype.kind == "M":
-        series = polars.Series(column.name, _in_range(values, dtype).astype(f"datetime64[{_unit(dtype)}]"))
-        return series if dtype is None else series.cast(dtype)
-    masked = np.ma.getmaskarray(values)
-    series = polars.Series(column.name, np.asarray(values.data if column.gap else values), nan_to_null=True)
+        own = polars.Object
+        with suppress(*errors):
+            own = polars.Series(column.decoded(np.arange(column.size)).tolist()).dtype
+        with suppress(*errors):
+            return polars.Series(name, values.tolist(), dtype=own if dtype is None else dtype)
+        return polars.Series(name, values.tolist(), dtype=own)
+    series = polars.Series(name, values, nan_to_null=True)
     series = series if dtype is None else series.cast(dtype)
-    return series.set(polars.Series(masked), None) if column.gap else series
-
-
-def _unit(dtype: Any) -> str:
-    return getattr(dtype, "time_unit", None) or "us"
+    return series if gaps is None else series.set(polars.Series(gaps), None)
 
 
 def _declared(dtype: Any) -> list[Any]:
@@ -249,20 +217,9 @@ def _declared(dtype: Any) -> list[Any]:
     return list(dtype.categories) if declares and hasattr(dtype, "categories") else []
 
 
-def _among_declared(column: TableColumn, values: NDArray[Any]) -> tuple[list[Any], list[Any]]:
-    """Return the declared categories, and the values with gaps for others."""
-    assert isinstance(column.domain, Categories)
-    listed = [value for value in column.domain.values if value is not None]
-    return listed, [value if value in listed else None for value in values.tolist()]
-
-
-def _of_bools(column: TableColumn) -> bool:
-    return all(value is None or type(value) is bool for value in getattr(column.domain, "values", ()))
-
-
-def _of_polars(name: str) -> Any:
+def _of_polars(polars: Any, name: str) -> Any:
     """Return a type of polars by its name, such as Int64 or Datetime(time_unit='us', time_zone='UTC')."""
-    polars, read = import_module("polars"), ast.parse(name, mode="eval").body
+    read = ast.parse(name, mode="eval").body
     if not isinstance(read, ast.Call):
         return getattr(polars, name)
     given = {str(each.arg): ast.literal_eval(each.value) for each in read.keywords}
