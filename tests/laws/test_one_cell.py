@@ -3,6 +3,7 @@
 Each column is encoded as it is, cell by cell, as objects, with a missing cell, and with odd cells added.
 """
 
+import datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dplearn.domains import Bits, Categories, DomainError, Floats, Grid, Hashed, IntegerRange
+from dplearn.domains import Bits, Categories, Dates, DomainError, Floats, Grid, Hashed, IntegerRange
 from dplearn.domains.cells import frame_column, mapped, object_array, read_column
 from dplearn.domains.factors import factor
 from dplearn.domains.keys import read_keys
@@ -28,6 +29,9 @@ DECIMALS = [Decimal(text) for text in ("0", "1", "1.5", "9007199254740993", "-1"
 TEXTS = ["a", "", "b ", " 1", "1", "2.0"]
 BITS = [True, False, True]
 BYTES = [b"a", b"", b"1"]
+TIMES = [datetime.datetime(*parts) for parts in ((2020, 1, 1), (2020, 1, 1, 23, 59, 59), (1969, 12, 31, 23))]
+DAYS = [datetime.date(2020, 1, 1), datetime.date(1969, 12, 31), datetime.date(2024, 12, 31)]
+ZONED = [each.replace(tzinfo=datetime.UTC) for each in TIMES]
 ODD = [
     None,
     np.nan,
@@ -49,7 +53,7 @@ def of_numpy(dtype):
 
 
 def of_objects(cells):
-    return pd.DataFrame({"a": object_array(cells)})
+    return pd.DataFrame({"a": pd.Series(object_array(cells), dtype=object)})
 
 
 def column_of(make, cells):
@@ -112,6 +116,15 @@ COLUMNS = {
     "polars Categorical": (of_polars(pl.Categorical), TEXTS),
     "polars Enum": (of_polars(pl.Enum(TEXTS)), TEXTS),
     "polars Decimal": (of_polars(pl.Decimal(38, 3)), DECIMALS),
+    "numpy times": (of_numpy("datetime64[us]"), TIMES),
+    "times and dates": (of_objects, [*TIMES, *DAYS, *ZONED, "2020-01-01", "2020-01-01T12:00+05:00"]),
+    "pandas zone": (of_pandas("datetime64[us, Asia/Tokyo]"), ZONED),
+    "arrow times": (of_arrow(pa.timestamp("us")), TIMES),
+    "arrow zone": (of_arrow(pa.timestamp("us", "Asia/Tokyo")), ZONED),
+    "arrow dates": (of_arrow(pa.date32()), DAYS),
+    "polars times": (of_polars(pl.Datetime("us")), TIMES),
+    "polars zone": (of_polars(pl.Datetime("us", "Asia/Tokyo")), ZONED),
+    "polars dates": (of_polars(pl.Date), DAYS),
 }
 WITHOUT_GAPS = ("numpy int", "numpy uint", "numpy bool", "pandas sparse integers")
 ENDS = [(0, 7), (EXACT - 3, EXACT + 4), (2**62, 2**62 + 8)]
@@ -138,6 +151,11 @@ DOMAINS = [
     Bits(float(EXACT)),
     Bits(None),
     LargeIntegerRange(-(2**70), 2**70),
+    *(
+        Dates("1969-12-31", "2024-12-31", step, way, missing=gaps)
+        for step in ("D", "15m")
+        for way, gaps in WAYS
+    ),
     Keys(),
 ]
 
