@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from dplearn._writing import brief
-from dplearn.domains import Categories
+from dplearn.domains import Categories, Dates
 from dplearn.domains.base import NumberDomain
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy.plan import ResultTable, cell_text
@@ -206,6 +206,8 @@ def _note(column: TableColumn, name: str, line: Line) -> str:
     """Return a remark about a statistic: a function of released numbers."""
     if math.isnan(line.estimate):
         return _NOISY
+    if isinstance(column.domain, Dates) and name not in ("count", "std"):
+        return f"is {column.domain.texts([round(line.estimate)])[0]}; as numbers of steps since 1970"
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
         used = ~(column.gaps | column.unused)
         low, high = (each[used] for each in ends(column))

@@ -10,6 +10,7 @@ import pytest
 
 from dplearn import AdditiveClassifier, ExponentialMechanismClassifier
 from dplearn.domains import Dates, DomainError, IntegerRange, Learn, Schema
+from dplearn.releases import describe
 
 DAYS = Dates("2020-01-01", "2024-12-31")
 EASTERN = datetime.timezone(-datetime.timedelta(hours=5))
@@ -126,6 +127,16 @@ def test_learners_cut_dates_of_any_type_and_say_so_in_dates(domain):
     zoned = X.assign(day=WHEN.dt.tz_localize("UTC"))
     assert (model.predict(zoned) == model.predict(X)).all()
     assert model.score(X, LATE) > 0.95
+
+
+def test_the_date_of_a_mean_and_of_a_median_is_noted():
+    frame = pd.DataFrame({"day": WHEN, "late": LATE})
+    found = describe(frame, domain=Learn({"day": "dates"}), statistics=["mean", "std", "50%"], epsilon=50)
+    mean, std, median = (line for line in found.statistics() if line.column == "day")
+    for line, true in ((mean, WHEN.mean()), (median, WHEN.median())):
+        assert abs(pd.Timestamp(line.note.split()[1].strip(";")) - true) < pd.Timedelta("9D")
+        assert line.low <= (true - pd.Timestamp(0)) / pd.Timedelta("1D") <= line.high
+    assert std.estimate == pytest.approx(WHEN.std() / pd.Timedelta("1D"), rel=0.05)
 
 
 def test_dates_for_a_model_of_numbers_are_refused_by_their_type():
