@@ -5,20 +5,17 @@ from pathlib import Path
 
 from threadpoolctl import threadpool_limits
 
-from dplearn.estimator.base import CALLBACKS
-
 PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"
 
 
 def test_the_outputs_on_the_page_are_right():
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 7
     lines, scope = [], {"__name__": "page", "print": lambda *values: lines.append(values)}
     # Small fits on many native threads are slow where other tests run beside this one.
     with threadpool_limits(1):
         for block in blocks:
-            if CALLBACKS or "set_callbacks" not in block:
-                exec(compile(block, PAGE.name, "exec"), scope)
+            exec(compile(block, PAGE.name, "exec"), scope)
     whole, named, spent, of_outputs, price, (share,), refused, names, *true = lines
     assert whole == (1.5,)
     assert named == (True,)
@@ -27,4 +24,4 @@ def test_the_outputs_on_the_page_are_right():
     assert share == 0.099
     assert refused == ("StatisticalQueryLogisticRegression.fit takes no sample_weight",)
     assert names == (["age", "wage", "height"],)
-    assert true == [(True,)] * (3 + CALLBACKS)
+    assert true == [(True,)] * 2
