@@ -31,8 +31,8 @@ COLOURS = {
 
 def compared() -> Any:
     """Return the module that reads the record for the pages."""
-    sys.path.append(str(ROOT / "docs"))
-    return importlib.import_module("compared_tables")
+    sys.path.append(str(ROOT / "benchmarks" / "tables"))
+    return importlib.import_module("compared")
 
 
 def shares(tables: Any) -> dict[str, dict[str, float]]:

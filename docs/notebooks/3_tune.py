@@ -3,7 +3,7 @@
 ============================================
 
 For a label that one record in ten has, with settings and a threshold to
-choose. Read next: `rare labels <../imbalance.html>`_, and `private metrics
+choose. Read next: `rare labels <../classify.html#rare-labels>`_, and `private metrics
 <../scoring.html>`_ for all metrics.
 
 A search, a threshold and a curve all read the private rows, so each of them is

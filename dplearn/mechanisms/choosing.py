@@ -56,7 +56,7 @@ def choosing_mechanism(
     (the test) times 1 / r (its weight) times r ** -2 (the sum), and r ** -4 is at most exp(epsilon); those
     with positive quality on one side only are selected with probability at most delta, by the second
     condition on the threshold. For lesser m any solution is, by the first. The whole proof is in
-    docs/theory/choosing_mechanism.md.
+    docs/theory/selection.md.
 
     **Assumes.** One record moves each quality by at most 1 and raises at most `growth` of them; the set of
     solutions is public, the subset with positive quality need not be; no quality is negative.

@@ -198,7 +198,7 @@ def gaussian_sums(
     -----
     **Privacy.** That of the event `privacy`, for the neighbours that `squared_sensitivity` is counted in. The
     budgets of several releases add, also if they are chosen adaptively, up to 2**32 sums in all. The noise
-    has sigma2 = squared_sensitivity / (2 budget) + 4. Proof: docs/theory/gaussian_sums.md. Clipping is
+    has sigma2 = squared_sensitivity / (2 budget) + 4. Proof: docs/theory/noisy_counts.md. Clipping is
     post-processing.
 
     **Assumes.** As for `gaussian_counts`.

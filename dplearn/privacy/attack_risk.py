@@ -2,7 +2,7 @@ r"""What a guarantee means for one person: how well an attacker can tell whether
 
 The attacker decides between two neighbouring tables from the whole release. Its true positive rate is the
 probability that it says "yes" where "yes" is true, its false positive rate that where "no" is true. A
-guarantee bounds the true positive rate at each false positive rate; see docs/theory/attack_risk.md.
+guarantee bounds the true positive rate at each false positive rate; see docs/theory/tracing.md.
 """
 
 import math
@@ -178,7 +178,7 @@ def attack_risk(guarantee: Guarantee, event: Event | None = None) -> AttackRisk:
 
     **Accuracy.** Some release with the guarantee attains the advantage: for an ApproxDP, randomised response
     with a failure, which attains all rates, too; for a ZeroConcentratedDP, randomised response; for Gaussian
-    noise, the noise itself, up to the failure. The proofs are in docs/theory/attack_risk.md.
+    noise, the noise itself, up to the failure. The proofs are in docs/theory/tracing.md.
 
     **Source.** Kairouz, Oh and Viswanath (2015), Theorem 2.1, for ApproxDP; Dong, Roth and Su (2022) for
     Gaussian-DP. The bounds for zero-concentrated privacy are ours, by data processing.

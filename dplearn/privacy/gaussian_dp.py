@@ -8,7 +8,7 @@ then at most
 
 Adaptive releases compose: mu^2 adds. Discrete Gaussian noise on integers is Gaussian-DP, too, but for a small
 additional variance and a tiny probability of failure: see `sums_sigma2` and
-docs/theory/gaussian_sums.md.
+docs/theory/noisy_counts.md.
 """
 
 import math
@@ -22,7 +22,7 @@ from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
 from dplearn.kernels.search import between
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
 
-#: The variance of discrete Gaussian noise that pays for its being discrete (docs/theory/gaussian_sums.md).
+#: The variance of discrete Gaussian noise that pays for its being discrete (docs/theory/noisy_counts.md).
 SLACK = 4
 #: The most integers with such noise in one release; with SLACK, they fail with probability below FAILURE.
 MOST_NUMBERS = 1 << 32
@@ -43,7 +43,7 @@ def sums_sigma2(squared_l2: int, budget: Fraction) -> Fraction:
     at most `squared_l2`, are mu-Gaussian-DP together, except with probability FAILURE, where mu^2 / 2 is the
     sum of the budgets, also adaptive ones; and zero-concentrated with that sum as rho, without a failure.
 
-    **Source.** Gaussian-DP is by Dong, Roth and Su (2022); the proof in docs/theory/gaussian_sums.md is ours.
+    **Source.** Gaussian-DP is by Dong, Roth and Su (2022); the proof in docs/theory/noisy_counts.md is ours.
     """
     return Fraction(squared_l2) / (2 * budget) + SLACK
 
@@ -55,7 +55,7 @@ def mu2_of_gaussian(squared_l2: Fraction, sigma2: Fraction) -> Fraction | None:
 
 def mu2_of_pure(epsilon: Fraction) -> Fraction:
     """Return an upper bound on mu^2 of an epsilon private release, pi epsilon^2 / 2."""
-    # A release of bounded range epsilon has a quarter of it (docs/theory/gaussian_sums.md).
+    # A release of bounded range epsilon has a quarter of it (docs/theory/noisy_counts.md).
     return epsilon**2 * pi_bounds(64)[1] / 2
 
 

@@ -38,7 +38,7 @@ class RandomStopping:
     outcome y with probability Q(y) in one run is published with probability Q(y) times the mean of f'(u) over
     u from s, the probability of a lower rank than that of y, to s + r, where r is that of the same rank. For
     neighbours f'(u) / f'(u') is at most exp((m - 1) epsilon), since f' has degree most - 1, and since
-    (1 - x)^(1 + concentration) f'(x) never increases. The whole proof is in docs/theory/random_stopping.md.
+    (1 - x)^(1 + concentration) f'(x) never increases. The whole proof is in docs/theory/composition.md.
 
     **Assumes.** The rank of an outcome is a function of the outcome: a score computed from private data is
     part of the run's private outcome. The runs are independent. The number of runs and their duration are

@@ -12,7 +12,7 @@ release, which has the released schema as its domain, are composed:
 
 The inner release is adaptive: it sees the released schema. Sources: Dwork, Kenthapadi, McSherry, Mironov and
 Naor (2006) for the first case; Bun and Steinke (2016), Lemma 1.7 and Proposition 1.3, for the second; for the
-third, docs/theory/gaussian_sums.md.
+third, docs/theory/noisy_counts.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -166,7 +166,7 @@ def noisy_test_fails(n_records, bar, great, small):
 
 
 def test_compression_in_rounds_takes_more_records_than_all_rules_that_fit_into_memory():
-    """The numbers of docs/theory/public_features.md: the first round, and one fit."""
+    """The numbers of docs/theory/selection.md: the first round, and one fit."""
     rules = [sum(math.comb(100, j) << j for j in range(k + 1)) for k in range(4)]
     learning = representation_sample_size(rules[1], epsilon=1, alpha=0.05, beta=0.025)
     suffices = {
