@@ -82,7 +82,7 @@ html_theme_options = {
 html_sidebars = {"index": []}
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_search_scorer = str(DOCS / "static" / "scorer.js")
+html_search_scorer = str(DOCS / "templates" / "scorer.js")
 html_show_sourcelink = False
 
 NAME = re.compile(r"^```.*?^```|(?<!\[)`([A-Z]\w+)`", re.DOTALL | re.MULTILINE)
@@ -101,7 +101,8 @@ def fill_in(_app, name, source):
     source[0] = NAME.sub(linked, source[0])
     if "<!-- changes -->" in source[0]:
         command = [sys.executable, "-m", "towncrier", "build", "--draft", "--version", "Not yet released"]
-        draft = subprocess.run(command, cwd=DOCS.parent, check=True, capture_output=True, text=True).stdout
+        run = subprocess.run(command, cwd=DOCS.parent, check=True, capture_output=True, text=True)  # noqa: S603
+        draft = run.stdout
         changes = draft[draft.index("## ") :].replace("\n#", "\n##").replace("](../", "](")
         source[0] = source[0].replace("<!-- changes -->", f"#{changes}")
 

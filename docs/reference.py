@@ -1,4 +1,4 @@
-"""Which public names each page of the reference documents: each name once, by the first package that has it."""
+"""Which public names each page of the reference documents: once each, by the first package that has it."""
 
 import importlib
 import inspect

@@ -1,8 +1,8 @@
-"""How many records are enough, learner by learner: what `plan` tells without data, whatever the data are.
+"""How many records are enough, learner by learner: what `plan` tells without data, for any data.
 
-Single rules: an error of at most 0.1 (of stumps, beyond that of the best one). Learners that ask for averages:
-all within 0.05. Ensembles with teachers of 20 records, and students of 500 public rows: an answer to each query
-on which 80 % of the teachers agree. Each with probability .95.
+Single rules: an error of at most 0.1 (of stumps, beyond that of the best one). Learners that ask for
+averages: all within 0.05. Ensembles with teachers of 20 records, and students of 500 public rows: an answer
+to each query on which 80 % of the teachers agree. Each with probability .95.
 """
 
 from dplearn import (

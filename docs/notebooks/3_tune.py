@@ -3,8 +3,8 @@
 ============================================
 
 For a label that one record in ten has, with settings and a threshold to
-choose. Read next: `rare labels <../classify.html#rare-labels>`_, and `private metrics
-<../scoring.html>`_ for all metrics.
+choose. Read next: `classify <../classify.html>`_ for rare labels, and
+`score <../scoring.html>`_ for all metrics.
 
 A search, a threshold and a curve all read the private rows, so each of them is
 a release. The table is scikit-learn's digits: 1,797 drawings by many writers.

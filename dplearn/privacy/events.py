@@ -208,7 +208,7 @@ class BoundedRange(PureDP):
     """An epsilon bounded-range release, such as one of the exponential mechanism.
 
     For each pair of neighbours, the log-ratios of all outcomes' probabilities lie in an interval of length
-    epsilon. Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; proof in docs/theory/composition.md). The log-ratios
+    epsilon. Then rho = epsilon^2 / 8 (Cesar and Rogers 2021; proof: docs/theory/composition.md). The ratios
     are also at most epsilon, so the Renyi curve is the minimum of both bounds. For the exponential mechanism,
     each weight changes by a factor between exp(-epsilon / 2) and exp(epsilon / 2), and the division by the
     sum of the weights changes all ratios by the same factor.

@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[2] / "docs"))
+ROOT = Path(__file__).parents[2]
+sys.path += [str(ROOT / "docs"), str(ROOT / "benchmarks" / "tables")]

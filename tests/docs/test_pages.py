@@ -1,6 +1,7 @@
 """One runner of pages: every block runs, prints what stands beside it, and shows what the text says."""
 
 import ast
+import csv
 import doctest
 import re
 import sys
@@ -17,21 +18,26 @@ import pytest
 from sklearn.base import clone
 
 import dplearn
-from dplearn import StatisticalQueryNaiveBayes, releases
+from dplearn import (
+    KnowledgeTransferClassifier,
+    SoftLabelAggregateClassifier,
+    SoftLabelTransferClassifier,
+    StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
+    releases,
+)
 from dplearn.audit import sample_privacy
-from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, Grid
-from dplearn.privacy import ApproxDP, Approximate
+from dplearn.privacy import ApproxDP
 from dplearn.privacy.calibration import gaussian_sigma2
 from dplearn.privacy.conversion import concentrated_epsilon
-from dplearn.privacy.derived import SampledWithReplacement
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^( *)```python\n(.*?)^\1```", re.DOTALL | re.MULTILINE)
 #: Pages that tests of their packages run.
-ELSEWHERE = {"make_my_model_private", "queries", "scikit_learn", "soft_labels", "theory/small_database"}
+ELSEWHERE = {"scikit_learn", "theory/thresholds"}
 #: Each function that the first calls is tested with every change; the other starts processes.
-NIGHTLY = {"auditing", "ledger"}
+NIGHTLY = {"auditing", "ledger", "make_my_model_private", "soft_labels"}
 #: With every change, a page runs on fewer records than it shows, and without a cluster.
 BY_DAY = {
     "large_tables": {
@@ -96,24 +102,18 @@ def is_near(values, true, **within):
     assert np.allclose(values, true, **within), values
 
 
-def exact_epsilons(*names, digits=4):
-    return [f"{float(CASES[name].frozen()['epsilon']):.{digits}f}" for name in names]
-
-
 def words_of(name):
     return " ".join(text_of(name).split())
 
 
 def additive(lines, scope):
-    (score,), (likely,), _, _ = lines[:4]
-    (fit,), (linear,), (covered,), (spread,), (events, means), (_, importance), _ = lines[4:11]
-    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), *_ = lines[11:]
+    (score,), (likely,), (fit,), (linear,), (covered,), (spread,), (_, importance), _ = lines[:8]
+    (starts,), (effects,), (intercept,), (strength,), (corners,), (glass,), *_ = lines[8:]
     assert score > 0.8
     is_near(likely.sum(axis=1), 1, atol=0.02)
     is_near((fit, linear), (0.845, 0.36), atol=0.03)
     assert covered > 0.86
     is_near(spread, 1.15, atol=0.15)
-    is_near(events, means, rtol=0.3, atol=0.3)
     is_near(importance, 1.7, atol=0.11)
     assert starts.tolist() == [-0.5, 0.5]
     is_near(effects, [-1.5, 1.5], atol=0.4)
@@ -138,20 +138,21 @@ def auditing(lines, scope):
     assert 1.07 < report.epsilon_lower < 1 / 0.9
     assert 0.035 < report.delta_lower < 0.0526
     assert whole == (False,)
-    (forgetful,), (honest,), each, together, (accused,), _ = lines[8:]
+    (forgetful,), (honest,), each, together = lines[8:]
     assert (forgetful.refuted, honest.refuted, each[0], together[0]) == (True, False, True, False)
     assert honest.epsilon < 1 < 2.5 < forgetful.epsilon
     assert together[1] < 1 < 1.9 < each[1]
-    assert set(range(9)) <= set(accused)
     # Sampling does not see what enumeration saw.
     fit, claim = scope["limited_noise"], scope["claim"]
     assert not sample_privacy(fit, (0, 0, 0), (0, 0, 1), claim=claim, n_samples=10_000).refutes
 
 
 def classify(lines, _):
-    (score,), _, (epsilon, delta) = lines
+    (score,), _, (epsilon, delta), (missed,), (fixed,), (balanced,), (tuned, _), _ = lines
     assert 0.72 < score < 0.84
     assert (epsilon, float(delta)) == (1, 1e-6)
+    assert missed < 0.2
+    assert min(fixed, balanced, tuned) > 0.5
 
 
 def contributing(_, scope):
@@ -160,21 +161,11 @@ def contributing(_, scope):
     assert report.tightness(case.claim) >= case.required.tightness
 
 
-def explain(lines, _):
-    assert sorted(name for name, _ in lines[:-1]) == ["worst concave points", "worst radius", "worst texture"]
-
-
-def getting_started(lines, scope):
-    (rule,), (score,), (guarantee,), plan, (own,), (quick,), _, (schema,), (assumed,), (refusal,) = lines
-    assert "if x" in str(rule)
-    assert score > 0.8
-    assert (guarantee.epsilon, guarantee.delta, guarantee.reproducible) == (1, 0, False)
-    assert plan[0] == 6973
+def domains(lines, scope):
+    (own,), (quick,), *_, (plan,) = lines
     for each in (own, quick):
         assert "else 'no'" in str(each) or "else 'yes'" in str(each)
-    assert schema.names == ("age", "job", "wage")
-    assert assumed == "the number of records and the number, names and types of the columns are public"
-    assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
+    assert "range" in str(plan)
     assert scope["piped"].score(scope["columns"], scope["table"]["member"]) > 0.7
     # New records outside the schema are read as the nearest inside; those without a number are refused.
     row = {"age": 34, "job": "clerk", "wage": 2100.0, "member": "no"}
@@ -183,18 +174,22 @@ def getting_started(lines, scope):
         scope["own"].predict(pd.DataFrame([row | {"wage": float("nan")}]))
 
 
+def explain(lines, _):
+    assert sorted(name for name, _ in lines[:-2]) == ["worst concave points", "worst radius", "worst texture"]
+
+
+def getting_started(lines, _):
+    (rule,), (score,), (guarantee,), _, (own,), (refusal,) = lines
+    assert "if x" in str(rule)
+    assert score > 0.8
+    assert (guarantee.epsilon, guarantee.delta, guarantee.reproducible) == (1, 0, False)
+    assert "else 'no'" in str(own) or "else 'yes'" in str(own)
+    assert "asked epsilon 0.5, delta 0; spent epsilon 1" in str(refusal)
+
+
 def groups(lines, _):
     assert 2800 < lines[2][0] <= 3000
     assert lines[3][1] == lines[0][0]
-    one, two, three = "naive_bayes_of_groups", "classifier_of_groups", "transfer_of_groups"
-    exact = (*exact_epsilons(one), *exact_epsilons(two, three, digits=2))
-    assert "{} of 1, {} of 1 and {} of 12".format(*exact) in words_of("groups")
-    in_parts, counts, sums = exact_epsilons(
-        "sums_of_groups_in_parts", "counts_of_groups", "sums_of_groups_by_category"
-    )
-    middle, learned = exact_epsilons("median_of_groups", "learned_categories_of_groups", digits=2)
-    assert f"lie in two parts: {in_parts} of 1" in words_of("groups")
-    assert f"{counts} of 1, {middle} of 1, {sums} of 2 and {learned} of 6" in words_of("groups")
 
 
 def hierarchies(lines, _):
@@ -211,13 +206,6 @@ def hierarchies(lines, _):
     assert "columns 1, 4 are in bucket" in str(pair)
     assert kept
     assert 0.62 < epsilon < 0.625
-
-
-def incremental(_lines, _):
-    names = re.findall(r"`(\w+_of_two_\w+)`", text_of("incremental"))
-    exact = [f"{found} of {CASES[name].claim.epsilon}" for name in names for found in exact_epsilons(name)]
-    assert len(exact) == 4
-    assert ", ".join(exact[:3]) + f" and {exact[3]}" in words_of("incremental")
 
 
 def index(lines, _):
@@ -243,22 +231,46 @@ def ledger(_, scope):
     assert scope["search"].best_estimator_.guarantee_.epsilon == Fraction("0.1")
 
 
-def mechanisms(_, scope):
-    assert f"{float(scope['thousand'].total(delta=1e-6).epsilon):.4f}" == "0.7002"
+def linear(lines, _):
+    (regression,), (bayes,), (local,), _, _, _, (score,), (predictions,), _, (found,), _ = lines
+    # Means over 30 to 40 fits were .865, .815, .311 and .815; standard deviations .01 to .07.
+    is_near([regression, bayes, found], [0.86, 0.81, 0.82], atol=0.12)
+    is_near(local, 0.3, atol=0.25)
+    is_near(score, 0.3, atol=0.15)
+    assert (np.diff(predictions) > 100).all()
 
 
-def quantiles(lines, _):
-    (plain,), (released,), (guarantee,), *_, (few,) = lines[:8]
-    *_, found, drawn, (left,), (guaranteed,), (error,) = lines
-    is_near(released, plain, rtol=0.15)
-    assert (guarantee.epsilon, guarantee.delta) == (1, 0)
-    assert "".join(f"# {line}\n" for line in str(few).splitlines()) in text_of("quantiles")
-    low, high = (end.item() for end in found)
-    assert low == 0
-    assert 10_000 < high < 200_000
-    assert (len(drawn), left, guaranteed) == (2, 0, 2)
-    begins = "nothing is guaranteed of the pipeline: 'standardscaler' (StandardScaler) is fitted on the data"
-    assert str(error).startswith(begins)
+def queries(lines, _):
+    exact, none, trusted, trusted_within, reported, reported_within = lines[:6]
+    assert (exact, none) == ((42.0, 0.109), (0, 0))
+    assert (trusted_within, reported_within) == ((0.82, 0.0068), (2.23, 0.0186))
+    # Three times the bound at probability .95 fails with probability below 1e-13: tails are Gaussian.
+    for answers, within in ((trusted, trusted_within), (reported, reported_within)):
+        assert (np.abs(np.subtract(answers, exact)) <= 3 * np.array(within) + 0.05).all()
+    assert str(lines[10][0]).startswith("share must be at most the oracle's remaining budget, 0.80")
+    assert abs(lines[13][0] - 42) <= 4
+    assert abs(lines[14][0][0] - 42) < 4
+
+
+def votes(lines, scope):
+    (plain,), _, (guarantee,), _, _, batch, abstained, (student,), *_, (whole,) = lines
+    assert plain == pytest.approx(0.968, abs=0.005)
+    assert (guarantee.epsilon, guarantee.protects) == (1, "examples")
+    assert batch[1] == 10 - abstained[0]
+    assert batch[0] == 950 if batch[1] else batch[0] < 950
+    assert min(student, whole) > 0.93
+    answers = scope["answers"]
+    spoken = answers != -1
+    assert spoken.sum() >= 20
+    assert (answers == scope["y_new"][: len(answers)])[spoken].mean() > 0.8
+
+
+def soft(lines, _):
+    (plain,), (student,), _, (guarantee,), *_, (middles,) = lines
+    assert plain == pytest.approx(0.177, abs=0.003)
+    assert plain < student < 0.2
+    assert guarantee.protects == "examples"
+    assert {0.25, 0.75} <= set(middles[~np.isnan(middles)].tolist()) <= {0.25, 0.5, 0.75}
 
 
 def regress(lines, _):
@@ -272,39 +284,22 @@ def regress(lines, _):
 
 
 def of_releases(lines, scope):
-    (table,), (numbers,), (declared,), *lines = lines
+    (table,), (numbers,), (declared,), (middle,), (around,), _, (share,), (deciles,), (jobs,) = lines[:9]
+    _, (middles,), _, (day,), (all_wages,), (ledger,) = lines[9:]
     assert {each.statistic for each in declared.statistics()} == {"mean", "std", "90%"}
-    assert numbers.index.tolist() == ["f", "m"] or numbers.index.tolist() == ["m", "f"]
+    assert set(numbers.index) == {"f", "m"}
     is_near(numbers["wage", "50%"], [2980] * 2, rtol=0.1)
     assert "95 % interval" in str(table)
-    (share,), (deciles,), (value, needed), (jobs,), *by_job, (schema,), (plan,) = lines[:10]
-    (sample,), (network,), (report,), (errors,), (raw,), (domain,), *others = lines[10:]
-    (day,), (given,), (all_wages,), *_ = others
-    (means,), (middles,), _, ((low, high),) = by_job
-    is_near([*middles.values()], [2980] * 3, rtol=0.1)
-    assert all(least < 54 < most for least, most in means.mean_intervals()["age"].values())
-    assert low <= 53.5 <= high
+    is_near(middle, [2130, 2980, 4180], rtol=0.05)
+    assert around[0] < 2980 < around[1]
     is_near(share, 0.66, atol=0.02)
     is_near(deciles, [25, 53, 82], atol=2)
-    assert 18 <= value <= 89
-    assert needed < 100
     assert [key for key, _ in jobs] == ["clerk", "farmer"]
-    assert schema.names == domain.names == ("age", "wage", "sex", "job")
-    assert plan.tail is not None
-    assert set(schema.columns["job"].values) == {"clerk", "farmer", "nurse", None}
-    assert sample.columns.tolist() == list(errors) == ["age", "wage", "sex", "job"]
-    assert set(network) == set(errors) <= set(report.tables)
-    assert raw.dtypes.equals(scope["features"].dtypes)
-    assert max(errors.values()) < 0.05
+    is_near([*middles.values()], [2980] * 3, rtol=0.1)
     assert day.year == 2012
-    is_near(given, 2980, rtol=0.03)
     is_near(all_wages, np.nanquantile(scope["df"]["wage"], 4 / 9), rtol=0.03)
-    cut, point, (guaranteed, largest), (of_any,), (ledger,) = lines[-5:]
-    assert re.fullmatch(r"'no' if age <= 6[345], else 'yes'|'yes' if age > 6[345], else 'no'", repr(cut[0]))
-    assert repr(point[0]) == "'yes' if job == 'nurse', else 'no'"
-    is_near((guaranteed, of_any), 0.1718, atol=1e-4)
-    assert largest == 11640
-    assert ledger.spent().epsilon < 17
+    is_near(scope["found"].answers, [0.19, 0.5], atol=0.03)
+    assert ledger.spent().epsilon < 12
 
 
 def rules(lines, scope):
@@ -328,13 +323,14 @@ def save_and_load(_, scope):
 
 
 def synthetic(lines, _):
-    (true, released), (epsilon, _) = lines
+    (true, released), (epsilon, _), *_, (score,) = lines
     is_near(released, true, atol=0.05)
     assert epsilon == 1
+    assert score > 0.6
 
 
 def unsupervised(lines, scope):
-    (mean, scale), (epsilon, noise), *_, (shares,), (clear,), (centres,), (cluster,), _ = lines
+    (mean, scale), (epsilon, noise), *_, (shares,), (clear,), (centres,), (cluster,), _, _ = lines
     is_near(mean, scope["X"].mean(axis=0), rtol=0.03)
     is_near(scale, scope["X"].std(axis=0), rtol=0.06)
     assert (epsilon, noise, clear) == (Fraction(1, 2), "laplace", 2)
@@ -352,32 +348,33 @@ def warned(lines, scope):
 #: Of each page: the places of the lines that print what begins the comment beside them whatever the noise,
 #: and what else it shows.
 SHOWN = {
-    "additive": ((2, 3, 10, 18, 19), additive),
+    "additive": ((6, 7, 15, 16), additive),
     "auditing": ((), auditing),
-    "classify": ((), classify),
-    "composition": ((), None),
-    "contributing": ((0, 1, 2, 3), contributing),
-    "explain": ((3,), explain),
-    "getting_started": ((6,), getting_started),
+    "classify": ((7,), classify),
+    "contributing": ((0, 1, 2), contributing),
+    "domains": ((5,), domains),
+    "explain": ((3, 4), explain),
+    "getting_started": ((), getting_started),
     "groups": ((0, 1), groups),
     "hierarchies": ((2, 9, 10), hierarchies),
-    "incremental": ((0, 1, 2), incremental),
     "index": ((), index),
-    "large_tables": ((0,), large_tables),
+    "large_tables": ((0, 3, 4, 5), large_tables),
     "ledger": ((), ledger),
-    "mechanisms": ((), mechanisms),
+    "linear": ((3, 4), linear),
+    "make_my_model_private": ((1, 3, 4, 8, 9), votes),
     "private_labels": ((0, 1), None),
-    "quantiles": ((0, 3, 4, 5, 6, 8, 9, 10, 11), quantiles),
+    "queries": ((6, 7), queries),
     "regress": ((), regress),
-    "releases": ((22, 23, 24, 25, 26), of_releases),
-    "rules": ((2, 4, 5, 6, 7, 11, 12, 13, 14), rules),
+    "releases": ((5,), of_releases),
+    "rules": ((4, 5, 6, 7, 10, 11, 13, 14), rules),
     "save_and_load": ((0, 1, 2), save_and_load),
+    "soft_labels": ((2, 7, 8), soft),
     "synthetic": ((), synthetic),
-    "theory/lower_bounds": ((0, 1), None),
-    "theory/pure_privacy": ((0,), None),
+    "theory/composition": ((), None),
+    "theory/pure_privacy": ((0, 1, 2), None),
     "theory/reductions": ((0,), None),
     "unknown_n": ((0, 1, 2), None),
-    "unsupervised": ((10,), unsupervised),
+    "unsupervised": ((7,), unsupervised),
     "warnings": ((1,), warned),
 }
 
@@ -396,17 +393,17 @@ def test_the_blocks_of_a_page_run_and_show_what_it_says(name):
 
 def test_a_line_that_prints_something_else_is_seen():
     lines, beside, _ = run("theory/pure_privacy")
-    assert [" ".join(map(str, line)) for line in lines] == beside == ["351 39"]
+    assert [" ".join(map(str, line)) for line in lines] == beside == ["351 39", "224", "209"]
 
 
 # The examples of searches take half a minute; other tests have the statements.
 @pytest.mark.filterwarnings("ignore::UserWarning")  # of few records, which the pages speak of
 @pytest.mark.parametrize(
-    "name", ["display", "scoring", pytest.param("private_search", marks=pytest.mark.nightly)]
+    "name", ["parity", "scoring", pytest.param("private_search", marks=pytest.mark.nightly)]
 )
 def test_the_examples_of_a_guide_run(name):
     failures, tried = doctest.testfile(str(DOCS / f"{name}.md"), module_relative=False)
-    assert (failures, tried > 20) == (0, True)
+    assert (failures, tried > 15) == (0, True)
 
 
 def test_limits_say_what_is_read_of_arrow():
@@ -425,8 +422,8 @@ def test_limits_say_what_is_read_of_arrow():
 
 
 def test_the_page_of_warnings_quotes_the_texts_of_the_package():
-    rows = text_of("warnings").partition("## Warnings")[2].partition("## Errors")[0].splitlines()[4:]
-    quoted = [text for row in rows if row[:1] == "|" for text in re.findall('"([^"]+)"', row.split("|")[1])]
+    with (DOCS / "tables" / "warnings.csv").open(encoding="utf-8", newline="") as file:
+        quoted = [text for row in csv.reader(file) for text in re.findall('"([^"]+)"', row[0])]
     modules = Path(dplearn.__file__).parent.rglob("*.py")
     source = "\n".join(module.read_text(encoding="utf-8") for module in modules)
     joined = re.sub(r'"\s*\n\s*f?"', "", source)  # of texts in several lines
@@ -434,12 +431,36 @@ def test_the_page_of_warnings_quotes_the_texts_of_the_package():
     assert [text for text in [*quoted, "no such warning"] if text not in joined] == ["no such warning"]
 
 
-def test_the_figures_in_the_text_on_composition_are_what_calculators_return():
-    said = set(re.findall(r"\d*\.\d+", text_of("composition")))
-    sample = SampledWithReplacement(Approximate(1, 1e-6), 100, 1000)
+def test_the_variances_on_the_page_on_composition_are_what_calculators_return():
     delta = Fraction(1, 10**6)
-    exact = float(gaussian_sigma2(ApproxDP(1, delta)))
-    found = {f"{float(sample.pure):.4f}"[1:], f"{float(sample.failure) * 1e7:.2f}", f"{exact:.3f}"}
+    said = set(re.findall(r"\d+\.\d{3}", text_of("theory/composition")))
     at, below = (concentrated_epsilon(1 / (2 * Fraction(s)), delta) for s in ("20.529", "20.528"))
     assert at <= 1 < below
-    assert found | {"20.529"} <= said
+    assert {f"{float(gaussian_sigma2(ApproxDP(1, delta))):.3f}", "20.529"} <= said
+
+
+def sizes_of(name):
+    """The rows of a table of sizes: the number of records, parameters, and what the table says."""
+    with (DOCS / "tables" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    for epsilon, n, *rest in rows:
+        said = [float(re.sub(r"[^\d.]", "", cell)) for cell in rest]
+        yield int(n.replace(",", "")), {"epsilon": float(epsilon), "classes": [0, 1]}, said
+
+
+@pytest.mark.nightly
+def test_the_tables_of_sizes_are_those_of_plan():
+    def of(plan):
+        return [plan.n_teachers, plan.max_abstentions, plan.least_lead]
+
+    for n, how, said in sizes_of("sizes_of_votes"):
+        sparse = SubsampleAggregateClassifier(aggregation="sparse_vector", **how).plan(n)
+        student = KnowledgeTransferClassifier(**how).plan(n)
+        noisy = SubsampleAggregateClassifier(**how).plan(n).max_queries
+        assert said == [noisy, *of(sparse), student.n_teachers, student.max_queries]
+    for n, how, said in sizes_of("sizes_of_soft_labels"):
+        mean = SoftLabelAggregateClassifier(max_queries=1000, **how).plan(n)
+        bins = SoftLabelAggregateClassifier(aggregation="sparse_vector", **how).plan(n)
+        student = SoftLabelTransferClassifier(**how).plan(n)
+        means = [mean.n_teachers, round(mean.error, 2)]
+        assert said == [*means, *of(bins), student.n_teachers, student.max_queries]

@@ -1,10 +1,8 @@
 """Matrices of bits in words, and systems over GF(2), against elimination bit by bit and brute force."""
 
-import doctest
 from collections import Counter
 from functools import cache
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -325,9 +323,3 @@ def test_bits_are_packed_into_words_and_their_products_are_sums_modulo_2(d):
         assert np.array_equal(pack(A).dot(B), wanted)
         assert np.array_equal(pack(A).dot(pack(B)), wanted)
         assert k == 0 or np.array_equal(pack(A).dot(B[:, 0]), wanted[:, 0])
-
-
-def test_the_examples_of_the_page_run():
-    page = Path(__file__).parents[2] / "docs" / "gf2.md"
-    failures, tried = doctest.testfile(str(page), module_relative=False)
-    assert (failures, tried >= 10) == (0, True)

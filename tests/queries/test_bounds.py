@@ -1,10 +1,8 @@
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dplearn.learners.parity.masked import masked_parity_sample_size
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.queries.answer import TailBound, sampling_bound
 from dplearn.theory.simulation import query_sample_size
@@ -50,30 +48,3 @@ def test_reports_keep_the_tolerance(epsilon):
     assert 0 < off.mean() <= beta
     fewer = np.random.default_rng(2).binomial(n // 4, 1 / 2, 50_000)
     assert (np.abs((2 * fewer / (n // 4) - 1) / kept) > tolerance).mean() > beta
-
-
-PAGE = Path(__file__).parents[2] / "docs" / "theory" / "queries.md"
-
-
-def rows_of(heading):
-    """The table of the page with a heading, its numbers read."""
-    lines = PAGE.read_text(encoding="utf-8").splitlines()
-    start = lines.index(heading)
-    table = lines[start + 2 : start + lines[start:].index("")]
-    return [[float(cell.replace(",", "")) for cell in line.strip("|").split("|")] for line in table]
-
-
-def test_the_page_has_the_sizes_of_one_query_and_of_masked_parities():
-    rows = rows_of(r"| tolerance | $\varepsilon$ | local | central |")
-    assert len(rows) == 5
-    for tolerance, epsilon, *sizes in rows:
-        how = {"tolerance": tolerance, "beta": 0.05, "epsilon": epsilon}
-        assert sizes == [query_sample_size(**how, trust_model=model) for model in ("local", "central")]
-    rows = rows_of(r"| $\varepsilon$ | $d$ | central | local | the paper's queries, local |")
-    assert len(rows) == 6
-    for epsilon, d, *sizes, paper in rows:
-        how = {"epsilon": epsilon, "beta": 0.05}
-        assert sizes == [
-            masked_parity_sample_size(int(d), **how, trust_model=model) for model in ("central", "local")
-        ]
-        assert paper == query_sample_size(tolerance=1 / (4 * int(d) + 1), queries=int(d) + 1, width=1, **how)

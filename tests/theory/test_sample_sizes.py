@@ -70,7 +70,7 @@ def test_the_bound_is_below_that_of_vapnik_on_relative_deviations():
         assert generalisation_failure(1, 10**4, alpha=alpha, empirical_alpha=seen) < published
 
 
-PAGE = Path(__file__).parents[2] / "docs" / "theory" / "small_database.md"
+PAGE = Path(__file__).parents[2] / "docs" / "theory" / "thresholds.md"
 
 
 @pytest.mark.parametrize("delta", [0, 1e-6])
