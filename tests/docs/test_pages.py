@@ -298,7 +298,6 @@ def of_releases(lines, scope):
     is_near([*middles.values()], [2980] * 3, rtol=0.1)
     assert day.year == 2012
     is_near(all_wages, np.nanquantile(scope["df"]["wage"], 4 / 9), rtol=0.03)
-    is_near(scope["found"].answers, [0.19, 0.5], atol=0.03)
     assert ledger.spent().epsilon < 12
 
 

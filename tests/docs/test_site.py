@@ -54,7 +54,7 @@ def words(page, text):
 
 
 #: Results, limits and errata: as long as a page of theory may be.
-WIDE = {"compare.md", "limits.md", "errata.md", "errata_learning.md", "contributing.md"}
+WIDE = {"compare.md", "limits.md", "errata.md", "contributing.md"}
 
 
 #: Title, what the page is for, and what to read next.
