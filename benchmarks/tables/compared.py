@@ -394,7 +394,7 @@ def checks(which: str) -> Table:
         for each in dict.fromkeys(key[:2] for key in sorted(found, key=lambda key: list(NAMES).index(key[0])))
         if any((*each, check) in found for check in words)
     ]
-    head = ["", *(called(*each) for each in columns)]
+    head = ["check", *(called(*each) for each in columns)]
     body = [
         [told, *(outcome(found.get((*each, check))) for each in columns)] for check, told in words.items()
     ]

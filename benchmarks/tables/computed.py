@@ -139,7 +139,7 @@ def features() -> Table:
         found = supported(thing)
         if found:
             body.append([f"`{name}`", *("yes" if feature in found else "" for feature in ASKED_BY)])
-    return [["", *ASKED_BY.values()], *body]
+    return [["supports", *ASKED_BY.values()], *body]
 
 
 def supporting() -> dict[str, Any]:
@@ -166,7 +166,7 @@ def combinations() -> Table:
     ]
     for place, row in enumerate(body):
         row[place + 2 :] = [""] * (len(names) - place - 2)
-    return [["", *(ASKED_BY[name] for name in names[:-1])], *body]
+    return [["not together", *(ASKED_BY[name] for name in names[:-1])], *body]
 
 
 def small_classes() -> Table:

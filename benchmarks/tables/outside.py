@@ -93,7 +93,7 @@ def controls() -> Table:
         missed = [row["family"] for row in ran if row["family"] not in refuted["broken"]]
         counts = [f"{len(families)} of {len(ran)}" for families in refuted.values()]
         body.append([name, *counts, ", ".join(missed) or "none"])
-    return [["", "correct fits refuted", "broken fits refuted", "broken fits missed"], *body]
+    return [["tester", "correct fits refuted", "broken fits refuted", "broken fits missed"], *body]
 
 
 def replays() -> Table:
