@@ -38,3 +38,16 @@ def pages() -> dict[str, dict[str, list[str]]]:
                 kinds[kind(getattr(module, name))].append(name)
         found[package] = kinds
     return found
+
+
+def bases() -> list[str]:
+    """Return the classes whose methods are not shown where they are inherited: public and others'."""
+    found = set()
+    for package, kinds in pages().items():
+        for name in kinds["classes"]:
+            cls = getattr(importlib.import_module(package), name)
+            found |= {
+                name,
+                *(each.__name__ for each in cls.__mro__ if not each.__module__.startswith("dplearn")),
+            }
+    return sorted(found)
