@@ -173,7 +173,7 @@ columns = Schema(
         "age": ages,
         "sex": Categories(["f", "m"]),
         "bmi": Grid(15, 50, 351, missing=True),
-        "progression": Grid(0, 400, 401),
+        "progression": Grid(20, 400, 381),
     }
 )
 synthetic = SyntheticTable(
