@@ -42,7 +42,11 @@ myst_dmath_allow_labels = False
 html_math_renderer = "mathml"
 
 autodoc_typehints = "none"  # docstrings say types, with shapes
-autosummary_context = {"public": reference.pages(), "elsewhere": ", ".join(reference.bases())}
+autosummary_context = {
+    "public": reference.pages(),
+    "elsewhere": ", ".join(reference.bases()),
+    "guides": reference.guides(),
+}
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 

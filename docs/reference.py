@@ -2,7 +2,9 @@
 
 import importlib
 import inspect
+import re
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 #: The last two only pass names on that others export.
@@ -51,3 +53,15 @@ def bases() -> list[str]:
                 *(each.__name__ for each in cls.__mro__ if not each.__module__.startswith("dplearn")),
             }
     return sorted(found)
+
+
+def guides() -> dict[str, str]:
+    """Return the guide of each class: the page that names it most often, pages of learners before tasks."""
+    folder, found = Path(__file__).parent, {}
+    for weight, index in ((2, "tasks"), (2, "getting_started"), (3, "choose_a_learner")):
+        listed = (folder / f"{index}.md").read_text(encoding="utf-8").partition("{toctree}")[2]
+        for page in re.findall(r"^(\w+)$", listed, re.MULTILINE):
+            words = re.findall(r"\b[A-Z]\w+", (folder / f"{page}.md").read_text(encoding="utf-8"))
+            for name in set(words):
+                found.setdefault(name, []).append((weight * words.count(name), page))
+    return {name: max(pages)[1] for name, pages in found.items()}
