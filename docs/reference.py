@@ -56,12 +56,14 @@ def bases() -> list[str]:
 
 
 def guides() -> dict[str, str]:
-    """Return the guide of each class: the page that names it most often, pages of learners before tasks."""
+    """Return the guide of each class: the page that names it most often, of learners a page of learners."""
     folder, found = Path(__file__).parent, {}
-    for weight, index in ((2, "tasks"), (2, "getting_started"), (3, "choose_a_learner")):
+    learners = importlib.import_module("dplearn.learners").__all__
+    for index in ("tasks", "getting_started", "choose_a_learner"):
         listed = (folder / f"{index}.md").read_text(encoding="utf-8").partition("{toctree}")[2]
         for page in re.findall(r"^(\w+)$", listed, re.MULTILINE):
             words = re.findall(r"\b[A-Z]\w+", (folder / f"{page}.md").read_text(encoding="utf-8"))
             for name in set(words):
-                found.setdefault(name, []).append((weight * words.count(name), page))
-    return {name: max(pages)[1] for name, pages in found.items()}
+                first = index == "choose_a_learner" and name in learners
+                found.setdefault(name, []).append((first, words.count(name), page))
+    return {name: max(pages)[-1] for name, pages in found.items()}
