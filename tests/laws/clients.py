@@ -1,8 +1,8 @@
 """The table of all learners and what scikit-learn's users put around them, measured by `test_clients`.
 
 `python -W ignore -m tests.laws.clients [part of a name]` measures again, and writes `clients.json` and the
-table of docs/scikit_learn.md. A cell is "yes", "refused" (an error before a charge), "no" (an error after a fit was
-charged), or "-" (for models of the other kind).
+table docs/tables/clients.csv. A cell is "yes", "refused" (an error before a charge), "no" (an error after a
+charge), or "-" (for models of the other kind).
 """
 
 import json
@@ -47,8 +47,7 @@ from dplearn.learners.votes import KnowledgeTransferClassifier
 from tests.laws.conftest import STAND_FOR_ALL, iris_for, protects_labels
 
 KEPT = Path(__file__).with_name("clients.json")
-PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"
-START, END = "<!-- clients -->\n", "<!-- end of clients -->"
+TABLE = Path(__file__).parents[2] / "docs" / "tables" / "clients.csv"
 FOLDS = KFold(3)
 NAMES = list("abcd")
 SAMPLED = SecretSampleClassifier(StatisticalQueryNaiveBayes(epsilon=1.0), sample_size=20)
@@ -227,17 +226,11 @@ def measured(name, client):
     return "yes", None
 
 
-def page_table(cells):
-    """Return the lines of the table on the page."""
-    rows = [[f"`{name}`", *(of_learner[client] for client in ON_PAGE)] for name, of_learner in cells.items()]
+def written(cells):
+    """Return the text of the table."""
     head = ["learner", *ON_PAGE]
-    return "".join(f"| {' | '.join(each)} |\n" for each in (head, ["---"] * len(head), *rows))
-
-
-def written(page, cells):
-    """Return the page with the table."""
-    before, _, rest = page.partition(START)
-    return f"{before}{START}{page_table(cells)}{END}{rest.partition(END)[2]}"
+    rows = [[f"`{name}`", *(of_learner[client] for client in ON_PAGE)] for name, of_learner in cells.items()]
+    return "".join(",".join(row) + "\n" for row in (head, *rows))
 
 
 if __name__ == "__main__":
@@ -251,4 +244,4 @@ if __name__ == "__main__":
                     print(name, client, known[name][client], repr(error)[:200], flush=True)
     known = {name: known[name] for name in sorted(LEARNERS)}
     KEPT.write_text(json.dumps(known, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), known), encoding="utf-8")
+    TABLE.write_text(written(known), encoding="utf-8")

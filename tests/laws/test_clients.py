@@ -38,7 +38,7 @@ from dplearn import (
 )
 from dplearn.domains import Grid, IntegerRange
 from dplearn.estimator.recipe import cost_of_fit
-from tests.laws.clients import CLIENTS, KEPT, LEARNERS, PAGE, measured, written
+from tests.laws.clients import CLIENTS, KEPT, LEARNERS, TABLE, measured, written
 from tests.laws.conftest import protects_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -284,8 +284,7 @@ EVERY_CHANGE = ("GridSearchCV", "set_output", "metadata")
 
 
 def test_the_page_shows_the_cells_of_all_learners():
-    page = PAGE.read_text(encoding="utf-8")
-    assert written(page, CELLS) == page
+    assert TABLE.read_text(encoding="utf-8") == written(CELLS)
     assert CELLS.keys() == LEARNERS.keys()
     assert all(cells.keys() == CLIENTS.keys() for cells in CELLS.values())
     exported = {kind.__name__ for kind in classes_of_learners()}
