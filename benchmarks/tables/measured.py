@@ -2,7 +2,8 @@
 
     python benchmarks/tables/measured.py
 
-The records are those of `bench_tables.py`, `bench_synthetic_uses.py` and `bench_sizes.py` in `benchmarks`.
+The records are those of `bench_tables.py`, `bench_synthetic_uses.py`, `bench_sizes.py`, `bench_fixed.py` and
+`bench_frames.py` in `benchmarks`.
 """
 
 import json
@@ -13,6 +14,7 @@ from files import MEASURED, Table, write
 RECORD = MEASURED / "tables.json"
 SYNTHETIC = MEASURED / "synthetic_uses.json"
 SIZES = MEASURED / "sizes.json"
+FIXED, FRAMES = MEASURED / "fixed.json", MEASURED / "frames.json"
 EPSILONS, MIDDLE, MAIN = (0.1, 1.0, 3.0), 1.0, "Adult"
 PRIVATE = ("dplearn", "diffprivlib", "interpret")
 IN_WORDS = {
@@ -183,7 +185,28 @@ def sizes() -> Table:
     return [head, *body]
 
 
-TABLES = (adult, best, everywhere, probabilities, searches, sizes, transfers)
+def fixed() -> Table:
+    """Return the CPU milliseconds of small fits, predictions, clones and plans, by learner."""
+    found = [r for r in json.loads(FIXED.read_text(encoding="utf-8"))["rows"] if r["task"] != "start"]
+    tasks = list(dict.fromkeys(r["task"] for r in found))
+    ms = {(r["by"], r["task"]): f"{r['ms']:,.0f}" if r["ms"] >= 10 else f"{r['ms']:.2g}" for r in found}
+    names = dict.fromkeys(r["by"] for r in found)
+    return [
+        ["CPU milliseconds", *tasks],
+        *([name, *(ms.get((name, task), "") for task in tasks)] for name in names),
+    ]
+
+
+def frames() -> Table:
+    """Return the CPU seconds of fits on frames of text and numbers, beside their peers, and the memory."""
+    head, keys = ["fit", "rows", "CPU seconds", "peer", "times", "memory"], ("cpu", "peer", "times", "memory")
+    found = json.loads(FRAMES.read_text(encoding="utf-8"))["rows"]
+    body = [[r["learner"], f"{r['rows']:,}", *(f"{r[key]:.2f}" for key in keys)] for r in found]
+    return [head, *body]
+
+
+TABLES = (adult, best, everywhere, fixed, frames, probabilities, searches, sizes, transfers)
+
 
 if __name__ == "__main__":
     write(TABLES)

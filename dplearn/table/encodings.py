@@ -39,14 +39,11 @@ def encoded(X: Any, domain: Product) -> Columns:
     if not isinstance(X, np.ndarray) or X.dtype.kind not in "iufb" or _are_narrow(domain, X.itemsize):
         return Columns(domain.encode(X))
     columns = EncodedColumns(X, domain)
-    valid = True
-    try:
+    with suppress(DomainError):
         for _ in columns.blocks(_CHECKED):
             pass
-    except DomainError:
-        valid = False
-    # The error for the whole table names the first column with such a cell.
-    return columns if valid else Columns(domain.encode(X))
+        return columns
+    return Columns(domain.encode(X))  # this error names the first column with such a cell
 
 
 def _are_narrow(domain: Product, bytes_of_cell: int) -> bool:
@@ -245,18 +242,12 @@ def _table(domain: Domain) -> NDArray[np.float64]:
 
 
 def _numbers(domain: Domain, codes: Codes) -> NDArray[np.float64]:
-    """Return the numbers of codes of an ordered domain, and which are those of missing numbers."""
-    numbers = _scaled(domain, codes)
-    if not _has_gaps(domain):
-        return numbers[None]
-    gaps = codes == 0
-    return np.stack([np.where(gaps, 0.0, numbers), gaps])
-
-
-def _scaled(domain: Domain, codes: Codes) -> NDArray[np.float64]:
-    """Return numbers from -1 to 1; the result for a missing number is arbitrary."""
+    """Return numbers from -1 to 1 of an ordered domain, 0 for missing ones, and which are missing."""
     if isinstance(domain, Floats):
-        return (np.arcsinh(domain.decode(codes)) / _WIDE).clip(-1.0, 1.0)
-    first = int(_has_gaps(domain))  # the code of the least number; the code 0 of a missing one may underflow
-    # Codes may be Python integers of any size; the quotient of two is a float.
-    return np.asarray(2 * ((codes - first) / max(domain.size - 1 - first, 1)) - 1, dtype=np.float64)
+        numbers = (np.arcsinh(domain.decode(codes)) / _WIDE).clip(-1.0, 1.0)
+    else:
+        first = int(_has_gaps(domain))  # the code of the least number
+        # Of code 0 the difference may underflow. Codes may be Python integers, whose quotient is a float.
+        numbers = np.asarray(2 * ((codes - first) / max(domain.size - 1 - first, 1)) - 1, dtype=np.float64)
+    gaps = codes == 0
+    return np.stack([np.where(gaps, 0.0, numbers), gaps]) if _has_gaps(domain) else numbers[None]

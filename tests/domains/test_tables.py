@@ -53,7 +53,7 @@ GRID = Grid(0, 9, 10)
 MIXED = [GRID, GRID, Bits(4), IntegerRange(0, 9), Hashed(8), GRID, Categories(range(10))]
 
 
-@pytest.mark.parametrize("n", [0, 1, 511, 512, 513, 2000])
+@pytest.mark.parametrize("n", [0, 1, 2000, 30_000])  # the last is more than a block
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_long_tables_of_mixed_domains_are_encoded_column_by_column(n, order):
     X = np.asarray(np.random.default_rng(0).integers(0, 10, (n, len(MIXED))), order=order)

@@ -111,6 +111,21 @@ def test_columns_in_parts_may_be_of_dask_or_arrow():
     assert schema == releases.learned_schema(frame.compute(), random_state=1).schema
 
 
+def test_a_schema_of_text_and_numbers_reads_parts_twice():
+    passes, generator = [], np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"pay": generator.normal(size=4000), "town": generator.choice(["a", "b", "c"], 4000)}
+    )
+
+    def parts():
+        passes.append(1)
+        return (frame[start : start + 500] for start in range(0, 4000, 500))
+
+    found = releases.learned_schema(parts, random_state=1)
+    assert found.schema == releases.learned_schema(frame, random_state=1).schema
+    assert len(passes) == 2
+
+
 def test_keys_in_parts_may_be_of_mixed_types():
     keys = ["a"] * 90 + [None] * 80 + [("a", 1)] * 70
     whole = releases.stable_counts(keys, delta=1e-3, random_state=0).counts

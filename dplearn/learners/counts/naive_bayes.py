@@ -330,11 +330,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     def _scores(self, columns: Any) -> NDArray[np.float64]:
         tables = NaiveBayesTables(self.log_prior_, tuple(self.log_ratios_))
-        found = []
-        for _, block in Columns(columns).blocks(_BLOCK):  # few enough records for the cache
-            places = [each.of(codes) for each, codes in zip(self.bins_, block, strict=True)]
-            found.append(tables.log_joint(places))
-        return np.concatenate(found)
+        return tables.log_joint(stacked(self.bins_, Columns(columns)).T)
 
     def _declared(self) -> Any:
         return declared_columns(self.domain, _UNDECLARED)
@@ -522,7 +518,7 @@ class NaiveBayesTables:
     shares: tuple[Floats64, ...] = ()
     count: int | None = None
 
-    def log_joint(self, places: Sequence[NDArray[np.int32]]) -> Floats64:
+    def log_joint(self, places: Any) -> Floats64:
         """Return the log-probability of each class for each record, up to an additive term of the record."""
         return summed(self.log_prior, [ratios.T for ratios in self.log_ratios], places)
 
