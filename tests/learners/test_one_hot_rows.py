@@ -20,7 +20,7 @@ from dplearn.learners.linear.logistic_queries import (
 )
 from dplearn.learners.linear.logistic_steps import LogisticModel
 from dplearn.learners.linear.regression import LinearPlan, bounded_rows, target_moments_query
-from dplearn.learners.linear.rows import OneHotRows, second_moments
+from dplearn.learners.linear.rows import OneHotRows, prediction_blocks, second_moments
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LabelledRows
 from dplearn.table.encodings import DesignMatrix
@@ -166,3 +166,17 @@ def test_margins_of_encoded_rows_are_those_of_the_matrix(order):
     whole = model.margins(X.toarray())
     assert np.allclose(model.margins(X), whole)
     assert np.allclose(model.margins(X[:3]), whole[:3])
+
+
+def test_products_of_rows_without_encodings_are_those_of_the_matrix_with_a_constant():
+    generator = np.random.default_rng(0)
+    X = generator.standard_normal((10_000, 4)) * [1, 1e100, 1e-3, 5]
+    vectors = generator.standard_normal((5, 3)) * np.array([1, 1e-100, 1e3, 0.2, 1])[:, None]
+    matrix = np.column_stack([X, np.ones(len(X))])
+    gram = vectors @ vectors.T
+    for block, rows, largest in prediction_blocks(X):
+        expected = matrix[block] @ vectors
+        scale = np.abs(expected).max()
+        assert np.abs(rows.times(vectors) * largest[:, None] - expected).max() <= 1e-12 * scale
+        squares = rows.squares(gram) * largest**2
+        assert np.abs(squares - (expected**2).sum(axis=1)).max() <= 1e-12 * scale**2
