@@ -73,6 +73,13 @@ def test_every_code_has_a_cell_and_an_order_is_kept(domain):
             assert (np.diff(values[column.gap :]) > 0).all()
 
 
+def test_a_range_from_0_on_has_a_cell_for_0_and_small_numbers_apart():
+    assert column_of(Grid(0, 20, 2001)).values[:7].tolist() == pytest.approx(
+        [0, 0.01, 0.03, 0.07, 0.15, 0.31, 0.62]
+    )
+    assert column_of(Grid(-10, 10, 2001)).size == 64
+
+
 @pytest.mark.parametrize("missing", [False, True])
 @pytest.mark.parametrize("high", [1.0, 300.0, 1e9, 1e300])
 def test_no_range_has_more_cells_than_a_plan_counts(high, missing):

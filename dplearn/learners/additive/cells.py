@@ -109,8 +109,9 @@ class Column:
 
 
 def column_of(domain: Domain, *, fine: bool = False) -> Column:
-    """Return the cells of a column: of a category each, or of few values; else 64 of equal width, or four
-    (`fine`: up to 16) between powers of two. Missing numbers have the first cell.
+    """Return the cells of a column: of a category each, or of few values; else 64 of equal width, of which one
+    from 0 on is halved towards 0, or four (`fine`: up to 16) between powers of two. Missing numbers have the
+    first cell.
     """
     if not domain.ordered:
         return Column(domain, None, min(domain.size, MOST_CELLS))
@@ -188,7 +189,10 @@ def _first_codes(domain: Domain, gap: int, numbers: int, cells: int) -> Any:
     low, high = (float(each) for each in domain.decode(np.array([gap, domain.size - 1], dtype=np.uint64)))
     wide = low >= 0 and high >= _WIDE * max(low, 1.0)
     if not isinstance(domain, Floats) and (not wide or isinstance(domain, LargeIntegerRange)):
-        return [gap + numbers * place // _EVEN for place in range(_EVEN)]
+        even = [numbers * place // _EVEN for place in range(_EVEN)]
+        # Many columns with a range from 0 on are mostly 0 or little more.
+        halves = [even[1] >> place for place in range(even[1].bit_length())] if low == 0 else []
+        return [gap + place for place in even + halves]
     first, last = _EXPONENTS
     if not isinstance(domain, Floats):  # up to the declared end
         last = min(max(last, math.frexp(high)[1]), _LAST)
