@@ -46,8 +46,8 @@ _MASSES, _SHAPES, _CORRELATIONS, _PAIRS = (Fraction(percent, 100) for percent in
 # Where shapes are straight lines, the first sums show more of labels than steps do: with these shares the
 # area under the ROC curve was greater by .02 on 17 tables of 300 and of 1,500 records, at the same accuracy.
 _LINE_MASSES, _LINE_SHAPES = Fraction(12, 100), Fraction(50, 100)
-# The share for the target of a regression is this over the squared resolution and the number of columns, where
-# that is more than the loss's: the noise in the mean is then .12 of half the range. At most the second number.
+# The share for the target of a regression is this over the squared resolution and the number of columns, if
+# that is more than the loss's: the noise in the mean is then .12 of half the range. The second is the most.
 _CLEAR_MEAN, _MOST_TARGET = 100, 0.9
 _LINEAR_MASSES = Fraction(5, 100)  # where all other queries are those of logistic regression
 # These are used below a resolution of so many times the number of labels, but not above the second one.
