@@ -109,8 +109,8 @@ class Column:
 
 
 def column_of(domain: Domain, *, fine: bool = False) -> Column:
-    """Return the cells of a column: of a category each, or of few values; else 64 of equal width, one from 0
-    on halved towards 0, or four (`fine`: up to 16) between powers of two. Missing numbers have the first cell.
+    """Return the cells of a column: of a category each, or of few values; else 64 of equal width, the first
+    one halved towards 0, or four (`fine`: up to 16) between powers of two. Missing numbers have cell 0.
     """
     if not domain.ordered:
         return Column(domain, None, min(domain.size, MOST_CELLS))
