@@ -15,7 +15,7 @@ from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.domains.base import Codes
 from dplearn.domains.cells import as_cells, is_number, object_array
-from dplearn.domains.numbers import ACCEPTS_ALL, IntegerRange
+from dplearn.domains.numbers import IntegerRange
 
 _UNITS = {
     "D": 86_400 * 10**9,
@@ -68,6 +68,9 @@ class Dates(IntegerRange):
     """
 
     _with_gaps = 'Dates(low, high, missing=True), {"type": "dates", ..., "missing": true}'
+
+    _all = _whole = "dates"
+    _are_whole = False  # times are rounded down
 
     step: str = "D"
 
@@ -179,28 +182,8 @@ class Dates(IntegerRange):
         """Return numbers of steps as dates in ISO 8601."""
         return np.datetime_as_string(self.times(np.asarray(numbers))).tolist()  # type: ignore[no-any-return]
 
-    def describe_test(self, code: int) -> str:
-        """Return '< next date', with '(or missing)' if missing values have a code."""
-        if self.missing and code == 0:
-            return "is missing"
-        suffix = " (or missing)" if self.missing else ""
-        step = self.low + code - self.missing
-        if step >= self.high:
-            return "is any date" + suffix
-        return f"< {self.texts([step + 1])[0]}{suffix}"
-
-    @property
-    def assumption(self) -> str:
-        """The precondition on the column, as listed in a guarantee."""
-        gaps = " or missing" if self.missing else ""
-        ends = " to ".join(self.texts([self.low, self.high]))
-        if self.outside == "accept":
-            return ACCEPTS_ALL
-        if self.outside == "clip":
-            return (
-                f"values are dates{gaps}; they are rounded down to steps of {self.step} and clipped to {ends}"
-            )
-        return f"values are dates from {ends}{gaps}"
+    def _text(self, value: int) -> str:
+        return self.texts([value])[0]
 
     @property
     def _defects(self) -> tuple[str, str]:

@@ -25,7 +25,7 @@ from dplearn.domains.cells import (
     object_array,
 )
 
-ACCEPTS_ALL = "values are of any kind"  # the assumption of a domain that refuses no cell
+_ANY = "values are of any kind"  # the assumption of a domain that refuses no cell
 _LARGEST = sys.float_info.max
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 _MOST = (1 << 64) - 1  # the greatest unsigned integer of 64 bits
@@ -97,6 +97,8 @@ class IntegerRange(_WithGaps):
     """
 
     _with_gaps = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'
+    _all, _whole = "numbers", "integers"
+    _are_whole = True  # values that are not refused
 
     low: int
     high: int
@@ -212,20 +214,24 @@ class IntegerRange(_WithGaps):
             return "is missing"
         value = self.low + code - self.missing
         suffix = " (or missing)" if self.missing else ""
-        if self.outside != "refuse":
-            return ("is any number" if value == self.high else f"< {value + 1}") + suffix
-        return f"<= {value}" + suffix
+        if self.outside == "refuse" and self._are_whole:
+            return f"<= {self._text(value)}{suffix}"
+        last = value >= self.high
+        return (f"is any {self._all[:-1]}" if last else f"< {self._text(value + 1)}") + suffix
+
+    def _text(self, value: int) -> str:
+        return str(value)
 
     @property
     def assumption(self) -> str:
         """The precondition on the column, as listed in a guarantee."""
         gaps = " or missing" if self.missing else ""
+        whole = f"{self._whole} from {self._text(self.low)} to {self._text(self.high)}"
         if self.outside == "accept":
-            return ACCEPTS_ALL
+            return _ANY
         if self.outside == "clip":
-            ends = f"from {self.low} to {self.high}"
-            return f"values are numbers{gaps}; they are rounded down and clipped to integers {ends}"
-        return f"values are integers from {self.low} to {self.high}{gaps}"
+            return f"values are {self._all}{gaps}; they are rounded down and clipped to {whole}"
+        return f"values are {whole}{gaps}"
 
     @property
     def _defects(self) -> tuple[str, str]:
@@ -390,7 +396,7 @@ class Grid(_WithGaps):
         """The precondition on the column, as listed in a guarantee."""
         gaps, bounds = " or missing" if self.missing else "", f"from {self.low:g} to {self.high:g}"
         if self.outside == "accept":
-            return ACCEPTS_ALL
+            return _ANY
         if self.outside == "clip":
             return (
                 f"values are numbers{gaps}; they are clipped and rounded down to"
@@ -545,7 +551,7 @@ class Floats(_WithGaps):
     def assumption(self) -> str:
         """The precondition on the column, as listed in a guarantee."""
         if self.outside == "accept":
-            return ACCEPTS_ALL
+            return _ANY
         return "values are finite numbers" + (" or missing" if self.missing else "")
 
 
