@@ -14,8 +14,8 @@ import io
 import re
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from importlib import import_module
 from itertools import chain
@@ -65,14 +65,15 @@ class Table:
     quotable: bool  # messages may quote the names: the user declared them, or the first line as a header
     decimal: str = "."
     types: tuple[str, ...] = ()  # of the columns in the file; (): texts
+    formats: Mapping[str, str] = field(default_factory=dict)  # of the numbers of columns, of `FORMATS`
 
     def column(self, name: str) -> list[str]:
         """Return the cells of the column with this name."""
         return self.columns[self.names.index(name)]
 
-    def number(self, text: str, how: str = "") -> Any:
-        """Return a cell as a number, written in one of `FORMATS` or plainly; the text if it is none."""
-        plain, sign = text, 1
+    def number(self, name: str, text: str) -> Any:
+        """Return a cell of a column as a number, read by its format; the text if it is none."""
+        plain, sign, how = text, 1, self.formats.get(name, "")
         if how:
             thousands = "," if self.decimal == "." else "."
             parts = FORMATS[how].fullmatch(_BLANKS.sub("", text).replace(thousands, ""))

@@ -302,13 +302,7 @@ class Classification:
             return "labels, taken from the table, and published"
         return f"declared labels, {_some(learner.classes)}"
 
-    def read(
-        self,
-        table: Table,
-        options: argparse.Namespace,
-        source: Any,
-        formats: Mapping[str, str],  # noqa: ARG002
-    ) -> NDArray[Any]:
+    def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
         """Return the labels, as texts, of a table that was read from the file `source`."""
         advice = (
             "leave records without a label out, if how many remain may be public, or give them a label of"
@@ -388,14 +382,11 @@ class Regression:
         ends = " to ".join(f"{end:g}" for end in learner.target_range)
         return f"numbers, {'moved to' if learner.clip_target else 'all'} within {ends}"
 
-    def read(
-        self, table: Table, options: argparse.Namespace, source: Any, formats: Mapping[str, str]
-    ) -> NDArray[Any]:
+    def read(self, table: Table, options: argparse.Namespace, source: Any) -> NDArray[Any]:
         """Return the numbers."""
         advice = "leave records without a target out, if how many remain may be public"
         cells = _target_cells(table, options.target, source, advice)
-        how = formats.get(options.target, "")
-        numbers = np.array([_finite(table.number(cell, how)) for cell in cells])
+        numbers = np.array([_finite(table.number(options.target, cell)) for cell in cells])
         if np.isnan(numbers).any():
             raise Refusal(
                 f"{source}: column {options.target!r} must hold finite numbers with --task regression, and"

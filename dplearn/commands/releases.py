@@ -3,6 +3,7 @@
 import argparse
 import sys
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
 from typing import Any
@@ -127,5 +128,6 @@ class _Read:
     def frame(self) -> Any:
         """The table as a data frame of objects."""
         pandas = import_module("pandas")
-        cells = cells_of(self.table, self.names, numbers_in(self.domain, 0), self.declared.formats)
+        table = replace(self.table, formats=self.declared.formats)
+        cells = cells_of(table, self.names, numbers_in(self.domain, 0))
         return pandas.DataFrame(cells, columns=self.names)

@@ -166,13 +166,11 @@ def run_fit(options: argparse.Namespace) -> None:
     names = _feature_columns(table, options.target, schema)
     learner = learners[best_learner(learners, len(table.columns[0]))]
     declared = Declared.of(options, names, options.target)
+    table = replace(table, formats=declared.formats)
     with public():
         model = assembled(learner, schema, names, declared.kinds)
-    formats = declared.formats
-    X, y = (
-        cells_of(table, names, numbers_wanted(model, len(names)), formats),
-        task.read(table, options, options.table, formats),
-    )
+    X = cells_of(table, names, numbers_wanted(model, len(names)))
+    y = task.read(table, options, options.table)
     about = task.check(y, learner, options)
     _check_numbers(
         X,
@@ -183,7 +181,7 @@ def run_fit(options: argparse.Namespace) -> None:
         "; additive, naive_bayes and stump take any cells",
     )
     _check_shape(model, len(y), len(names), about)
-    test = None if options.test is None else _read_test(task, options, form, names, model, formats)
+    test = None if options.test is None else _read_test(task, options, form, names, model, declared.formats)
     other = "the number in a cell, or missing, and a hash of its text" if model is not learner else "numbers"
     said = {options.target: task.said(learner)}
     lines = told(table, declared, learner.get_params(deep=False).get("domain"), other, said)
@@ -200,7 +198,7 @@ def run_fit(options: argparse.Namespace) -> None:
         learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
         set_column_names(model, names)
         setattr(model, _VERSION, __version__)
-        setattr(model, _FORMATS, dict(formats))
+        setattr(model, _FORMATS, dict(declared.formats))
         joblib.dump(model, draft)
     _print_release(task, model, names, len(y), ledger, options)
     if test is not None:
@@ -229,7 +227,8 @@ def run_predict(options: argparse.Namespace) -> None:
         )
     _check_more(options, model)
     table = read_table(options.table, form)
-    cells = cells_of(table, names, numbers_wanted(model, len(names)), getattr(model, _FORMATS, {}))
+    table = replace(table, formats=getattr(model, _FORMATS, {}))
+    cells = cells_of(table, names, numbers_wanted(model, len(names)))
     _check_numbers(cells, model, table, names, f"{options.model}: the model", "", new=True)
     predicted = _predicted(model, cells)
     columns, parts = [_PREDICTED], [predicted[:, None].astype(object)]
@@ -399,16 +398,16 @@ def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[s
     return names
 
 
-def cells_of(table: Table, names: list[str], wanted: list[bool], formats: Mapping[str, str]) -> NDArray[Any]:
+def cells_of(table: Table, names: list[str], wanted: list[bool]) -> NDArray[Any]:
     """Return the named columns: texts, or numbers where these are wanted; None for an empty cell."""
     absent = [name for name in names if name not in table.names]
     if absent:
         raise Refusal(f"the table must have a column {absent[0]!r}{table.missing(absent[0])}")
     cells = np.empty((len(table.columns[0]), len(names)), dtype=object)
     for place, (name, numeric) in enumerate(zip(names, wanted, strict=True)):
-        how = formats.get(name, "")
+        column = table.column(name)
         cells[:, place] = [
-            (table.number(text, how) if numeric else text) if text else None for text in table.column(name)
+            (table.number(name, text) if numeric else text) if text else None for text in column
         ]
     return cells
 
@@ -518,9 +517,9 @@ def _read_test(
     formats: Mapping[str, str],
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the cells and targets of the public test file, before anything is spent."""
-    table = read_table(options.test, form)
-    y = task.read(table, options, options.test, formats)
+    table = replace(read_table(options.test, form), formats=formats)
+    y = task.read(table, options, options.test)
     task.check_test(y, options.test)
-    cells = cells_of(table, names, numbers_wanted(model, len(names)), formats)
+    cells = cells_of(table, names, numbers_wanted(model, len(names)))
     _check_numbers(cells, model, table, names, f"{options.test}: the model", "", new=True)
     return cells, y
