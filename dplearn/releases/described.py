@@ -11,6 +11,8 @@ from fractions import Fraction
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dplearn._writing import brief
 from dplearn.domains import Categories, Dates
 from dplearn.domains.base import NumberDomain
@@ -163,17 +165,33 @@ class Described(Released, ResultTable):
         for each in found:
             lines.setdefault((each.column, _name(each)), {})[each.group] = each
         rows = [
-            (*row, *(_cell(of_group.get(group)) for group in self.groups), _range_of(of_group))
+            (*row, *(self._cell(of_group.get(group)) for group in self.groups), _range_of(of_group))
             for row, of_group in lines.items()
         ]
         groups = [", ".join(map(str, group)) or "all" for group in self.groups]
         return ("column", "statistic", *groups, "note"), rows
 
+    def _cell(self, line: Statistic | None) -> str:
+        """Return an estimate and its interval; nothing for a category that is left out in a group."""
+        if line is None or line.note == _NOISY:
+            return "" if line is None else _NOISY
+        estimate, interval = self._told(line)
+        return f"{cell_text(estimate)} ({cell_text(interval)})"
+
+    def _told(self, line: Statistic) -> tuple[Any, Any]:
+        """Return an estimate and its interval, as dates if they are numbers of steps since 1970."""
+        [domain] = {each.column.domain for each, *_ in self.measured if each.column.name == line.column}
+        if not isinstance(domain, Dates) or line.statistic in ("count", "std"):
+            return line.estimate, (line.low, line.high)
+        rounded = domain.texts(np.rint([line.estimate, line.low, line.high]))
+        estimate, *ends = (each[:16] for each in rounded)  # to the minute
+        return estimate, " to ".join(ends)
+
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         if self.plan.by and len(self.groups) <= _MOST_WIDE:
             return self._wide(self.statistics())
         rows = [
-            (*each.group, each.column, _name(each), each.estimate, (each.low, each.high), each.note)
+            (*each.group, each.column, _name(each), *self._told(each), each.note)
             for each in self.statistics()
         ]
         return (*self.plan.by, "column", "statistic", "estimate", "interval", "note"), rows
@@ -190,13 +208,6 @@ class Described(Released, ResultTable):
         )
 
 
-def _cell(line: Statistic | None) -> str:
-    """Return an estimate and its interval; nothing for a category that is left out in a group."""
-    if line is None or line.note == _NOISY:
-        return "" if line is None else _NOISY
-    return f"{cell_text(line.estimate)} ({cell_text((line.low, line.high))})"
-
-
 def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
     """Return the note of a statistic but for groups of which it is too noisy, which their cells say."""
     return next((each.note for each in of_group.values() if each.note != _NOISY), "")
@@ -206,8 +217,6 @@ def _note(column: TableColumn, name: str, line: Line) -> str:
     """Return a remark about a statistic: a function of released numbers."""
     if math.isnan(line.estimate):
         return _NOISY
-    if isinstance(column.domain, Dates) and name not in ("count", "std"):
-        return f"is {column.domain.texts([round(line.estimate)])[0]}; as numbers of steps since 1970"
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
         used = ~(column.gaps | column.unused)
         low, high = (each[used] for each in ends(column))

@@ -129,14 +129,19 @@ def test_learners_cut_dates_of_any_type_and_say_so_in_dates(domain):
     assert model.score(X, LATE) > 0.95
 
 
-def test_the_date_of_a_mean_and_of_a_median_is_noted():
+@pytest.mark.parametrize("by", [None, "late"])
+def test_means_and_quantiles_of_dates_are_shown_as_dates(by):
     frame = pd.DataFrame({"day": WHEN, "late": LATE})
-    found = describe(frame, domain=Learn({"day": "dates"}), statistics=["mean", "std", "50%"], epsilon=50)
-    mean, std, median = (line for line in found.statistics() if line.column == "day")
-    for line, true in ((mean, WHEN.mean()), (median, WHEN.median())):
-        assert abs(pd.Timestamp(line.note.split()[1].strip(";")) - true) < pd.Timedelta("9D")
+    statistics = ["count", "mean", "std", "50%"]
+    found = describe(frame, by, domain=Learn({"day": "dates"}), statistics=statistics, epsilon=50)
+    lines = [line for line in found.statistics() if line.column == "day" and line.group in ((), ("early",))]
+    mine = WHEN if by is None else WHEN[LATE == "early"]
+    count, mean, std, median = lines
+    for line, true in ((mean, mine.mean()), (median, mine.median())):
         assert line.low <= (true - pd.Timestamp(0)) / pd.Timedelta("1D") <= line.high
-    assert std.estimate == pytest.approx(WHEN.std() / pd.Timedelta("1D"), rel=0.05)
+        assert str(true.date())[:6] in str(found)
+    assert count.estimate == pytest.approx(len(mine), rel=0.01)
+    assert std.estimate == pytest.approx(mine.std() / pd.Timedelta("1D"), rel=0.05)
 
 
 def test_dates_for_a_model_of_numbers_are_refused_by_their_type():
