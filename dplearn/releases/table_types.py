@@ -136,7 +136,8 @@ def _in_numpy(
         listed = _known(column, types, place)
         if plain == np.dtype(bool) and not column.gaps.any() and all(type(each) is bool for each in listed):
             return values.astype(bool), None
-        return object_array([each if each in listed else None for each in values.tolist()]), None
+        known = dict(zip(listed, listed, strict=True))  # of categories that are not declared, a gap
+        return object_array([known.get(each) for each in values.tolist()]), None
     if isinstance(domain, Dates) and plain is None:  # learners read dates as numbers
         times = domain.times(values)
         if "ns" in str(dtype):  # its years are few
