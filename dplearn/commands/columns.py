@@ -6,13 +6,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dplearn.commands.csv_table import FORMATS, Table, listed
-from dplearn.commands.options import LIST, PATH, Option, Refusal
+from dplearn.commands.options import FLAG, LIST, PATH, Option, Refusal
 from dplearn.domains import Categories, Learn, Product, Schema
 from dplearn.domains.column_kinds import STEPS
 from dplearn.domains.dates import everything
 from dplearn.releases.learned_schema import NUMBERS
 
-COLUMNS: tuple[Option, ...] = (
+SHARED: tuple[Option, ...] = (
+    ("table", None, "CSV file, .csv or .csv.gz, workbook or Parquet file; private", PATH),
+    ("--epsilon", "E", "privacy budget (default 1)", {"default": "1"}),
+    ("--delta", "D", "the same for delta (default 1e-6, or the learner's own; 0 if the ledger has none)"),
+    ("--ledger", "FILE", "the ledger to charge", PATH),
+    ("--dry-run", None, "tell what would become of each column, and what is charged, and stop", FLAG),
     ("--schema", "FILE", "JSON description of the columns", PATH),
     (
         "--numbers",
@@ -42,7 +47,7 @@ class Declared:
 
     @classmethod
     def of(cls, options: argparse.Namespace, names: Sequence[str], target: str | None = None) -> "Declared":
-        """Return what the options of `COLUMNS` declare of some columns; a target may have a format."""
+        """Return what the options of `SHARED` declare of some columns; a target may have a format."""
         given = {kind: getattr(options, kind) for kind in _KINDS}
         if all(text is None for text in given.values()):
             return cls()

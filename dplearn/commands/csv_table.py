@@ -111,7 +111,7 @@ def add_format(parser: argparse.ArgumentParser) -> None:
         parser,
         ("--separator", "S", between, {"default": ","}),
         ("--encoding", "NAME", "of a CSV file, such as latin-1 (default utf-8)", {"default": "utf-8"}),
-        ("--decimal", "MARK", "of a CSV file: . (default) or ,", {"choices": ".,", "default": "."}),
+        ("--decimal", "MARK", "of a CSV file: . (default) or ,", {"choices": [*".,"], "default": "."}),
     )
     names = "the first line names the columns, even if it looks like a record; the names are public"
     record = "the first line is a record; the columns are named x0, x1, ..."

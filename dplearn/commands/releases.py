@@ -8,10 +8,10 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from dplearn.commands.columns import COLUMNS, Declared, told, unlearned
+from dplearn.commands.columns import SHARED, Declared, told, unlearned
 from dplearn.commands.csv_table import Table, add_format, format_of, listed, read_table
 from dplearn.commands.learners import number, numbers_in
-from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, add_options, public
+from dplearn.commands.options import LIST, NEEDED, PATH, add_options, public
 from dplearn.commands.table import cells_of, check_out, delta_of, open_ledger, replacing, warnings_shown
 from dplearn.domains import IntegerRange, Schema
 from dplearn.privacy import PrivacyLedger
@@ -19,24 +19,15 @@ from dplearn.privacy.guarantees import in_words
 from dplearn.releases import SyntheticTable, describe, describe_plan
 from dplearn.releases.describe import STATISTICS
 
-_SHARED: tuple[Option, ...] = (
-    ("table", None, "CSV file, workbook or Parquet file; private", PATH),
-    *COLUMNS,
-    ("--epsilon", "E", "privacy budget (default 1)", {"default": "1"}),
-    ("--delta", "D", "the same for delta (default 1e-6; 0 if the ledger has none)"),
-    ("--ledger", "FILE", "the ledger to charge", PATH),
-    ("--dry-run", None, "tell what would become of each column, and stop", FLAG),
-)
-
 
 def add_describe(parser: argparse.ArgumentParser) -> None:
     """Add the options of the command `describe`."""
     parser.description = "Release counts, means and quantiles of all columns, with intervals, as one table."
     add_options(
         parser,
-        *_SHARED,
+        *SHARED,
         ("--by", LIST, "one or two columns whose values form groups"),
-        ("--statistics", LIST, f"which (default {','.join(STATISTICS)})"),
+        ("--statistics", LIST, f"which (default {','.join(STATISTICS)})".replace("%", "%%")),
         ("--out", "CSV", "where to write the statistics, too", PATH),
     )
     add_format(parser)
@@ -48,7 +39,7 @@ def add_synthetic(parser: argparse.ArgumentParser) -> None:
     parser.description = "Write synthetic records with the columns of a private table, for one cost."
     add_options(
         parser,
-        *_SHARED,
+        *SHARED,
         ("--target", "COLUMN", "the column that the records will be used to predict"),
         ("--rows", "M", "the number of records (default: that of the table)", {"type": int}),
         ("--out", "CSV", "where to write the records", {**NEEDED, **PATH}),

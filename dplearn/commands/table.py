@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from dplearn._version import __version__
-from dplearn.commands.columns import COLUMNS, Declared, told, unlearned
+from dplearn.commands.columns import SHARED, Declared, told, unlearned
 from dplearn.commands.csv_table import CsvFormat, Table, add_format, format_of, read_table
 from dplearn.commands.learners import (
     AUTO,
@@ -67,7 +67,7 @@ is taken from the table unless --labels or the schema lists them.
 
 
 _OPTIONS: tuple[Option, ...] = (
-    ("table", None, "CSV file, .csv or .csv.gz; private", PATH),
+    *SHARED,
     ("--target", "COLUMN", "the column to predict", NEEDED),
     (
         "--task",
@@ -83,8 +83,6 @@ _OPTIONS: tuple[Option, ...] = (
         f" {', '.join(REGRESSORS)}, or {AUTO}: additive",
         {"default": AUTO},
     ),
-    ("--epsilon", "E", "privacy budget of this fit (default 1)", {"default": "1"}),
-    ("--delta", "D", "the same for delta (default: the learner's own; 0 if the ledger has none)"),
     (
         "--no-interactions",
         None,
@@ -97,7 +95,6 @@ _OPTIONS: tuple[Option, ...] = (
         "a parameter of the learner, such as method=permute_and_flip; may be repeated",
         {"action": "append", "default": [], "dest": "settings"},
     ),
-    *COLUMNS,
     ("--labels", LIST, "all labels that can occur, separated by commas"),
     ("--target-range", "LOW,HIGH", "public bounds on a target of regression, such as -5,5"),
     (
@@ -106,9 +103,7 @@ _OPTIONS: tuple[Option, ...] = (
         "move targets outside the range to the nearest bound; without it they are refused",
         FLAG,
     ),
-    ("--ledger", "FILE", "the ledger to charge the fit to", PATH),
     ("--test", "FILE", "CSV file to measure accuracy on, or R^2; you declare it public", PATH),
-    ("--dry-run", None, "tell what would become of each column, and what is charged, and stop", FLAG),
 )
 
 
