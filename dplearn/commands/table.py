@@ -52,14 +52,14 @@ _OFFERED = {*CLASSIFIERS.values(), *REGRESSORS.values()}
 _MANY_MISSING = 0.5  # the released share of missing numbers from which on a column is named
 _SQLITE = b"SQLite format 3\0"  # the first bytes of a ledger
 _PREDICTED = "prediction"  # the name of the column that `predict` writes
-_FIT = """Fit a private classifier, or with --task regression a private regressor, on a CSV file, compressed
-by gzip or not, and write it as a scikit-learn estimator.
+_FIT = """Fit a private classifier, or with --task regression a private regressor, on a table in a file, and
+write it as a scikit-learn estimator.
 
 No column type is inferred from the table, since this would publish it. There are three ways to read the
-columns. With --numbers or --integers, the listed columns are of numbers and all others of categories; a tenth
-of the budget is spent on a schema of ranges and frequent categories, which is published with the model. It
-is usually the most accurate way without a file. With --schema, a JSON file describes the columns. With
-neither, each column is read as two: the number in a cell, if it is one, and a hash of its text.
+columns. With --numbers, --integers or --dates, the listed columns are of these kinds and all others of
+categories; a tenth of the budget is spent on a schema of ranges and frequent categories, which is published
+with the model. It is usually the most accurate way without a file. With --schema, a JSON file describes the
+columns. With neither, each column is read as two: the number in a cell, if it is one, and a hash of its text.
 
 The names and the number of columns and the number of rows count as public. So does the set of labels, which
 is taken from the table unless --labels or the schema lists them.

@@ -142,6 +142,13 @@ def test_unknown_formats_and_columns_are_refused(run, tmp_path):
     )
 
 
+@pytest.mark.parametrize("command", ["fit", "predict", "describe", "synthetic", "ledger", "audit"])
+def test_each_command_has_help(run, command):
+    found = run(f"{command} --help")
+    assert found.status == 0
+    assert "show this help message" in found.out
+
+
 def test_statistics_are_printed_and_written(run, tmp_path):
     SIGNED.to_csv(tmp_path / "t.csv", index=False)
     found = run("describe t.csv --numbers cost:currency --dates day --by town --epsilon 50 --out o.csv")
