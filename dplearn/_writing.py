@@ -6,9 +6,10 @@
 '[1, 2]'
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
@@ -58,6 +59,13 @@ def listed(entries: Sequence[str], brackets: str, size: int | None = None) -> st
         shown.append(cut(entries[len(shown)], _ENTRY))
     rest = f", ... {size:,} in all" if len(shown) < size else ""
     return f"{brackets[0]}{', '.join(shown)}{rest}{brackets[1]}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name: the nearest known one, whatever its case, or ""."""
+    folded, name = {each.casefold(): each for each in known}, name.casefold()
+    near = [each for each in folded if each.startswith(name)] or get_close_matches(name, folded, n=1)
+    return f"; did you mean {folded[near[0]]!r}?" if near else ""
 
 
 def brief(value: Any) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from dplearn._writing import did_you_mean
 from dplearn.commands.csv_table import FORMATS, Table, listed
 from dplearn.commands.options import FLAG, LIST, PATH, Option, Refusal
 from dplearn.domains import Categories, Learn, Product, Schema
@@ -57,7 +58,8 @@ class Declared:
                 name, _, how = (entry, "", "") if entry in kinds else entry.partition(":")
                 if name not in kinds and not (how and name == target):
                     raise Refusal(
-                        f"--{kind} must list columns of the table other than the target, got {name!r}"
+                        f"--{kind} must list columns of the table other than the target, got"
+                        f" {name!r}{did_you_mean(name, kinds)}"
                     )
                 if how and how not in FORMATS:
                     raise Refusal(f"--{kind}: a format must be one of {', '.join(FORMATS)}, got {how!r}")

@@ -16,12 +16,12 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
+from dplearn._writing import did_you_mean
 from dplearn.commands.options import FLAG, LIST, Refusal, add_options
 from dplearn.domains.cells import text_of
 
@@ -92,16 +92,14 @@ class Table:
 
     def missing(self, name: str) -> str:
         """Return the end of a message about a missing column: similar or existing names, if quotable."""
-        if not self.quotable:
+        alike = [each for each in self.names if each.casefold() == name.casefold()]
+        if not self.quotable and not alike:  # with the letters that the user knows, nothing else is shown
             return (
                 "; the first line of the table has no such cell, and is not quoted, since it may be a record:"
                 " if it is a header, --header shows the closest name; if there is none, --no-header or"
                 " --columns A,B,... is needed"
             )
-        near = get_close_matches(name, self.names, n=1)
-        if near:
-            return f"; did you mean {near[0]!r}?"
-        return f"; its columns are {_few(self.names)}"
+        return did_you_mean(name, self.names) or f"; its columns are {_few(self.names)}"
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

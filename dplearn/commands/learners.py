@@ -8,7 +8,6 @@ import argparse
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any
 
@@ -18,6 +17,7 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
+from dplearn._writing import did_you_mean
 from dplearn.commands.csv_table import Table, listed
 from dplearn.commands.options import Refusal, public
 from dplearn.domains import Categories, Dates, Domain, DomainError, Learn, Schema
@@ -108,7 +108,11 @@ def candidates(
         return found | {each: _made(each, known, epsilon, None, (), given) for each in few}
     if name not in known:
         names = [AUTO, *known]
-        near = "; --task selects others" if name in {*CLASSIFIERS, *REGRESSORS} else _closest(name, names)
+        near = (
+            "; --task selects others"
+            if name in {*CLASSIFIERS, *REGRESSORS}
+            else did_you_mean(name, names) or "."
+        )
         raise Refusal(f"--learner must be one of {', '.join(names)}, got {name!r}{near}")
     if not interactions:
         settings = _without_interactions(name, known, settings)
@@ -163,17 +167,13 @@ def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
     free = [each for each in known if each not in _ELSEWHERE]
     if name not in free:
         raise Refusal(
-            f"--set: {learner} has no parameter {name!r}{_closest(name, free)} It has {', '.join(free)}"
+            f"--set: {learner} has no parameter {name!r}{did_you_mean(name, free) or '.'} It has"
+            f" {', '.join(free)}"
         )
     try:
         return name, json.loads(value)
     except ValueError:  # not JSON: the text itself is the value
         return name, {"None": None, "True": True, "False": False}.get(value.strip(), value.strip())
-
-
-def _closest(name: str, known: Any) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else "."
 
 
 def number(text: str) -> Any:

@@ -49,6 +49,8 @@ _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
 _TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str(?!uct)|binary)|bytes|cat|enum|dictionary")
 _DATES = re.compile(r"Date(time)?")  # of polars
 _WHOLE = re.compile(r"[iub]|U?Int\d+|Boolean")  # kinds of numpy and pandas, names of polars
+#: Packages whose objects hold a table, and how to get it.
+_HOLDERS = {"narwhals": "what it wraps, X.to_native()", "xarray": "X.to_numpy(), or X.to_dataframe()"}
 _ARROW = ("__arrow_c_array__", "__arrow_c_stream__", "__dataframe__")
 
 
@@ -256,6 +258,9 @@ def as_cells(values: Any) -> NDArray[Any]:
         return _column(values)
     if type(values).__name__ == "LazyFrame":
         raise TypeError(LAZY)
+    if (package := type(values).__module__.partition(".")[0]) in _HOLDERS:
+        kind = f"{type(values).__name__} of {package}"
+        raise TypeError(f"a {kind} is not supported: give {_HOLDERS[package]}")
     if not is_frame(values) and any(hasattr(values, name) for name in _ARROW):
         raise TypeError(f"{type(values).__name__} is not supported: turn it into pandas or polars first")
     return np.asarray(values)

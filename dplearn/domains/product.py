@@ -175,12 +175,13 @@ def refuse_text(X: Any, domain: Any) -> None:
         return
     domains = getattr(domain, "domains", domain if isinstance(domain, (list, tuple)) else [domain] * d)
     for name, dtype, part in zip(names, types, domains, strict=False):
-        if getattr(part, "misreads_text", False) and kinds[dtype]:
+        of_numbers = kinds[dtype] == "text" and getattr(part, "ordered", False) and part.numeric
+        if kinds[dtype] and (of_numbers or getattr(part, "misreads_text", False)):
             kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
             raise CellTypeError(
                 f"in column {name!r} of X, values have a type of {kinds[dtype]}, {kind}, and those of its"
                 " domain are numbers: give numbers, such as X.astype(float), or the type that the column"
-                " had in fit"
+                " had in fit; or declare what it holds, in domain=Schema(...)"
             )
 
 

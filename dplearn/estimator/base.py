@@ -7,8 +7,7 @@ dice.
 """
 
 import inspect
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from decimal import Decimal
@@ -25,12 +24,12 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._validation import check_constructed, check_count, check_number
-from dplearn._writing import in_full, shortened
+from dplearn._validation import check_constructed, check_count, check_number, shown
+from dplearn._writing import did_you_mean, in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
-from dplearn.fit.execute import Done, execute
+from dplearn.fit.execute import Done, execute, warn
 from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored, ignores_float_errors
 from dplearn.kernels.search import first
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
@@ -127,6 +126,12 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     @guarantee_.deleter
     def guarantee_(self) -> None:
         del self.__dict__["guarantee_"]
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        if args or given:
+            _check_names(cls, args, given)
+        made: Self = super().__new__(cls)
+        return made
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""
@@ -240,8 +245,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             self._delete_fitted_attributes()
             self.__dict__.update((name, kept[name]) for name in kept if name.endswith("_"))
             raise
-        for text in recipe.late_warnings(self, done.plan):
-            warnings.warn(text, UserWarning, stacklevel=_USER)
+        warn(recipe.late_warnings(self, done.plan), done.plan.guarantee, stacklevel=_USER)
 
     def _take(self, done: Done) -> None:
         """Set the fitted attributes."""
@@ -608,6 +612,25 @@ class TellsProgress(CallbackSupportMixin):
         outcome = work(report)
         root.call_on_fit_task_end(estimator=self)
         return outcome
+
+
+def _check_names(kind: type[BaseEstimator], args: Sequence[Any], given: Mapping[str, Any]) -> None:
+    """Refuse what a constructor does not take, such as `eps=1` or a positional epsilon, with a name."""
+    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
+    names = [each.name for each in parameters]
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
+        return
+    if unknown := [name for name in given if name not in names]:
+        raise TypeError(
+            f"{kind.__name__} has no parameter {unknown[0]!r}"
+            + (did_you_mean(unknown[0], names) or f"; its parameters are {', '.join(names)}")
+        )
+    if (most := sum(each.kind is not each.KEYWORD_ONLY for each in parameters)) < len(args):
+        budget = "epsilon" in names and isinstance(args[most], (int, float))
+        raise TypeError(
+            f"{kind.__name__} takes its parameters{' but the first' * most} by name: write"
+            f" {'epsilon' if budget else names[most]}={shown(args[most])}"
+        )
 
 
 def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:

@@ -257,8 +257,8 @@ class FitRecipe(Recipe):
 
 @lru_cache(maxsize=256)  # to make a class takes longer than to read a small table
 def _reading(kind: Any) -> type[BaseEstimator]:
-    declares = {"domain": None} if "domain" in kind._get_param_names() else {}
-    return type(kind.__name__, (BaseEstimator,), declares)
+    declares: dict[str, Any] = {"domain": None} if "domain" in kind._get_param_names() else {}
+    return type(kind.__name__, (BaseEstimator,), declares | {"can_learn_schema": kind.can_learn_schema})
 
 
 class QueryFit(FitRecipe):

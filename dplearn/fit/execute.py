@@ -20,7 +20,7 @@ with enumerating dice, so the code that users run is the code that is verified.
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -194,10 +194,17 @@ def execute(
     charge = open_account(ledger, cost, name=recipe.name)
     with float_errors_ignored(), columns_read_once():
         ready = begin(recipe, X, y, groups=groups)
-        for text in ready.plan.warnings:
-            warnings.warn(text, UserWarning, stacklevel=stacklevel)
+        warn(ready.plan.warnings, ready.plan.guarantee, stacklevel=stacklevel)
         charge(ready.plan.guarantee)
         return ready.done(dice)
+
+
+def warn(texts: Iterable[str], guarantee: ApproxDP, *, stacklevel: int) -> None:
+    """Issue warnings; where records are groups of rows, they say so of the number of records."""
+    for text in texts:
+        if guarantee.protects == "groups" and text.startswith("n_samples is "):
+            text = text.replace(":", ", the number of groups, which count as records:", 1)
+        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 
 def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> tuple[Any, Table]:

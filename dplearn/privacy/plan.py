@@ -240,6 +240,12 @@ class ResultTable(ABC):
         """Return the names of the columns, the texts of the first rows, and the number of the others."""
         names, found = self._shown()
         rows = [[cell_text(value) for value in row] for row in found]
+        others = {cell_text(value) for row in found for value in row if not isinstance(value, str)}
+        if any(value in others for row in found for value in row if isinstance(value, str)):
+            rows = [
+                [repr(value) if isinstance(value, str) else cell_text(value) for value in row]
+                for row in found
+            ]
         return list(names), rows[:_MOST], max(0, len(rows) - _MOST)
 
     def _others(self, more: int) -> str:

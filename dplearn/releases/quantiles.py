@@ -477,8 +477,9 @@ def _declared(by: Any, categories: Any) -> Any:
         raise ValueError("by must be given with categories, the key of each record, got None")
     if by is not None and categories is None:
         raise ValueError(
-            "categories must be given with by, the keys that can occur, known without looking at the data,"
-            " got None"
+            "categories must be given with by: the keys that can occur, known without looking at the data,"
+            " such as categories=['a', 'b'], got None; `describe` and `grouped` learn the categories of the"
+            " columns that they release statistics by"
         )
     return categories
 

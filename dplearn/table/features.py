@@ -30,11 +30,12 @@ from dplearn.domains.cells import (
 from dplearn.domains.product import refuse_text
 from dplearn.table.sources import table_in_memory
 
-NOT_NUMERIC = (
-    "X holds a value that is not a number; declare the columns with domain=Schema(...), or encode them before"
-    " this estimator by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing from"
-    " them, and declare domain=encoder.domain() for this estimator"
+_NOT_NUMERIC = (
+    "X holds a value that is not a number{}; {}declare the columns with domain=Schema(...), or encode them by"
+    " encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing, and declare"
+    " domain=encoder.domain()"
 )
+_LEARN = "take domain='learn', with which a fit of a data frame releases first what its columns hold, "
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
@@ -62,7 +63,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
             validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
         if domain is None:
-            _check_columns(X)
+            _check_columns(X, estimator)
         X = _select(X, domain) if isinstance(domain, Schema) else X
         refuse_text(X, domain)
         return X
@@ -75,7 +76,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         if domain is None or _wants_finite(domain):
             _check_finite(rows)
     elif domain is None or domain.numeric:
-        _check_numbers(rows, missing=domain is not None and domain.accepts_missing)
+        _check_numbers(rows, missing=domain is not None and domain.accepts_missing, estimator=estimator)
     return rows
 
 
@@ -147,7 +148,7 @@ def refuse_complex(*types: Any) -> None:
         raise CellTypeError("Complex data not supported")
 
 
-def _check_columns(X: Any) -> None:
+def _check_columns(X: Any, estimator: Any) -> None:
     """Refuse a data frame without a declared domain if a column has values other than numbers."""
     first = ""
     for position, name in enumerate(X.columns):
@@ -164,7 +165,7 @@ def _check_columns(X: Any) -> None:
         if column.dtype.kind == "f" and np.isnan(column).any():
             raise DomainError(NO_GAPS)
         if column.dtype.kind not in "iufb":
-            _check_numbers(column, missing=False, first=first)
+            _check_numbers(column, missing=False, estimator=estimator, first=first)
 
 
 def _is_of_numbers(dtype: Any) -> bool:
@@ -174,14 +175,15 @@ def _is_of_numbers(dtype: Any) -> bool:
     return kind in ("i", "u", "f", "b", "Boolean") or holds_times(dtype) or (callable(numeric) and numeric())
 
 
-def _check_numbers(cells: NDArray[Any], *, missing: bool, first: str = "") -> None:
+def _check_numbers(cells: NDArray[Any], *, missing: bool, estimator: Any, first: str = "") -> None:
     """Refuse cells that are not numbers, with messages like scikit-learn's.
 
     `first` names the first column whose public type allows such cells, so it depends on no cell.
     """
     listed = cells.ravel().tolist()
     if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):
-        raise DomainError(NOT_NUMERIC + first)
+        learn = _LEARN if getattr(estimator, "can_learn_schema", False) else ""
+        raise DomainError(_NOT_NUMERIC.format(first, learn))
     if not all(is_number(cell) or is_missing(cell) for cell in listed):
         raise CellTypeError(NOT_A_CELL + first)
     if not missing and any(is_missing(cell) for cell in listed):

@@ -301,7 +301,7 @@ class _Calls:
 
 def of_dask(X: Any) -> bool:
     """Return whether X is a collection of Dask."""
-    return hasattr(type(X), "__dask_graph__")
+    return hasattr(type(X), "__dask_graph__") and not type(X).__module__.startswith("xarray.")
 
 
 def of_spark(X: Any) -> bool:

@@ -46,6 +46,11 @@ _SEVERAL = (
     "; PrivateMultiOutputClassifier fits a classifier to each of several labels of a record, from a table in"
     " memory, and AdditiveClassifier takes several labels, from parts too"
 )
+#: The end of a message about a type of numbers where the declared classes are texts.
+_ENCODED = (
+    "; y has a type of numbers: a meta-estimator such as OneVsRestClassifier gives its learners the labels 0,"
+    " 1 and so on, so declare those within it, classes=[0, 1]"
+)
 _NO_NAN = f"Input y contains NaN or infinity; {_LABELLED}"
 _PLAIN_NUMBERS = {int, bool, float}
 _PLAIN = {*_PLAIN_NUMBERS, str}
@@ -67,7 +72,9 @@ def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDA
     public = check_classes(classes)
     codes = _places(public, labels)
     if (codes < 0).any():
-        raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}")
+        numbers = isinstance(public[0], str) and getattr(_type_of(y), "kind", "") in ("i", "u", "f", "b")
+        encoded = _ENCODED if numbers else ""
+        raise DomainError(f"y holds a label that is not among the declared classes{_listed(public)}{encoded}")
     return public, codes
 
 
@@ -236,7 +243,7 @@ def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
     """Return the declared label set, sorted, if its labels are distinct and all strings or all numbers."""
     labels = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     texts = sum(isinstance(label, str) for label in labels)
-    numbers = sum(map(_is_label_number, labels))
+    numbers = sum(isinstance(label, (float, np.floating)) or _is_label_number(label) for label in labels)
     if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):
         raise ValueError(
             f"classes must be distinct, at least one, all strings or all numbers, got {shown(classes)}"

@@ -1,8 +1,8 @@
 """The table of all learners and what scikit-learn's users put around them, measured by `test_clients`.
 
 `python -W ignore -m tests.laws.clients [part of a name]` measures again, and writes `clients.json` and the
-table docs/tables/clients.csv. A cell is "yes", "refused" (an error before a charge), "no" (an error after a
-charge), or "-" (for models of the other kind).
+table docs/tables/clients.csv. A cell is "yes", "refused" (an error before a charge), "no" (an error after the
+charge of a fit), or "-" (for models of the other kind).
 """
 
 import json

@@ -2,12 +2,14 @@
 before a charge: grids over epsilon and delta, labels of any type, margins, importances, public rows.
 """
 
+import copy
 import json
 import re
+import warnings
 from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
-from inspect import cleandoc
+from inspect import cleandoc, signature
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ import sklearn
 from sklearn.base import clone, is_classifier
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import FunctionTransformer
 
@@ -25,21 +28,25 @@ from dplearn import (
     CornerClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
+    LinearRegressor,
     PrivacyLedger,
     PublicData,
     QueriesExhaustedError,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
+    StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
     ThresholdClassifier,
     learners,
     model_selection,
 )
-from dplearn.domains import Grid, IntegerRange
+from dplearn.domains import DomainError, Grid, IntegerRange
+from dplearn.estimator import PrivateEstimator
 from dplearn.estimator.recipe import cost_of_fit
+from dplearn.releases import stable_counts
 from tests.laws.clients import CLIENTS, KEPT, LEARNERS, TABLE, measured, written
-from tests.laws.conftest import protects_labels
+from tests.laws.conftest import STAND_FOR_ALL, protects_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -215,6 +222,99 @@ def test_a_score_of_labels_of_another_kind_is_refused_and_new_labels_are_wrong()
     assert model.score(X, some) == 0.5
     numbers = AdditiveRegressor(target_range=(0, 2), epsilon=100).fit(X, y)
     assert numbers.score(X, [Decimal(each) for each in y.tolist()]) == numbers.score(X, y)
+
+
+# Messages
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [each for each in STAND_FOR_ALL if isinstance(each, PrivateEstimator)],
+    ids=lambda each: type(each).__name__,
+)
+def test_a_constructor_names_the_parameter_that_is_meant(estimator):
+    kind = type(estimator)
+    names = list(estimator.get_params(deep=False))
+    for wrong, right in (("eps", "epsilon"), ("Epsilon", "epsilon"), ("random_seed", "random_state")):
+        if right in names:
+            with pytest.raises(TypeError, match=f"has no parameter '{wrong}'; did you mean '{right}'\\?$"):
+                kind(**{wrong: 1})
+    with pytest.raises(TypeError, match=f"has no parameter 'zzz'; its parameters are .*{names[-1]}"):
+        kind(zzz=1)
+    if "epsilon" in names:
+        first = [each for each in signature(kind).parameters.values() if each.kind is not each.KEYWORD_ONLY]
+        with pytest.raises(TypeError, match=r"by name: write epsilon=1\.5$"):
+            kind(*[None] * len(first), 1.5)
+
+
+def test_a_learner_of_anyone_may_take_other_arguments():
+    class Own(ThresholdClassifier):
+        def __init__(self, scale=2, **rest):
+            super().__init__(epsilon=scale, **rest)
+
+    assert Own(3, classes=[0, 1]).epsilon == 3
+    assert copy.copy(Own(3)).epsilon == copy.deepcopy(Own(3)).epsilon == 3
+
+
+@pytest.mark.parametrize("learner", [StatisticalQueryNaiveBayes(), LinearRegressor(target_range=(0, 1))])
+def test_warnings_count_groups_where_records_are_groups(learner):
+    X, y = rows_of_two_labels(200)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clone(learner).set_params(epsilon=0.01, domain=Grid(-4, 4, 9, "clip")).fit(
+            X, y, groups=np.arange(200) // 4
+        )
+    told = [str(each.message) for each in caught]
+    counted = [each for each in told if each.startswith("n_samples is")]
+    assert counted
+    assert all(each.startswith("n_samples is 50, the number of groups, which count") for each in counted)
+
+
+def test_a_column_of_text_names_the_domain_that_reads_it():
+    X, y = rows_of_two_labels(100)
+    frame = pd.DataFrame({"age": X[:, 0], "job": np.array(["clerk", "nurse"])[y]})
+    learnt = [
+        StatisticalQueryLogisticRegression(),
+        StatisticalQueryNaiveBayes(),
+        ExponentialMechanismClassifier(),
+    ]
+    for learner in learnt:
+        with pytest.raises(DomainError, match=r"numbers is 'job' \(.*\); take domain='learn', with which"):
+            learner.fit(frame, y)
+    with pytest.raises(DomainError, match="column 'job'"):
+        ThresholdClassifier().fit(frame, y)
+
+
+def test_labels_that_a_meta_estimator_encodes_are_explained():
+    X, _ = rows_of_two_labels(100)
+    names = np.array(["a", "b", "c"])[np.arange(100) % 3]
+    ledger = PrivacyLedger(100)
+    learner = ThresholdClassifier(classes=["a", "b"], ledger=ledger)
+    with pytest.raises(DomainError, match=r"such as OneVsRestClassifier gives .* classes=\[0, 1\]"):
+        OneVsRestClassifier(learner).fit(X, names)
+    assert ledger.history() == []
+    assert set(OneVsRestClassifier(learner.set_params(classes=[0, 1])).fit(X, names).predict(X)) <= {*"abc"}
+
+
+def test_keys_of_several_types_do_not_print_alike():
+    keys = np.array([1] * 500 + ["1"] * 700, dtype=object)
+    shown = str(stable_counts(keys, epsilon=30.0, delta=1e-6))
+    assert re.search(r"^  '1'  +700$", shown, re.MULTILINE)
+    assert re.search(r"^  1 +500$", shown, re.MULTILINE)
+    assert "'" not in str(stable_counts(keys.astype(str), epsilon=30.0, delta=1e-6))
+
+
+def test_tables_within_other_objects_are_named():
+    class Held:
+        __module__ = "narwhals.dataframe"
+
+        def __array__(self):
+            raise AssertionError
+
+    with pytest.raises(
+        TypeError, match=r"a Held of narwhals is not supported: give what it wraps, X.to_native"
+    ):
+        ThresholdClassifier().fit(Held(), [0, 1])
 
 
 # Margins and importances
