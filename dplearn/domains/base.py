@@ -36,6 +36,12 @@ class CellTypeError(DomainError, TypeError):
     """Raised for a cell of a type that cannot be converted to a number."""
 
 
+def _within_reach(numbers: NDArray[Any]) -> NDArray[np.float64]:
+    if numbers.dtype == object:  # integers of any size
+        numbers = np.clip(numbers, -_FARTHEST, _FARTHEST)
+    return numbers.astype(np.float64).clip(-float(_FARTHEST), float(_FARTHEST))
+
+
 class Domain(IgnoresFloatErrors, ABC):
     """A public set of values for one column.
 
@@ -185,9 +191,7 @@ class NumberDomain(Domain):
     def margins(self, codes: Any, cut: int) -> NDArray[np.float64]:
         """Return how far numbers are from the middle between a cut and the next number; never 0."""
         ends = self.decode(np.clip(np.array([cut, cut + 1], dtype=object), 0, self.size - 1))
-        numbers, (low, high) = (
-            np.clip(each, -_FARTHEST, _FARTHEST).astype(np.float64) for each in (self.decode(codes), ends)
-        )
+        numbers, (low, high) = map(_within_reach, (self.decode(codes), ends))
         # Nothing is known of the distance of a missing value.
         far: NDArray[np.float64] = np.abs(numbers - (low / 2 + high / 2))
         return np.fmax(far, np.finfo(np.float64).tiny)

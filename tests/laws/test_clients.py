@@ -41,7 +41,7 @@ from dplearn import (
     learners,
     model_selection,
 )
-from dplearn.domains import DomainError, Grid, IntegerRange
+from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
 from dplearn.estimator import PrivateEstimator
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.releases import stable_counts
@@ -173,7 +173,7 @@ TYPES = {
     "a frame": lambda y: pd.DataFrame({"y": y}),
 }
 #: Of these, models of scikit-learn refuse some: a learner that trains them notes it before a charge.
-UNKNOWN_TO_SCIKIT_LEARN = ("Decimal", "Fraction", "10**30", "StringDType", "integers as objects")
+UNKNOWN_TO_SCIKIT_LEARN = ("Decimal", "Fraction", "10**30", "StringDType", "integers as objects", "uint64")
 
 
 def refits(model, X, y):
@@ -184,7 +184,9 @@ def refits(model, X, y):
     except ValueError as error:
         refused = error
     if refused is not None:
-        assert re.search("Unknown label type|for a model of scikit-learn, got", str(refused))
+        assert re.search(
+            "Unknown label type|too large to convert|for a model of scikit-learn, got", str(refused)
+        )
         with pytest.raises(ValueError, match=re.escape(str(refused)[:50])):
             model.fit(X, y)
         assert model.ledger.history() == []
@@ -344,6 +346,15 @@ def test_the_margin_of_a_corner_is_the_least_distance_inside_and_the_farthest_mi
     assert margins[5, 2] == -0.5
     assert margins[7, 7] == -4.5
     assert margins[7, 0] == -2.5
+
+
+def test_margins_of_large_integers_are_capped_and_never_0():
+    domain = LargeIntegerRange(0, 10**400)
+    X = np.array([0, 10**399, 10**400] * 30, dtype=object)[:, None]
+    model = ThresholdClassifier(method="interior_point", epsilon=1e3, domain=domain).fit(X, X[:, 0] > 10**399)
+    margins = model.decision_function(X)
+    assert np.isfinite(margins).all()
+    assert ((margins > 0) == model.predict(X)).all()
 
 
 def test_stumps_of_three_labels_have_a_margin_each_and_missing_values_and_categories_one():
