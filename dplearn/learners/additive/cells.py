@@ -110,7 +110,8 @@ class Column:
 
 def column_of(domain: Domain, *, fine: bool = False) -> Column:
     """Return the cells of a column: of a category each, or of few values; else 64 of equal width, the first
-    one halved towards 0, or four (`fine`: up to 16) between powers of two. Missing numbers have cell 0.
+    one halved towards 0, or four (`fine`: up to 16) between powers of two, and where there are four, parts of
+    equal width. Missing numbers have cell 0.
     """
     if not domain.ordered:
         return Column(domain, None, min(domain.size, MOST_CELLS))
@@ -197,4 +198,8 @@ def _first_codes(domain: Domain, gap: int, numbers: int, cells: int) -> Any:
         last = min(max(last, math.frexp(high)[1]), _LAST)
     steps = (2.0 ** np.arange(first, last)[:, None] * (1 + np.arange(cells) / cells)).ravel()
     steps = np.concatenate([-steps[::-1], [0.0], steps])
-    return domain.nearest(steps[(steps > low) & (steps <= high)])
+    found = domain.nearest(steps[(steps > low) & (steps <= high)])
+    if isinstance(domain, Floats | LargeIntegerRange) or cells > _QUARTERS:
+        return found
+    # Other columns of such a range have most values in the last octaves, of which each is four cells.
+    return [*found, *(gap + numbers * place // (_EVEN // 2) for place in range(_EVEN // 2))]
