@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import shown
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.base_models import Seeded
+from dplearn.privacy.held import held_by
 
 
 class TrainedOnReleased:
@@ -60,8 +61,8 @@ def check_not_private(
     """Refuse what is no estimator of a kind, and private ones, which learn less from what is released."""
     if isinstance(estimator, type) or not hasattr(estimator, "fit") or not is_kind(estimator):
         raise TypeError(f"estimator must be a {kind}, or None, got {shown(estimator)}")
-    if isinstance(estimator, PrivateEstimator):
+    if private := next((each for each in held_by(estimator) if isinstance(each, PrivateEstimator)), None):
         raise TypeError(
-            f"estimator must not be private, got {type(estimator).__name__}: {released} are released,"
+            f"estimator must not be private, got {type(private).__name__}: {released} are released,"
             f" and a {kind} without noise learns more from them"
         )

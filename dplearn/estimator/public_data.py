@@ -12,7 +12,7 @@ with `transform_input` transforms the entries of a tuple.
 from typing import Any, Self
 
 #: The assumption of a guarantee for labels.
-PUBLIC_FEATURES = "all features are public: only labels are protected"
+PUBLIC_FEATURES = "all features are public, and were made without the labels: only labels are protected"
 
 _WHY = (
     "X_public must be PublicData(rows): a search silently cuts every array that has as many rows as X down to"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
@@ -31,10 +32,9 @@ from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.public_data import PUBLIC_FEATURES
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.relation import ROWS
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.kernels.simplex import nearest_shares
-from dplearn.learners.votes.standard import coded, prepared, standard_estimator
+from dplearn.learners.votes.standard import coded, scaled, standard_estimator
 from dplearn.mechanisms import laplace_counts, randomized_response
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import PrivacyLedger
@@ -53,15 +53,16 @@ _STRATIFIED = 10  # reports of each label, from which on boosting may stop early
 _TRIED = 500  # rows by which an estimator is tried before the charge
 _MOST_NEEDED = 10**10  # records that a warning calls enough
 _FEW = 50  # effective records of a label, below which a fit by reports warns
-_FEW_COUNTED = 30  # records times epsilon for each label, below which a fit by clusters warns
+_FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
 # Below so many effective records of a label, clusters were more accurate on 12 tables of 500 to 40,000
 # records, of 2 to 11 labels, which no benchmark reports on; those with fewer counted records than the second
 # number, as a share of the variance of reports, were not.
 _CLUSTERED_BELOW, _LESS_NOISE = 120, 0.6
-_IN_CLUSTER = 10  # records of a cluster, times epsilon
+_IN_CLUSTER, _FOR_LABELS = 10, 4.3  # records of a cluster, times epsilon; the second times ln(labels)
 _MOST_CLUSTERS, _LEAST_IN_CLUSTER = 1000, 3
 _BATCH = 4096  # rows of a step of k-means
-_FOREST = 10_000  # records, up to which the default classifier of clusters is a forest
+# Up to so many records, or from more labels on, the default classifier of clusters is a forest.
+_FOREST, _BOOSTED_LABELS = 10_000, 20
 
 
 @documented_by()
@@ -134,9 +135,10 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     were n (1 - K r)^2 records: `plan(n).n_effective`. Where a record has label k with probability p, its
     report is k with probability r + (1 - K r) p, so probabilities of reports, less r, are proportional to
     those of labels; and the most probable report is that of the most probable label. The number of a label in
-    a cluster has noise of a standard deviation of about 2.8 / epsilon, whatever the number of labels, and
-    clusters have about 10 / epsilon records; at most 1,000 are made, so that clusters lose details of large
-    tables.
+    a cluster has noise of a standard deviation of about 2.8 / epsilon, whatever the number of labels.
+    Clusters have about 10 / epsilon records, at least 3, and at most 1,000 are made, so that details of large
+    tables are lost, and labels that depend on few of many independent columns: `method="reports"` then learns
+    more.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
     Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017). The method
@@ -193,7 +195,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             With the guarantee, n_samples, n_labels and method. For reports: truth (the probability that a
             report is the true label) and n_effective (the number of records whose true labels would tell as
             much). For clusters: n_clusters and deviation (the standard deviation of the noise in the number
-            of a label in a cluster).
+            of a label in a cluster, at most).
         """
         fit = self._recipe(self.random_state is not None)
         labels = n_labels if fit.classes is None else len(fit.classes)
@@ -307,10 +309,13 @@ class LabelsFit(FitRecipe):
         method = self.method if self.method != AUTO else _METHODS[clustered]
         states = {"n_samples": n, "n_labels": k, "method": method}
         if method == CLUSTERS:
-            few, enough = n * epsilon < _FEW_COUNTED * k, math.ceil(_FEW_COUNTED * k / self.cost.epsilon)
-            tells = f"numbers of {k} labels in clusters have noise of {2.83 / epsilon:.3g} records"
-            clusters = self.n_clusters or _n_clusters(n, epsilon)
-            states |= {"n_clusters": clusters, "deviation": math.sqrt(8) / epsilon}
+            clusters = self.n_clusters or _n_clusters(n, k, epsilon)
+            few, least = clusters < _FEW_CLUSTERS * k, _FEW_CLUSTERS * k
+            enough = math.ceil(max(least * _records(k, epsilon), least * _LEAST_IN_CLUSTER))
+            enough = enough if least <= _MOST_CLUSTERS else 0
+            deviation = 1 / (math.sqrt(2) * math.sinh(min(epsilon, 2000) / 4))  # of discrete Laplace noise
+            tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
+            states |= {"n_clusters": clusters, "deviation": deviation}
         else:
             few, enough = effective < _FEW * k, math.ceil(min(_FEW * k / share, 1e300)) if share else 0
             tells = f"reports tell as much as the true labels of {effective:.3g} records"
@@ -322,7 +327,7 @@ class LabelsFit(FitRecipe):
             enough=enough if 0 < enough <= _MOST_NEEDED else None,
         )
         return StatedPlan(
-            replace(self.cost, assumes=(ROWS, labels_assumed(self.classes), PUBLIC_FEATURES)),
+            replace(self.cost, assumes=(labels_assumed(self.classes), PUBLIC_FEATURES)),
             title="PrivateLabelsPlan",
             states=states,
             warns=(warned,) if few else (),
@@ -337,7 +342,11 @@ class LabelsFit(FitRecipe):
         given, classes = self.estimator, facts.classes
         if given is None:  # which takes any number of labels
             given, classes = _standard(rows, np.ones(2, dtype=np.int64), plan), classes[:2]
-        if failure := dry_run(given, rows, classes, facts.stream, most=_TRIED):
+        failure = dry_run(given, rows, classes, facts.stream, most=_TRIED)
+        if failure and facts.n_samples > _TRIED:  # some need more rows
+            rows = table.take(np.arange(facts.n_samples)).X
+            failure = dry_run(given, rows, classes, facts.stream, most=facts.n_samples)
+        if failure:
             raise ValueError(
                 f"estimator must be able to learn from {rows.shape[0]} rows with random labels, but fails:"
                 f" {failure}"
@@ -393,8 +402,13 @@ def _in_shares_of(counts: NDArray[np.int64], plan: StatedPlan) -> NDArray[np.int
     return found
 
 
-def _n_clusters(n: int, epsilon: float) -> int:
-    return max(1, min(int(min(n * epsilon / _IN_CLUSTER, _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
+def _records(k: int, epsilon: float) -> float:
+    """Return the number of records of a cluster, of which the noise in numbers of k labels leaves most."""
+    return max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / epsilon
+
+
+def _n_clusters(n: int, k: int, epsilon: float) -> int:
+    return max(1, min(int(min(n / _records(k, epsilon), _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
 
 
 @ignores_float_errors
@@ -402,9 +416,7 @@ def _clusters(X: Any, size: int, seed: int) -> NDArray[np.int64]:
     """Return the cluster of each row, a function of public features."""
     from sklearn.cluster import MiniBatchKMeans
 
-    places = prepared(X, "passthrough").fit_transform(X)
-    if isinstance(places, np.ndarray):  # numbers of the greatest magnitudes have no finite scale
-        places = np.nan_to_num(places)
+    places = scaled(X).fit_transform(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of fewer distinct rows than clusters
         means = MiniBatchKMeans(size, n_init=1, batch_size=_BATCH, random_state=seed).fit(places)
@@ -415,8 +427,8 @@ def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
     n = plan.n_samples
     clustered = plan.method == CLUSTERS
-    if clustered and n <= _FOREST:
-        return prepared(X, ExtraTreesClassifier(min_samples_leaf=5))
+    if clustered and (n <= _FOREST or plan.n_labels > _BOOSTED_LABELS):
+        return make_pipeline(scaled(X), ExtraTreesClassifier(min_samples_leaf=5))
     if not is_frame(X) and hasattr(X, "tocsr"):
         return standard_estimator(X, C=1.0).set_params(logisticregression__max_iter=2000)
     effective = n if clustered else plan.n_effective

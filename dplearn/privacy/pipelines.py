@@ -140,6 +140,11 @@ def _declared(stateless: Collection[str], steps: dict[str, Any], private: str) -
             f"stateless must name steps that learn nothing from the {private}, got {predicting[0]!r}, which"
             f" predicts: {_NO_PREDICTION}"
         )
+    if private == "labels" and (learning := sorted(name for name in declared if _takes_labels(steps[name]))):
+        raise ValueError(
+            f"stateless must name steps that learn nothing from the labels, got {learning[0]!r}, which may:"
+            " put it inside the `estimator` of a learner of private labels, where it costs nothing"
+        )
     if holding := sorted(name for name in declared if any(map(_guarantees, held_by(steps[name])))):
         raise ValueError(
             f"stateless must name steps that learn nothing from the {private}, got {holding[0]!r}, which"
@@ -354,6 +359,13 @@ def may_learn(step: Any) -> bool:
     if kind in _ALONE_BY_PROOF:
         return False
     return kind.__module__.partition(".")[0] != "sklearn" or kind.__name__ not in _ALONE_BY_NATURE
+
+
+def _takes_labels(step: Any) -> bool:
+    """Return True if a transformer needs labels, or holds what predicts them."""
+    if hasattr(step, "__sklearn_tags__") and step.__sklearn_tags__().target_tags.required:
+        return True
+    return hasattr(step, "score_func") or any(_predicts(each) for each in held_by(step) if each is not step)
 
 
 def _predicts(step: Any) -> bool:

@@ -2,21 +2,25 @@
 
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array
+from sklearn import config_context
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from dplearn import AdditiveClassifier, PrivacyLedger, PrivateLabelsClassifier
 from dplearn.audit.cases import CASES
+from dplearn.chance import SeededDice
 from dplearn.learners import private_labels
 
 RNG = np.random.default_rng(0)
@@ -91,9 +95,10 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
 @pytest.mark.parametrize(
     ("estimator", "y", "error"),
     [
-        (LogisticRegression(C=-1), Y, "estimator must be able to learn from 500 rows with random labels"),
+        (LogisticRegression(C=-1), Y, "estimator must be able to learn from 4000 rows with random labels"),
         (AdditiveClassifier(), Y, "estimator must not be private, got AdditiveClassifier"),
         (LogisticRegression, Y, "estimator must be a classifier"),
+        (make_pipeline(AdditiveClassifier()), Y, "estimator must not be private, got AdditiveClassifier"),
         (None, np.repeat("ill", N), "classes must hold at least 2 labels, got 1 class"),
         (None, Y.astype(bytes), "y must hold texts or numbers, got bytes"),
         (None, Y[:9], "inconsistent numbers|equal numbers"),
@@ -104,6 +109,11 @@ def test_mistakes_are_refused_before_the_charge(estimator, y, error):
     with pytest.raises((TypeError, ValueError), match=error):
         PrivateLabelsClassifier(estimator, ledger=ledger).fit(TABLE[["age"]].fillna(0), y)
     assert not ledger.history()
+
+
+def test_an_estimator_that_needs_many_rows_is_tried_on_all():
+    model = PrivateLabelsClassifier(KNeighborsClassifier(600), random_state=0)
+    assert model.fit(TABLE[["age"]].fillna(0), Y).estimator_error_ is None
 
 
 def test_an_estimator_that_fails_after_the_charge_leaves_the_reports():
@@ -157,7 +167,9 @@ def test_plans_tell_the_method_and_its_noise():
     plan = PrivateLabelsClassifier(epsilon=0.1, method="reports", classes=["a", "b"]).plan(1000)
     assert plan.n_effective == pytest.approx(1000 * np.tanh(0.05) ** 2)
     plan = PrivateLabelsClassifier(epsilon=0.5).plan(3000, n_labels=10)
-    assert (plan.method, plan.n_clusters, plan.deviation) == ("clusters", 150, pytest.approx(32**0.5))
+    assert (plan.method, plan.n_clusters) == ("clusters", 150)
+    noise = SeededDice(0).discrete_laplace(Fraction(np.exp(-0.5 / 2)), None, None, size=20_000)
+    assert np.std(noise) == pytest.approx(plan.deviation, rel=0.03)
     many = PrivateLabelsClassifier(epsilon=0.5).plan(10**6, n_labels=10)
     assert (many.method, PrivateLabelsClassifier(epsilon=9).plan(99, n_labels=2).method) == ("reports",) * 2
 
@@ -170,6 +182,30 @@ def test_clusters_are_made_of_columns_of_all_types(X):
     assert model.score(X[3000:], Y[3000:]) > 0.75
     assert model.truth_ is None
     assert abs(model.predict_proba(X[3000:])[:, 0].mean() - CHANCE[3000:].mean()) < 0.06
+
+
+def test_clusters_bear_long_tails_and_infinities():
+    X = RNG.normal(size=(3000, 4))
+    y = X[:, 0] > 0
+    for table in (np.exp(3 * X), np.where((np.arange(3000) % 300 == 0)[:, None], 1e6 * X, X)):
+        table[:3, 1] = np.inf, 1e308, -1e308
+        model = PrivateLabelsClassifier(epsilon=0.5, method="clusters", random_state=0)
+        assert model.fit(table[:2000], y[:2000]).score(table[2000:], y[2000:]) > 0.93
+
+
+def test_clusters_do_not_depend_on_how_scikit_learn_stores_output():
+    for output in ("pandas", "polars"):
+        with config_context(transform_output=output):
+            model = PrivateLabelsClassifier(epsilon=2, method="clusters", random_state=0)
+            assert model.fit(TABLE, Y).score(TABLE, Y) > 0.75
+
+
+def test_many_labels_have_larger_clusters_and_a_forest():
+    y = RNG.integers(0, 64, 12_000)
+    X = np.c_[y % 4, y // 4 % 4, y // 16] + RNG.normal(scale=0.1, size=(12_000, 3))
+    model = PrivateLabelsClassifier(epsilon=1, random_state=0).fit(X[:11_000], y[:11_000])
+    assert model.score(X[11_000:], y[11_000:]) > 0.9
+    assert model.plan(11_000, n_labels=64).n_clusters < model.plan(11_000, n_labels=11).n_clusters
 
 
 def test_labels_of_a_cluster_have_its_released_shares():

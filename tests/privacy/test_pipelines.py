@@ -14,7 +14,7 @@ from sklearn.datasets import load_iris
 from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.image import PatchExtractor
 from sklearn.feature_extraction.text import HashingVectorizer
-from sklearn.feature_selection import SelectFromModel
+from sklearn.feature_selection import SelectFromModel, SelectKBest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -27,6 +27,7 @@ from sklearn.preprocessing import (
     PolynomialFeatures,
     SplineTransformer,
     StandardScaler,
+    TargetEncoder,
 )
 
 from dplearn import (
@@ -313,3 +314,8 @@ def test_what_learns_from_public_features_needs_no_guarantee_where_labels_alone_
     assert "step 'standardscaler' learns nothing from the labels" in whole.assumes
     assert "each step transforms each record into one record" in whole.assumes
     assert "if no earlier step learned from its labels" in repr(chain[-1].guarantee_)
+    for step in (TargetEncoder(), SelectKBest(k=1)):
+        learns = make_pipeline(step, PrivateLabelsClassifier(epsilon=2)).fit(X, y)
+        name = type(step).__name__.lower()
+        with pytest.raises(ValueError, match=f"learn nothing from the labels, got '{name}', which may"):
+            pipeline_guarantee(learns, stateless=[name])

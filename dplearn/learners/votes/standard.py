@@ -14,6 +14,11 @@ from dplearn.domains.cells import any_as_numbers, frame_column, is_frame, is_mis
 
 _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
+_MOST_TEXTS = 50  # of a column, as columns of 0 and 1
+_LONG_TAILS = (
+    20  # the fourth moment of a column, over the square of its variance, from which on ranks are used
+)
+_FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
 
@@ -62,27 +67,77 @@ def coded(X: Any, boosting: Any) -> Any:
     which it takes as categories.
     """
     from sklearn.compose import make_column_transformer
-    from sklearn.preprocessing import FunctionTransformer, OrdinalEncoder
+    from sklearn.preprocessing import OrdinalEncoder
 
-    frame = is_frame(X)
-    texts = [place for place, kind in enumerate(X.dtypes) if not _is_numeric(kind)] if frame else _texts_of(X)
-    texts += [place for place in range(X.shape[1]) if place not in texts and _is_nearly_empty(X, place)]
-    if not frame and X.dtype.kind in _NUMBER_KINDS and not texts:
+    texts, rest = _kinds_of_columns(X)
+    if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS and not texts:
         return boosting
-    rest = [place for place in range(X.shape[1]) if place not in texts]
     unseen = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
     codes = OrdinalEncoder(**unseen, encoded_missing_value=np.nan, max_categories=_MOST_CODES)
-    named = make_pipeline(FunctionTransformer(_texts_or_gaps), codes)
-    numbers = FunctionTransformer(_floats if frame else _as_numbers)
-    columns = make_column_transformer((named, texts), (numbers, rest), sparse_threshold=0)
+    parts = (make_pipeline(_cleaned(_texts_or_gaps), codes), texts), (_cleaned(_as_floats), rest)
+    columns = make_column_transformer(*parts, sparse_threshold=0)
     return make_pipeline(columns, boosting.set_params(categorical_features=list(range(len(texts)))))
+
+
+def scaled(X: Any) -> Any:
+    """Return a transformer of tables like X to numbers of similar spread, between which distances have a
+    meaning: frequent texts are columns of 0 and 1, and ranks take the place of numbers with long tails.
+    """
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.preprocessing import OneHotEncoder, QuantileTransformer, StandardScaler
+
+    if not is_frame(X) and hasattr(X, "tocsr"):
+        return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=False))
+    texts, rest = _kinds_of_columns(X)
+    tails = [place for place in rest if _has_long_tails(X, place)]
+    numbers = [_cleaned(_as_floats), SimpleImputer(keep_empty_features=True), StandardScaler()]
+    ranks = QuantileTransformer(n_quantiles=min(1000, X.shape[0]), random_state=0)
+    named = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=_MOST_TEXTS)
+    columns = make_column_transformer(
+        (make_pipeline(_cleaned(_texts_or_gaps), named), texts),
+        (make_pipeline(*numbers), [place for place in rest if place not in tails]),
+        (make_pipeline(*numbers[:-1], ranks, StandardScaler()), tails),
+        sparse_threshold=0,
+    )
+    return columns.set_output(transform="default")
+
+
+def _cleaned(function: Any) -> Any:
+    from sklearn.preprocessing import FunctionTransformer
+
+    return FunctionTransformer(function)
+
+
+def _kinds_of_columns(X: Any) -> tuple[list[int], list[int]]:
+    """Return the indices of columns that are categories, and of those that are numbers."""
+    if is_frame(X):
+        texts = [place for place, kind in enumerate(X.dtypes) if not _is_numeric(kind)]
+    else:
+        texts = _texts_of(X)
+    texts += [place for place in range(X.shape[1]) if place not in texts and _is_nearly_empty(X, place)]
+    return texts, [place for place in range(X.shape[1]) if place not in texts]
+
+
+def _numbers_of(X: Any, place: int) -> Any:
+    return any_as_numbers(frame_column(X, place) if is_frame(X) else X[:, place])
+
+
+def _has_long_tails(X: Any, place: int) -> bool:
+    """Return whether the fourth moment of a column is far above that of a normal distribution."""
+    numbers = _numbers_of(X, place)
+    numbers = numbers[np.isfinite(numbers)].clip(-_FARTHEST, _FARTHEST)
+    if not numbers.size or not (spread := np.abs(numbers - numbers.mean()).max()):
+        return False
+    squares = np.square((numbers - numbers.mean()) / spread)
+    return bool(np.square(squares).mean() > _LONG_TAILS * max(squares.mean() ** 2, np.finfo(float).tiny))
 
 
 def _is_nearly_empty(X: Any, place: int) -> bool:
     """Return whether all numbers of a column may be in the tenth of rows by which boosting stops early."""
     # Boosting fails then, but for categories.
-    cells = frame_column(X, place) if is_frame(X) else X[:, place]
-    return bool(np.count_nonzero(~np.isnan(any_as_numbers(cells))) <= min(_PRESENT, len(cells) // 10 + 1))
+    numbers = _numbers_of(X, place)
+    return bool(np.count_nonzero(~np.isnan(numbers)) <= min(_PRESENT, len(numbers) // 10 + 1))
 
 
 def _texts_or_gaps(cells: Any) -> Any:
@@ -92,11 +147,15 @@ def _texts_or_gaps(cells: Any) -> Any:
     return np.array(found, dtype=object).reshape(rows.shape)
 
 
-def _floats(columns: Any) -> Any:
-    """Return columns of numbers as float64, NaN where they are missing."""
+def _as_floats(columns: Any) -> Any:
+    """Return columns of numbers as float64, NaN where they are missing or infinite."""
     if hasattr(columns, "iloc"):
-        return columns.to_numpy(dtype=np.float64, na_value=np.nan)
-    return columns.to_numpy().astype(np.float64)
+        found = columns.to_numpy(dtype=np.float64, na_value=np.nan)
+    elif is_frame(columns):
+        found = columns.to_numpy().astype(np.float64)
+    else:
+        found = np.asarray(_as_numbers(columns), dtype=np.float64)
+    return np.where(np.isfinite(found), found.clip(-_FARTHEST, _FARTHEST), np.nan)
 
 
 def _without_na(texts: Any) -> Any:
