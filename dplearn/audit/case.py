@@ -5,8 +5,6 @@ A `Mutant` is a planted mistake that a case must detect. `FaultyDice` raise an e
 
 import hashlib
 import json
-import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,8 +25,6 @@ from dplearn.audit.replay import RULES, Rule, replay_privacy
 from dplearn.chance import SeededDice
 from dplearn.chance.dice import Dice
 from dplearn.privacy import ApproxDP
-
-_ZERO = re.compile(r"(?<![\d.])-0\.0(?![\d])")  # that is negative, in the text of an outcome
 
 
 class Required(NamedTuple):
@@ -93,13 +89,12 @@ class AuditCase:
         )
 
     def digest(self) -> str:
-        """Return a hash of all distributions: every dataset, every outcome's text and its probability."""
-        masses = Counter[tuple[str, int]]()
-        for rows, distribution in self.distributions.items():
-            for seen, mass in distribution.masses.items():
-                # Last bits depend on the processor, and so do signs of 0: outcomes of one text are one.
-                masses[f"{rows!r} {_ZERO.sub('0.0', label_of(seen))}", distribution.total] += mass
-        lines = sorted(f"{text} {mass}/{total}" for (text, total), mass in masses.items())
+        """Return a hash of all distributions: every dataset, every outcome and its probability."""
+        lines = sorted(
+            f"{rows!r} {label_of(seen)} {mass}/{distribution.total}"
+            for rows, distribution in self.distributions.items()
+            for seen, mass in distribution.masses.items()
+        )
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
     def replay(self, seeds: int = 3) -> list[str]:

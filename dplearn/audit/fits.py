@@ -17,7 +17,7 @@ from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.fit.execute import Recipe, begin
+from dplearn.fit.execute import Recipe, begin, issued
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
 
@@ -115,7 +115,7 @@ def ready(of: Any, X: Any, y: Any = None, *, groups: Any = None, **public: Any) 
                 recipe = learner._recipe(reproducible=False).given(fit_arguments=public)
                 found = begin(recipe, X, y, groups=groups)
                 run = partial(_fitted, learner, found)
-            for text in found.plan.warnings:
+            for text in issued(found.plan.warnings, found.plan.guarantee):
                 warnings.warn(text, UserWarning, stacklevel=2)
             summary = found.summary
     except Exception:
@@ -287,11 +287,12 @@ class ReleaseFit(TableFit):
 
         def run(dice: Dice) -> tuple[str, Any]:
             found = before()
+            public = tuple(issued(found.plan.warnings, found.plan.guarantee))
             for message in found.warnings:
-                if str(message) not in found.plan.warnings:  # which are public
+                if str(message) not in public:
                     warnings.warn(message, stacklevel=1)
             text, published = self.shown(found.run(dice))
-            return text, (published, found.plan.warnings)
+            return text, (published, public)
 
         return run
 
@@ -334,7 +335,7 @@ def _notes_on_few(n: int) -> Iterator[list[str]]:
         for message in [each.message for each in caught]:
             # With another category, further arguments or attributes a warning could carry more than its text.
             plain = type(message) is UserWarning and message.args == (str(message),) and not vars(message)
-            if plain and str(message).startswith((f"n_samples is {n}: ", UNDECLARED)):
+            if plain and str(message).startswith((f"n_samples is {n}: ", f"n_samples is {n}, ", UNDECLARED)):
                 notes.append(str(message))
             else:
                 warnings.warn(message, stacklevel=1)

@@ -200,11 +200,17 @@ def execute(
 
 
 def warn(texts: Iterable[str], guarantee: ApproxDP, *, stacklevel: int) -> None:
-    """Issue warnings; where records are groups of rows, they say so of the number of records."""
-    for text in texts:
-        if guarantee.protects == "groups" and text.startswith("n_samples is "):
-            text = text.replace(":", ", the number of groups, which count as records:", 1)
+    """Issue the warnings of a plan or a fit."""
+    for text in issued(texts, guarantee):
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+
+
+def issued(texts: Iterable[str], guarantee: ApproxDP) -> list[str]:
+    """Return warnings as they are issued; where records are groups of rows, they say so of their number."""
+    if guarantee.protects != "groups":
+        return list(texts)
+    groups = ", the number of groups, which count as records:"
+    return [text.replace(":", groups, 1) if text.startswith("n_samples is ") else text for text in texts]
 
 
 def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> tuple[Any, Table]:

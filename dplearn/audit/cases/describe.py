@@ -29,7 +29,7 @@ class _Coarse(_Describe):
 
 
 def _shown(found: Any) -> tuple[str, Any]:
-    cells = [group.cells.round(6).tolist() for column in found.measured for group in column]
+    cells = [(group.cells.round(6) + 0.0).tolist() for column in found.measured for group in column]
     return str(cells), (found.groups, [tuple(map(str, each)) for each in found.statistics()])
 
 

@@ -60,7 +60,7 @@ def _split(rows: Rows) -> tuple[Any, Any]:
 
 def _shown(fitted: LinearRegressor) -> tuple[str, Any]:
     released = (fitted.coef_, fitted.intercept_, fitted.covariance_, fitted.residual_std_)
-    return str([np.round(part, 6).tolist() for part in released]), fitted
+    return str([(np.round(part, 6) + 0.0).tolist() for part in released]), fitted
 
 
 CASES = (linear_case("linear", 1, UNIVERSE[3:], staged=False, required=Required(2, 0.833)),)
