@@ -27,7 +27,7 @@ from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE
 from dplearn.queries.oracle import CentralOracle, Oracle, oracle_for
 from dplearn.table.encodings import encoded
-from dplearn.table.features import as_product, read_features
+from dplearn.table.features import as_product, is_used, read_features, schemas_of
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.table import Columns, Given, Table, count_of
 from dplearn.table.targets import (
@@ -112,6 +112,7 @@ class FitRecipe(Recipe):
             keeps_types=kind.keeps_types,
             reads_parts=kind.reads_parts,
             most_records=learner._most_records,
+            schemas=schemas_of(learner),
         )
         refuse_unsupported(self)
 
@@ -136,6 +137,9 @@ class FitRecipe(Recipe):
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"the parameters of a fit do not change, got {name!r}")
+
+    def uses(self, name: str) -> bool:
+        return is_used(name, self.schemas)
 
     def encoded(self, X: Any, y: Any, reader: BaseEstimator) -> tuple[Any, Any]:
         """Validate and encode rows as `Recipe.read` does; scikit-learn's functions set names on `reader`."""

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.domains.cells import columns_read_once
+from dplearn.domains.cells import columns_read_once, is_frame
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels.float_errors import float_errors_ignored
@@ -39,7 +39,7 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
 from dplearn.table.passes import PartsChangedError
 from dplearn.table.sources import check_index, table_in_memory, table_in_parts
-from dplearn.table.table import InMemory, Table, count_of
+from dplearn.table.table import Given, InMemory, Table, count_of
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,10 @@ class Recipe(ABC):
         """
         return self.cost
 
+    def uses(self, name: str) -> bool:  # noqa: ARG002 - of use to subclasses
+        """Return whether a column of X of this name is a feature."""
+        return False
+
     def chosen(self) -> "Recipe":
         """Return the recipe with the public choices that precede the data; of use to subclasses."""
         return self
@@ -167,6 +171,10 @@ def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready
     """Read a table and plan a recipe, without a secret draw or a charge."""
     recipe = recipe.chosen()
     parts = recipe.parts_of(X, y)
+    if parts is None:
+        _apart(recipe, Given(X, y, groups))
+    else:
+        parts = parts.map(partial(_apart, recipe))
     features = ("parts",) * (parts is not None) + ("groups",) * (groups is not None)
     if features:  # all else has been refused where the recipe was made
         refuse_unsupported(recipe, *features)
@@ -211,6 +219,21 @@ def issued(texts: Iterable[str], guarantee: ApproxDP) -> list[str]:
         return list(texts)
     groups = ", the number of groups, which count as records:"
     return [text.replace(":", groups, 1) if text.startswith("n_samples is ") else text for text in texts]
+
+
+_FEATURE_TOO = (
+    "{0} has the name of a column of X that is used as a feature, {1!r}: give X.drop(columns={1!r}), and no"
+    " domain of that column; if it is to stay, {0}.to_numpy() has no name"
+)
+
+
+def _apart(recipe: Recipe, given: Given) -> Given:
+    """Return rows; refuse labels or groups that are a feature too. Names of columns are public."""
+    for what, column in (("y", given.y), ("groups", given.ids)) if is_frame(given.X) else ():
+        for name in list(column.columns) if is_frame(column) else [getattr(column, "name", None)]:
+            if name and isinstance(name, str) and name in list(given.X.columns) and recipe.uses(name):
+                raise ValueError(_FEATURE_TOO.format(what, name))
+    return given
 
 
 def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> tuple[Any, Table]:

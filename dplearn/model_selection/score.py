@@ -25,6 +25,7 @@ from dplearn.model_selection.tables import NoisyTable, Statistic, TableNoise, no
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.release import ReleasePlan
+from dplearn.table.features import is_used, schemas_of
 from dplearn.table.table import InMemory, Table, count_of
 from dplearn.table.targets import check_classes, label_cells
 
@@ -260,6 +261,10 @@ class _Score(Recipe):
     noise: TableNoise
     cost: ApproxDP
     random_state: Any = None
+
+    def uses(self, name: str) -> bool:
+        fitted = name in getattr(self.estimator, "feature_names_in_", ())
+        return fitted and is_used(name, schemas_of(self.estimator))
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, NDArray[Any]]:
         rows, labels = _each_by_itself(X), label_cells(y, any_cells=True)

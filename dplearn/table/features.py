@@ -219,6 +219,18 @@ def _select(X: Any, schema: Schema) -> Any:
     return selected
 
 
+def schemas_of(estimator: Any) -> tuple[Schema, ...]:
+    """Return the schemas among the parameters of an estimator and of those within it."""
+    given = estimator.get_params().values() if hasattr(estimator, "get_params") else ()
+    domains = (getattr(each, "domain", each) for each in given)  # some parameters have a domain
+    return tuple(each for each in domains if isinstance(each, Schema))
+
+
+def is_used(name: str, schemas: Sequence[Schema]) -> bool:
+    """Return whether a column of a data frame is a feature: all are, unless schemas tell which."""
+    return not schemas or any(name in each.names for each in schemas)
+
+
 def as_product(domain: Any, n_features: int, names: Sequence[str] | None) -> Product:
     """Return the domain of a record of `n_features` columns, from one for all columns or one for each."""
     if isinstance(domain, Product):

@@ -160,7 +160,7 @@ def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
     needed = plan.schema.n_needed
     assert needed == learner.plan(10**6, n_features=2).schema.n_needed
     with pytest.warns(UserWarning, match=f"; {needed} records are enough for a schema of all 2 columns"):
-        learner.fit(X, FRAME["year"][:1000])
+        learner.fit(X, FRAME["year"][:1000].to_numpy())
     assert any("no learned range" in text for text in learner.plan(needed - 1, n_features=2).warnings)
     assert learner.plan(needed, n_features=2).warnings == ()
     assert plan.n_needed == max(needed, plan.inner.n_needed) > 1000

@@ -140,7 +140,7 @@ def test_a_frame_is_read_by_its_schema_and_unknown_values_have_no_effect():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": rng.integers(0, 41, 600), "town": rng.choice(["a", "b"], 600)})
     schema = Schema({"age": AGES, "town": Categories(["a", "b"])})
-    model = classifier(domain=schema, interactions=False).fit(frame, (frame["town"] == "a").astype(int))
+    model = classifier(domain=schema, interactions=False).fit(frame, np.where(frame["town"] == "a", 1, 0))
     assert [shape.name for shape in model.shapes_] == ["age", "town"]
     moon = frame.head(1).assign(town="moon")
     alone = model.intercept_[0] + model.shapes_[0].effects[int(moon["age"].iloc[0])]
@@ -155,7 +155,7 @@ def rare(seed, flipped, n=20_000):
     rng = np.random.default_rng(seed)
     towns = rng.choice(["north", "south", "west"], n, p=[0.6, 0.3, 0.1])
     frame = pd.DataFrame({"town": towns, "sex": rng.choice(["m", "f"], n), "age": rng.integers(18, 80, n)})
-    margins = -3 + (towns == "south") * 1.5 - (frame["sex"] == "f") * 1.5
+    margins = -3 + (towns == "south") * 1.5 - (frame["sex"] == "f").to_numpy() * 1.5
     return frame, ((rng.random(n) < 1 / (1 + np.exp(-margins))) ^ flipped).astype(int)
 
 

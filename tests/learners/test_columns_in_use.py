@@ -28,7 +28,7 @@ def test_every_name_is_in_the_table():
 @pytest.mark.parametrize("name", MOST)
 def test_the_last_column_alone_decides_or_is_named_in_the_refusal(name, width):
     X, most = table_of(width), MOST[name]
-    y = X.iloc[:, -1]
+    y = X.iloc[:, -1].to_numpy()
     of_bits = name in ("conjunctions", "parities")  # which take no learned schema
     for domain in (Bits(), None) if of_bits else (IntegerRange(0, 1), None, "learn"):
         if name == "corners" and width > 2 and not isinstance(domain, IntegerRange):

@@ -255,7 +255,7 @@ def several(kind, **parameters):
 @pytest.mark.parametrize("level", LEVELS)
 def test_the_prefix_of_each_length_is_found(level):
     X = places(6000 if level == 3 else 900)
-    y = LEVELS[level](X).astype(int)
+    y = np.where(LEVELS[level](X), 1, 0)
     fitted = several("prefixes", alpha=0.006 if level == 3 else 0.1, delta=1e-6).fit(X, y)
     assert fitted.method_ == "hashing"
     assert fitted.guarantee_.delta == 0
@@ -302,7 +302,7 @@ def test_any_holder_of_rows_gives_the_same_rule(kind):
 
 def test_a_plan_is_what_the_fit_takes():
     X = places(400)
-    y = LEVELS[1](X).astype(int)
+    y = np.where(LEVELS[1](X), 1, 0)
     sets, prefixes = several("sets"), several("prefixes")
     plan = sets.plan(400)
     assert plan.class_size == 1 + plan.n_buckets * (5 + plan.n_buckets**2) // 6

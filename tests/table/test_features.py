@@ -125,7 +125,7 @@ def test_columns_of_an_array_are_in_the_order_of_the_frame_that_was_fitted(make,
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"wage": rng.integers(0, 90, 3000), "age": rng.integers(0, 90, 3000)})
     schema = Schema({name: IntegerRange(0, 100) for name in schema_order}, labels=[0, 1])
-    model = make(epsilon=30, domain=schema, random_state=0).fit(frame, frame["age"] > 40)
+    model = make(epsilon=30, domain=schema, random_state=0).fit(frame, frame["age"].to_numpy() > 40)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         assert (model.predict(frame.to_numpy()) == model.predict(frame)).all()

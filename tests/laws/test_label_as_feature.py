@@ -1,0 +1,76 @@
+"""A column that is passed as labels or groups, and left in X, is refused before the charge unless it is no
+feature. Names are compared, which are public, and no values."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+
+from dplearn import AdditiveClassifier, ExponentialMechanismClassifier
+from dplearn.domains import Grid, Schema
+from dplearn.estimator import PrivateEstimator
+from dplearn.model_selection import PrivateSearchCV, private_score
+from dplearn.privacy import PrivacyLedger
+from tests.laws.conftest import framed, protects_labels, public_rows
+
+FEATURE = "{} has the name of a column of X that is used as a feature, 'kind': give X.drop.columns='kind'"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_every_learner_refuses_labels_and_groups_that_are_features(classifier, iris, one_a_class):
+    if not isinstance(classifier, PrivateEstimator):
+        return
+    X, y = iris
+    table, of_labels = framed(X, kind=y), protects_labels(classifier)
+    refused = [("y", table["kind"], None), ("y", table[["kind"]], None), ("groups", y, table["kind"])]
+    for what, labels, groups in refused[: 2 if of_labels else 3]:
+        protects = "groups" if groups is not None else "labels" if of_labels else "examples"
+        model = clone(classifier).set_params(ledger=PrivacyLedger(10**13, 0.9, protects=protects))
+        given = {} if groups is None else {"groups": groups}
+        with pytest.raises(ValueError, match=FEATURE.format(what)):
+            model.fit(table, labels, **given, **public_rows(model, X))
+        assert model.ledger.history() == []
+
+
+TABLE = framed(np.random.default_rng(0).random((400, 2)), kind=np.arange(400) % 2)
+SCHEMA = Schema({"c0": Grid(0, 1, 11), "c1": Grid(0, 1, 11)})
+STUMP = ExponentialMechanismClassifier(domain=SCHEMA)
+WIDER = ExponentialMechanismClassifier(domain=Schema({**SCHEMA.columns, "kind": Grid(0, 1, 2)}))
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_column_that_is_no_feature_may_stay():
+    X, y = TABLE, TABLE["kind"]
+    model = clone(STUMP).fit(X, y, groups=y)
+    assert private_score(model, X, y).guarantee.epsilon == 1  # the model does not look at it
+    search = PrivateSearchCV(STUMP, {"concept_class": ["stumps", "corners"]}).fit(X, y)
+    assert private_score(search, X, y).guarantee.epsilon == 1
+    clone(STUMP).fit([X, X], "kind")
+    clone(WIDER).fit(X, y.to_numpy())
+    clone(WIDER).fit(X, y.rename("later"))
+    numbered = pd.DataFrame(X.to_numpy())
+    ExponentialMechanismClassifier(domain=Grid(0, 1, 11)).fit(numbered, pd.DataFrame(y.to_numpy())[0])
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda ledger: clone(WIDER).set_params(ledger=ledger).fit(TABLE, TABLE["kind"]),
+        lambda ledger: AdditiveClassifier(ledger=ledger, domain="learn").fit(
+            lambda: ((part, part["kind"]) for part in (TABLE, TABLE)), None
+        ),
+        lambda ledger: PrivateSearchCV(WIDER, {"concept_class": ["stumps"]}, ledger=ledger).fit(
+            TABLE, TABLE["kind"]
+        ),
+        lambda ledger: private_score(
+            DummyClassifier().fit(TABLE, TABLE["kind"]), TABLE, TABLE["kind"], ledger=ledger
+        ),
+    ],
+    ids=["schema", "parts", "search", "score"],
+)
+def test_labels_that_are_features_are_refused_before_the_charge(fit):
+    ledger = PrivacyLedger(9, 1e-3)
+    with pytest.raises(ValueError, match=FEATURE.format("y")):
+        fit(ledger)
+    assert ledger.history() == []
