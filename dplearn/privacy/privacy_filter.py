@@ -18,6 +18,11 @@ from dplearn.privacy.unknown_count import TAKING_ADDED
 
 _KINDS = (ApproxDP, ZeroConcentratedDP)
 _DELTA = 1e-5  # the delta that errors advise: enough for several releases of 1e-6 each
+#: What to do about a release that protects less than the ledger.
+_PROTECTING = {
+    "examples": "pass groups=, the group of each row, to the fit or the release",
+    "labels": "open PrivacyLedger(..., protects='labels')",
+}
 _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300
 
 
@@ -58,7 +63,7 @@ class PrivacyFilter:
         if PROTECTS.index(guarantee.protects) > PROTECTS.index(budget.protects):
             raise LedgerError(
                 f"the release protects {guarantee.protects!r}, which implies no guarantee for what the ledger"
-                f" protects, {budget.protects!r}"
+                f" protects, {budget.protects!r}: {_PROTECTING[guarantee.protects]}"
             )
         numbers = amounts(_of_kind(self._between_neighbors(guarantee), type(budget)))
         cost = with_amounts(budget, numbers)

@@ -155,6 +155,12 @@ class Bomb:
             {},
             "implies no guarantee for the ledger's neighbors='add_remove'",
         ),
+        (PrivacyLedger(1, protects="groups"), {}, "protects, .groups.: pass groups=, the group of"),
+        (
+            PrivacyLedger(1),
+            {"protects": "labels"},
+            "protects, 'examples': open PrivacyLedger.*protects='labels'",
+        ),
     ],
     ids=repr,
 )
