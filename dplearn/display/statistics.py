@@ -1,5 +1,6 @@
 """A statistic of each group, with its interval."""
 
+import math
 from typing import Any, Self
 
 import numpy as np
@@ -74,7 +75,9 @@ class StatisticsDisplay:
         wanted = wanted if statistic is None else statistic
         if wanted not in names:
             raise ValueError(f"statistic must be one of {brief(names)}, got {brief(statistic)}")
-        return cls([each for each in lines if each.statistic == wanted], f"{wanted} of {column}")
+        lines = [each for each in lines if each.statistic == wanted]
+        note = next((f", {each.note}" for each in lines if each.note and not math.isnan(each.estimate)), "")
+        return cls(lines, f"{wanted} of {column}{note}")
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
         """Draw a point and an interval of each line, and no point where it is too noisy.

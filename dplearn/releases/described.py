@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplearn._writing import brief
-from dplearn.domains import Categories, Dates
+from dplearn.domains import Categories, Dates, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy.plan import ResultTable, cell_text
 from dplearn.releases.cell_statistics import CellCounts, Line, ends
+from dplearn.releases.learned_schema import without_values
 from dplearn.releases.release import Released, covers_sampling, normal_tail
-from dplearn.releases.table_columns import TableColumn
+from dplearn.releases.table_columns import TableColumn, columns_of_one_value
 
 _MISSING, _OTHER = "missing", "other"
 _NOISY = "too noisy"
@@ -38,7 +39,7 @@ class Statistic(NamedTuple):
     estimate: float  # NaN if it is too noisy
     low: float
     high: float
-    note: str  # "too noisy", where the interval is all that is possible; or which numbers these are
+    note: str  # "too noisy", where the interval is all that is possible; or of which values it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +54,15 @@ class Described(Released, ResultTable):
         Public, or released with a learned domain. The plan, as `describe_plan` describes it.
     guarantee : ApproxDP
         Public. The guarantee of the release.
+    schema : Product or None
+        Released. The learned domain of each column; None if it was declared.
     """
 
     groups: tuple[tuple[Any, ...], ...]
     plan: Any
     measured: tuple[tuple[CellCounts, ...], ...] = field(repr=False)  # of each column, of each group
+    schema: Product | None = field(default=None, repr=False)
+    unlearned: tuple[str, ...] = field(default=(), repr=False)
 
     @ignores_float_errors
     def statistics(self, *, of: str = "population", beta: Any = 0.05) -> list[Statistic]:
@@ -68,8 +73,9 @@ class Described(Released, ResultTable):
         of : {"population", "table"}, default="population"
             What an interval is of. "population": the distribution that the records are independent draws
             from, or, with groups, persons with their rows; it covers sampling and noise. "table": these
-            records; it covers the noise alone. Intervals of counts are always of these records. Numbers are
-            those moved to the ends of their domain.
+            records; it covers the noise alone. Intervals of counts are always of these records. Means and
+            standard deviations are of the values that the note names: of a learned range without those
+            beyond it, in the population, too; of a domain that clips, of moved ones.
         beta : float, default=0.05
             Allowed probability of failure of each interval, in (0, 1).
 
@@ -128,18 +134,32 @@ class Described(Released, ResultTable):
         )
 
     def estimates(self) -> Any:
-        """Return the estimates of numbers as `DataFrame.describe`, or `groupby(by).describe()`, would."""
+        """Return the estimates of numbers as `DataFrame.describe`, or `groupby(by).describe()`, would.
+
+        The entry "notes" of its `attrs` says of which values the means and deviations of a column are.
+        """
         frame = self.to_frame()
         frame = frame[frame["value"].isna() & frame["column"].isin(self._of_numbers)]
+        noted = frame[frame["statistic"].isin(["mean", "std"]) & ~frame["note"].isin(["", _NOISY])]
         keys = ["statistic"] if not self.plan.by else list(self.plan.by)
         wide = ["column"] if not self.plan.by else ["column", "statistic"]
         found = frame.pivot_table("estimate", keys, wide, sort=False, dropna=False, observed=True)
-        return found.rename_axis(index=None, columns=None) if not self.plan.by else found
+        found = found.rename_axis(index=None, columns=None) if not self.plan.by else found
+        found.attrs["notes"] = dict(zip(noted["column"], noted["note"], strict=True))
+        return found
+
+    @property
+    def _columns(self) -> list[TableColumn]:
+        return [column[0].column for column in self.measured if column]
 
     @property
     def _of_numbers(self) -> list[str]:
-        columns = [column[0].column for column in self.measured]
-        return [each.name for each in columns if isinstance(each.domain, NumberDomain)]
+        return [each.name for each in self._columns if isinstance(each.domain, NumberDomain)]
+
+    @property
+    def _ranged(self) -> list[TableColumn]:
+        """The columns whose means and deviations are of the values in a learned range."""
+        return [each for each in self._columns if each.ranged and {"mean", "std"} & {*self.plan.statistics}]
 
     def to_json(self, *, of: str = "population", beta: Any = 0.05) -> str:
         """Return the statistics and the guarantee as a JSON text; an estimate that is NaN is null.
@@ -157,7 +177,8 @@ class Described(Released, ResultTable):
         return json.dumps(record | {"statistics": rows}, default=str)
 
     def _caption(self) -> str:
-        return f"{super()._caption()}; 95 % intervals of the population, of counts of the table"
+        within = " within learned ranges" if self._ranged else ""
+        return f"{super()._caption()}; 95 % intervals of the population{within}, of counts of the table"
 
     def _wide(self, found: list[Statistic]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return the table of some statistics with a column of each group."""
@@ -198,11 +219,20 @@ class Described(Released, ResultTable):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Released. A warning about the statistics whose interval is all that is possible."""
+        """Released. Warnings about columns of which nothing or one value was learned, and about statistics
+        whose interval is all that is possible.
+        """
+        found = without_values(self.schema, self.unlearned)
+        if one := columns_of_one_value(self._ranged, [~each.unused for each in self._ranged]):
+            found += (
+                f"the learned range of each of the columns {brief(one)} is one value: all others are left out"
+                f" of mean and std; declare bounds, domain=Schema({{{one[0]!r}: IntegerRange(0, 100), ...}})",
+            )
         noisy = dict.fromkeys(each.column for each in self.statistics() if math.isnan(each.estimate))
         if not noisy or self.plan.warnings:  # which say so before
-            return ()
+            return found
         return (
+            *found,
             f"some statistics of {brief(list(noisy))} are too noisy to be estimated: their intervals are all"
             " that is possible; form fewer groups, leave columns out, or spend more epsilon",
         )
@@ -220,7 +250,8 @@ def _note(column: TableColumn, name: str, line: Line) -> str:
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
         used = ~(column.gaps | column.unused)
         low, high = (each[used] for each in ends(column))
-        return f"of numbers {'from' if column.ranged else 'moved to'} {low.min():.6g} to {high.max():.6g}"
+        kept = "without values beyond" if column.ranged else "of numbers moved to"
+        return f"{kept} {low.min():.6g} to {high.max():.6g}"
     return ""
 
 

@@ -213,19 +213,21 @@ class LearnedSchema(Released):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Released. A warning about columns without a category and without a range."""
-        return without_values(self.schema, self.plan)
+        return without_values(self.schema, unlearned(self.schema, self.plan))
 
 
-def without_values(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
-    """Return a warning about the columns of a learned schema that have neither a category nor a range."""
+def unlearned(schema: Product, plan: LearnedSchemaPlan) -> tuple[str, ...]:
+    """Return the names of the columns of a learned schema that have neither a category nor a range."""
     unranged = [] if plan.tail is None else [plan.numbers, *map(everything, STEPS.values())]
-    names = [
-        repr(name)
-        for name, domain in zip(schema.names, schema.domains, strict=True)
-        if domain in (*unranged, _categories(()))
-    ]
-    if not names:
+    nothing, given = (*unranged, _categories(())), zip(schema.names, schema.domains, strict=True)
+    return tuple(name for name, domain in given if domain in nothing)
+
+
+def without_values(schema: Any, unlearned: Sequence[str]) -> tuple[str, ...]:
+    """Return a warning about the `unlearned` columns of a learned schema."""
+    if not unlearned:
         return ()
+    names = list(map(repr, unlearned))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (
         f"the learned schema does not tell apart the values of {len(names)} of {len(schema)} columns,"

@@ -42,6 +42,8 @@ from dplearn.releases.learned_schema import (
     LearnedSchema,
     SchemaDetail,
     SchemaRelease,
+    unlearned,
+    without_values,
 )
 from dplearn.releases.public_tables import PublicRows
 from dplearn.releases.release import Release, Released
@@ -264,8 +266,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         check_constructed(self)
         recipe: Any = self._recipe(X_public)
-        self._publish(recipe.run_on(frame, None, self.ledger, groups))
-        one = columns_of_one_value(self.columns_, list(self.marginals_.values()))
+        released = recipe.run_on(frame, None, self.ledger, groups)
+        self._publish(released)
+        found = columns_of_one_value(self.columns_, list(self.marginals_.values()))
+        one = [name for name in found if name not in released.unlearned]
         if one and isinstance(recipe, LearnedTableRelease):
             text = (
                 f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
@@ -576,6 +580,11 @@ class ReleasedTable(Released):
     plan: SyntheticTablePlan
     types: TableTypes
     schema: Product | None = None  # the learned one, of which the cells are a function
+    unlearned: tuple[str, ...] = ()  # columns of which it has neither a category nor a range
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return without_values(self.schema, self.unlearned)
 
 
 def checked_cost(shell: Any, *, reproducible: bool) -> ApproxDP:
@@ -762,8 +771,8 @@ class LearnedRelease(Release[Any]):
         if inner_plan.noise != plan.inner.noise:
             raise RuntimeError(OTHER_NOISE)
         found = inner.run(table.map(inner.rows_of), inner_plan, dice)
-        found = replace(found, plan=part_of(plan.guarantee, found.plan))
-        return replace(found, schema=learned.schema) if isinstance(found, ReleasedTable) else found
+        schema, kept = learned.schema, part_of(plan.guarantee, found.plan)
+        return replace(found, plan=kept, schema=schema, unlearned=unlearned(schema, plan.schema))
 
     def columns(self, schema: Product, facts: TableFacts, n_bins: int) -> tuple[Product, list[TableColumn]]:
         """Return the domain of a learned schema, and the cells of its columns."""

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
+from dplearn.display import StatisticsDisplay
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Schema
 from dplearn.releases import describe, describe_plan
 from dplearn.releases.cell_statistics import ColumnSums, tree
@@ -142,7 +143,24 @@ def test_a_learned_table_needs_nothing_declared():
         0.3,
     )
     notes = {each.note for each in found.statistics() if each.statistic == "mean"}
-    assert any(note.startswith("of numbers from ") for note in notes)
+    assert any(note.startswith("without values beyond ") for note in notes)
+
+
+def test_what_a_learned_range_leaves_out_is_said_beside_each_mean_and_warned_of_where_it_is_one_value():
+    gain = np.where(np.arange(N) % 25, 0, RNG.lognormal(9, 1, N).round()).astype(int)
+    with pytest.warns(UserWarning, match=r"range of each of the columns \['gain'\] is one value"):
+        describe(pd.DataFrame({"score": FRAME["score"], "gain": np.where(gain > 60_000, gain, 0)}), epsilon=5)
+    found = describe(FRAME.assign(gain=gain), "arm", epsilon=3)
+    notes = {each.statistic: each.note for each in found.statistics() if each.column == "gain"}
+    assert notes["std"] == notes["mean"] == found.estimates().attrs["notes"]["gain"]
+    assert notes["mean"].startswith("without values beyond 0 to ")
+    assert "the population within learned ranges" in str(found)
+    assert notes["mean"] in StatisticsDisplay.of(found, "gain").label
+
+
+def test_a_column_of_ids_is_warned_of():
+    with pytest.warns(UserWarning, match="not tell apart the values of 1 of 5 columns, 'id': no category"):
+        describe(FRAME.assign(id=np.arange(N).astype(str)), epsilon=5)
 
 
 def test_rare_codes_and_tails_of_a_learned_table_are_kept_and_coarse_ranges_say_so():
