@@ -273,7 +273,8 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         if one and isinstance(recipe, LearnedTableRelease):
             text = (
                 f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
-                " are not learned; if there are some, declare domain=Schema({'ill': IntegerRange(0, 1), ...})"
+                " are not learned; if there are some, declare"
+                f" domain=Schema({{{one[0]!r}: IntegerRange(0, 1), ...}})"
             )
             warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self
