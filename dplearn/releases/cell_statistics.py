@@ -296,7 +296,7 @@ class CellCounts:
 
     def count(self, z: float) -> Line:
         """Return the number of records that are no gaps."""
-        return _whole(self.total[0], z * self.total[1])
+        return whole_number(self.total[0], z * self.total[1])
 
     def share(self, cell: int, z: float, *, population: bool) -> Line:
         """Return the share of a category among the records that are no gaps."""
@@ -310,7 +310,7 @@ class CellCounts:
 
     def cell_count(self, cell: int, z: float) -> Line:
         """Return the number of records in a cell."""
-        return _whole(self.cells[cell], z * math.sqrt(max(self.noise.covariance[cell, cell], 0.0)))
+        return whole_number(self.cells[cell], z * math.sqrt(max(self.noise.covariance[cell, cell], 0.0)))
 
     @cached_property
     def _values(self) -> Vector:
@@ -391,7 +391,7 @@ class CellCounts:
         return found._replace(estimate=math.nan) if whole else found
 
 
-def _whole(count: float, off: float) -> Line:
+def whole_number(count: float, off: float) -> Line:
     """Return a number of records with an interval, all whole and not below 0."""
     low, high = math.ceil(count - off - _ROUNDED), math.floor(count + off + _ROUNDED)
     return Line(*(float(max(each, 0)) for each in (round(count), low, max(high, 0))))

@@ -158,7 +158,7 @@ def describe(
     >>> found = describe(frame, "arm", domain=schema, random_state=0)
     >>> found.estimates()["score", "mean"].round(1).to_dict()
     {'drug': 2.3, 'placebo': 3.6}
-    >>> line = found.statistics()[1]
+    >>> line = found.statistics()[3]
     >>> line.group, line.column, line.statistic, round(line.low, 1), round(line.high, 1)
     (('drug',), 'score', 'mean', 2.2, 2.4)
     """
@@ -460,7 +460,8 @@ class _Describe(Release[Described]):
         places = np.arange(sums.n_groups) if not self.sizes else sums.places(released, self.optional)
         groups = list(product(*(labels(self.columns[place]) for place in self.places)))
         measured = sums.estimated(released, places, plan.n_samples)
-        return Described(tuple(groups[place] for place in places), plan, measured)
+        named = tuple(groups[place] for place in places)
+        return Described(named, plan, measured, sizes=sums.of_groups(released, places) if self.sizes else ())
 
     @property
     def optional(self) -> NDArray[np.bool_]:
@@ -554,11 +555,16 @@ class _Sums:
         told = [released[0][:, 0], *(_size_by(sums, found) for sums, found in pairs)]
         return self._precisions[:, None] * np.array(told)
 
+    def of_groups(self, released: Sequence[Any], places: Any) -> tuple[tuple[float, float], ...]:
+        """Return the sizes of groups, by all that tells them, each with the noise's standard deviation."""
+        precision = self._precisions.sum()
+        sizes = self._told(released).sum(axis=0)[places] / precision
+        return tuple((float(size), float(precision**-0.5)) for size in sizes)
+
     def places(self, released: Sequence[Any], optional: NDArray[np.bool_]) -> NDArray[np.intp]:
         """Return the places of groups without those that are optional and may have no record."""
-        precision = self._precisions.sum()
-        sizes = self._told(released).sum(axis=0) / precision
-        return np.flatnonzero(~optional | (sizes > CLEAR / math.sqrt(precision)))
+        sizes = self.of_groups(released, slice(None))
+        return np.flatnonzero(~optional | [size > CLEAR * off for size, off in sizes])
 
     def estimated(
         self, released: Sequence[Any], places: NDArray[np.intp], n: int | None

@@ -18,13 +18,14 @@ from dplearn.domains import Categories, Dates, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.kernels.float_errors import ignores_float_errors
 from dplearn.privacy.plan import ResultTable, cell_text
-from dplearn.releases.cell_statistics import CellCounts, Line, ends
+from dplearn.releases.cell_statistics import CellCounts, Line, ends, whole_number
 from dplearn.releases.learned_schema import without_values
 from dplearn.releases.release import Released, covers_sampling, normal_tail
 from dplearn.releases.table_columns import TableColumn, columns_of_one_value
 
 _MISSING, _OTHER = "missing", "other"
 _NOISY = "too noisy"
+_DIGITS, _OFF, _WIDEST = 12, 1e-9, 1e15  # of rounded intervals: most digits, what floats are off, wider ones
 _MOST_WIDE = 6  # groups that have columns of their own where a result is shown
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
@@ -63,6 +64,9 @@ class Described(Released, ResultTable):
     measured: tuple[tuple[CellCounts, ...], ...] = field(repr=False)  # of each column, of each group
     schema: Product | None = field(default=None, repr=False)
     unlearned: tuple[str, ...] = field(default=(), repr=False)
+    sizes: tuple[tuple[float, float], ...] = field(
+        default=(), repr=False
+    )  # of groups, and standard deviations
 
     @ignores_float_errors
     def statistics(self, *, of: str = "population", beta: Any = 0.05) -> list[Statistic]:
@@ -84,11 +88,16 @@ class Described(Released, ResultTable):
         list of Statistic
             Named tuples (group, column, value, statistic, estimate, low, high, note). The estimate is NaN,
             and the note "too noisy", where the interval is all that is possible. Missing and unlisted
-            categories are left out where their number may be 0.
+            categories are left out where their number may be 0. With `by` and "count", the first are "n",
+            the number of records of each group, with an empty column.
         """
         population, z = covers_sampling(of), normal_tail(beta, laplace=self.plan.noise == "laplace")
+        sizes = self.sizes if "count" in self.plan.statistics else ()
         return [
-            Statistic(group, cells.column.name, value, name, *line, _note(cells.column, name, line))
+            Statistic(group, "", None, "n", *whole_number(size, z * off), "")
+            for group, (size, off) in zip(self.groups, sizes, strict=False)
+        ] + [
+            Statistic(group, cells.column.name, value, name, *line, _note(cells.column, value, name, line))
             for place, group in enumerate(self.groups)
             for cells in (column[place] for column in self.measured)
             for value, name, line in self._lines(cells, z, population)
@@ -200,13 +209,17 @@ class Described(Released, ResultTable):
         return f"{cell_text(estimate)} ({cell_text(interval)})"
 
     def _told(self, line: Statistic) -> tuple[Any, Any]:
-        """Return an estimate and its interval, as dates if they are numbers of steps since 1970."""
-        [domain] = {each.column.domain for each, *_ in self.measured if each.column.name == line.column}
-        if not isinstance(domain, Dates) or line.statistic in ("count", "std"):
-            return line.estimate, (line.low, line.high)
-        rounded = domain.texts(np.rint([line.estimate, line.low, line.high]))
-        estimate, *ends = (each[:16] for each in rounded)  # to the minute
-        return estimate, " to ".join(ends)
+        """Return an estimate and its interval, those of numbers of steps since 1970 as dates or days."""
+        domain = {each.name: each.domain for each in self._columns}.get(line.column)
+        numbers = [line.estimate, line.low, line.high]
+        if not isinstance(domain, Dates) or line.statistic == "count":
+            return _rounded(*numbers)
+        if line.statistic == "std":
+            step = np.diff(domain.times([0, 1]))[0] / np.timedelta64(1, "D")
+            days, interval = _rounded(*(each * float(step) for each in numbers))
+            return days, f"{cell_text(interval)} days"
+        estimate, *between = _texts(domain, numbers)
+        return estimate, " to ".join(between)
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         if self.plan.by and len(self.groups) <= _MOST_WIDE:
@@ -243,15 +256,33 @@ def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
     return next((each.note for each in of_group.values() if each.note != _NOISY), "")
 
 
-def _note(column: TableColumn, name: str, line: Line) -> str:
+def _rounded(value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
+    """Return an estimate and its interval with two digits of its width, the interval rounded outward."""
+    if not 0 < high - low < _WIDEST:
+        return value, (low, high)
+    digits = min(max(0, 1 - math.floor(math.log10(high - low))), _DIGITS)
+    ends = math.floor(low * 10**digits + _OFF), math.ceil(high * 10**digits - _OFF)
+    return round(value, digits), (ends[0] / 10**digits, ends[1] / 10**digits)
+
+
+def _texts(domain: Any, numbers: Any) -> list[str]:
+    """Return numbers as texts, those of dates to the minute."""
+    if isinstance(domain, Dates):
+        return [each[:16] for each in domain.texts(np.rint(numbers))]
+    return [f"{each:.6g}" for each in numbers]
+
+
+def _note(column: TableColumn, value: Any, name: str, line: Line) -> str:
     """Return a remark about a statistic: a function of released numbers."""
+    if name == "count" and value is None:
+        return "not missing" if column.gap or None in getattr(column.domain, "values", ()) else ""
     if math.isnan(line.estimate):
         return _NOISY
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
         used = ~(column.gaps | column.unused)
         low, high = (each[used] for each in ends(column))
         kept = "without values beyond" if column.ranged else "of numbers moved to"
-        return f"{kept} {low.min():.6g} to {high.max():.6g}"
+        return f"{kept} {' to '.join(_texts(column.domain, [low.min(), high.max()]))}"
     return ""
 
 

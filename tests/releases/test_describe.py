@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -112,8 +113,30 @@ def test_a_papers_table_has_a_column_of_each_group():
     for place, statistic in enumerate(["mean", "50%"]):
         for arm in ("drug", "placebo"):
             estimate, low, high = long.loc[(arm, statistic), ["estimate", "low", "high"]]
-            assert wide[arm][place] == f"{estimate:.6g} ({low:.6g} to {high:.6g})"
+            shown = [float(each) for each in re.findall(r"[\d.]+", wide[arm][place])]
+            near(shown[0], estimate, 0.005)
+            assert low - 0.01 < shown[1] <= low
+            assert high <= shown[2] < high + 0.01
+            assert len(wide[arm][place]) <= len("1.95 (1.78 to 2.12)")
             assert wide[arm][place] in str(found)
+
+
+def test_each_group_has_one_number_of_records_and_counts_of_gaps_say_so():
+    frame = FRAME.assign(weight=FRAME["weight"].where(RNG.random(N) < 0.5))
+    schema = Schema({**SCHEMA.columns, "weight": Grid(0, 200, 401, missing=True)})
+    found = describe(frame, "arm", domain=schema, epsilon=5).to_frame().query("arm == 'drug'")
+    counts = found[found["statistic"].isin(["n", "count"]) & found["value"].isna()].set_index("column")
+    near(counts.loc["", "estimate"], (frame["arm"] == "drug").sum(), 10)
+    assert counts.loc["score", "estimate"] == counts.loc["town", "estimate"] == counts.loc["", "estimate"]
+    assert counts["note"].to_dict() == {"": "", "score": "", "weight": "not missing", "town": ""}
+
+
+def test_dates_are_shown_in_days_and_not_in_seconds():
+    days = pd.Timestamp("2000-01-01") + pd.to_timedelta(RNG.integers(0, 365, N), unit="D")
+    lines = str(describe(pd.DataFrame({"day": days}), epsilon=5)).splitlines()
+    [std], [mean] = ([each for each in lines if f" {name} " in each] for name in ("std", "mean"))
+    assert re.search(r"std +10\d(\.\d)? +[\d.]+ to 1[\d.]+ days +without values beyond (1999|2000)-", std)
+    assert re.search(r"mean +2000-0\d-\d\d", mean)
 
 
 def test_rows_of_groups_take_part_as_often_as_is_said():
