@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from dplearn._version import __version__
-from dplearn.commands.options import Refusal
+from dplearn.commands.options import Refusal, in_options
 
 _DESCRIPTION = (
     "Differentially private learners: a demonstration (the default), fit, predict, describe, synthetic,"
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = (
             f"failed with {type(error).__name__}; the details are withheld, since they may quote the data"
         )
-    sys.stderr.write(f"{parser.prog}: {message}\n".replace("\r", " "))
+    sys.stderr.write(f"{parser.prog}: {in_options(message)}\n".replace("\r", " "))
     return 2
 
 

@@ -1,5 +1,6 @@
 """What all commands share: options as tables, and the exception whose message the command line shows."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,6 +10,13 @@ NEEDED: Mapping[str, Any] = {"required": True}
 PATH: Mapping[str, Any] = {"type": Path}
 FLAG: Mapping[str, Any] = {"action": "store_true"}
 LIST = "A,B,..."
+#: What messages of the library advise, as patterns, and the option that does the same.
+_OPTIONS = {
+    r"domain=(Schema\((\.\.\.|\{[^}]*\})\)|(?=[,;]|$))": "--schema FILE",
+    r"as 'dates'": "by --dates",
+    r"to_frame\(\) has all": "--out FILE has all",
+    r"target_range=\(low, high\)": "--target-range LOW,HIGH",
+}
 
 #: The name, the metavar, the help, and further arguments of argparse.
 Option = tuple[str, str | None, str] | tuple[str, str | None, str, Mapping[str, Any]]
@@ -16,6 +24,13 @@ Option = tuple[str, str | None, str] | tuple[str, str | None, str, Mapping[str, 
 
 class Refusal(Exception):  # noqa: N818 - not an error of the program
     """Raised for an invalid request of the user; the message contains nothing private."""
+
+
+def in_options(text: str) -> str:
+    """Return a text of the library with options of the command line for parameters."""
+    for advised, option in _OPTIONS.items():
+        text = re.sub(advised, option, text)
+    return text
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from dplearn.commands.columns import SHARED, Declared, told, unlearned
 from dplearn.commands.csv_table import Table, add_format, format_of, listed, read_table
 from dplearn.commands.learners import number, numbers_in
-from dplearn.commands.options import LIST, NEEDED, PATH, add_options, public
+from dplearn.commands.options import LIST, NEEDED, PATH, add_options, in_options, public
 from dplearn.commands.table import cells_of, check_out, delta_of, open_ledger, replacing, warnings_shown
 from dplearn.domains import IntegerRange, Schema
 from dplearn.privacy import PrivacyLedger
@@ -61,7 +61,7 @@ def run_describe(options: argparse.Namespace) -> None:
             found = describe(read.frame, by, ledger=read.ledger, **given)
             if draft is not None:
                 found.to_frame().to_csv(draft, index=False)
-        sys.stdout.write(f"{found}\n{found.guarantee.sentence()}\n")
+        sys.stdout.write(f"{in_options(str(found))}\n{found.guarantee.sentence()}\n")
 
 
 def run_synthetic(options: argparse.Namespace) -> None:

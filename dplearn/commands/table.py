@@ -40,7 +40,17 @@ from dplearn.commands.learners import (
     set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
-from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public
+from dplearn.commands.options import (
+    FLAG,
+    LIST,
+    NEEDED,
+    PATH,
+    Option,
+    Refusal,
+    add_options,
+    in_options,
+    public,
+)
 from dplearn.domains import Learn, Schema
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
@@ -341,7 +351,7 @@ def warnings_shown() -> Iterator[None]:
 
 
 def _warn(text: str) -> None:
-    sys.stderr.write(f"python -m dplearn: warning: {text}\n")
+    sys.stderr.write(f"python -m dplearn: warning: {in_options(text)}\n")
 
 
 def open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:

@@ -164,6 +164,18 @@ def test_statistics_are_printed_and_written(run, tmp_path):
     is_refused(run("describe t.csv --numbers cost --by nope"), "by must name columns, got 'nope'")
 
 
+def test_messages_of_the_library_name_options(run, tmp_path):
+    wide = VISITS.assign(**{f"column {place}": COSTS for place in range(8)})
+    wide.to_csv(tmp_path / "t.csv", index=False)
+    numbers = "--numbers cost," + ",".join(f"'column {place}'" for place in range(8))
+    found = run(f"describe t.csv {numbers} --epsilon 5")
+    assert "more: --out FILE has all" in found.out
+    assert "declare columns of dates in ISO 8601, such as 2020-01-31, by --dates" in found.err
+    few = run(f"describe t.csv {numbers} --by town --epsilon .1")
+    assert "lists with 13 columns; leave columns out, spend more epsilon, or declare --schema FILE" in few.err
+    assert "domain=" not in found.err + few.err
+
+
 def test_synthetic_records_are_written_with_their_types(run, tmp_path):
     VISITS.assign(age=RANDOM.integers(18, 90, N)).to_csv(tmp_path / "t.csv", index=False)
     PrivacyLedger(100, 1e-3, tmp_path / "l")
