@@ -41,10 +41,10 @@ class Dates(IntegerRange):
     ----------
     low, high : date, datetime, datetime64, str or int
         Public ends, both included. A text is a date or time in ISO 8601, such as "2020-01-31" or
-        "2020-01-31T09:30"; an integer is a number of steps since 1970-01-01.
+        "2020-01-31T09:30"; an integer is a number of steps, and if `low` is one they are since 1970-01-01.
     step : str, default="D"
-        The steps, counted from 1970-01-01, a Thursday: days "D", hours "h", minutes "m", seconds "s", "ms",
-        "us", "ns", or several, such as "7D" or "15m".
+        The steps: days "D", hours "h", minutes "m", seconds "s", "ms", "us", "ns", or several, such as "7D"
+        or "15m", of which the first begins at `low`, rounded down to a whole day, hour, ...
     outside : {"refuse", "clip", "accept"}, default="refuse"
         "refuse": a date outside the range is refused. "clip": it is moved to the nearest end. "accept", with
         `missing` only: as "clip", and no cell is refused; a cell that is no date counts as missing.
@@ -54,8 +54,8 @@ class Dates(IntegerRange):
     Notes
     -----
     Cells are dates and times of Python, numpy, pandas, polars or Arrow, texts in ISO 8601, and numbers of
-    steps since 1970-01-01. Times with a zone are read in UTC, others as they are. `decode` returns numbers of
-    steps, and `times` turns these into datetime64.
+    steps since `first` units (such as days) after 1970-01-01. Times with a zone are read in UTC, others as
+    they are. `decode` returns numbers of steps, and `times` turns these into datetime64.
 
     Examples
     --------
@@ -73,6 +73,7 @@ class Dates(IntegerRange):
     _are_whole = False  # times are rounded down
 
     step: str = "D"
+    first: int = 0  # units, less than a step
 
     def __init__(
         self, low: Any, high: Any, step: str = "D", outside: str = "refuse", *, missing: bool = False
@@ -82,6 +83,8 @@ class Dates(IntegerRange):
                 f"step must be D, h, m, s, ms, us or ns, or several, such as 15m, got {brief(step)}"
             )
         object.__setattr__(self, "step", step)
+        if self._length[0] > 1 and not is_number(low):
+            object.__setattr__(self, "first", self._end("low", low, whole=False))
         super().__init__(self._end("low", low), self._end("high", high), outside, missing=missing)
         object.__setattr__(self, "numeric", False)  # no array of floats holds times
 
@@ -104,13 +107,11 @@ class Dates(IntegerRange):
         assert found is not None
         return int(found[1] or 1), found[2]
 
-    @property
-    def _nanoseconds(self) -> int:
-        count, unit = self._length
-        return count * _UNITS[unit]
-
-    def _end(self, name: str, end: Any) -> int:
+    def _end(self, name: str, end: Any, *, whole: bool = True) -> int:
+        """Return the step of an end, or only how many units it is beyond one."""
         with suppress(TypeError, ValueError, AttributeError, OverflowError):
+            if not whole:
+                return (_units(end, self._length[1]) or 0) % self._length[0]
             return check_count("step", self._step_of(end), low=-_MOST, high=_MOST)
         raise ValueError(f"{name} must be a date, a time, or a text such as '2020-01-31', got {brief(end)}")
 
@@ -130,7 +131,9 @@ class Dates(IntegerRange):
         if cells.dtype.kind != "M":
             return encode(cells)  # type: ignore[no-any-return]
         gaps = np.isnat(cells)
-        codes: Codes = encode(np.where(gaps, np.int64(self.low), _steps(cells, self._nanoseconds)))
+        count, unit = self._length
+        units = _steps(cells, _UNITS[unit]).clip(self.first - _MOST)
+        codes: Codes = encode(np.where(gaps, np.int64(self.low), (units - self.first) // count))
         if gaps.any() and not self.missing:
             raise self.refuse()
         codes[gaps] = 0
@@ -146,17 +149,9 @@ class Dates(IntegerRange):
     def _step_of(self, cell: Any) -> Any:
         if cell is None or is_number(cell):
             return cell
-        if isinstance(cell, str):
-            cell = datetime.fromisoformat(cell.strip())
-        if hasattr(cell, "to_datetime64"):  # of pandas
-            cell = cell.to_datetime64()
-        if isinstance(cell, np.datetime64):
-            return None if np.isnat(cell) else int(_steps(np.array(cell), self._nanoseconds))
-        if isinstance(cell, date) and not isinstance(cell, datetime):
-            cell = datetime(cell.year, cell.month, cell.day)
-        if cell.tzinfo is not None:
-            cell = cell.astimezone(UTC).replace(tzinfo=None)
-        return (cell - _EPOCH) // timedelta(microseconds=1) * 1000 // self._nanoseconds
+        count, unit = self._length
+        units = _units(cell, unit)
+        return None if units is None else (units - self.first) // count
 
     def times(self, numbers: Any) -> NDArray[np.datetime64]:
         """Return numbers of steps since 1970-01-01 as datetime64, and NaN as NaT.
@@ -173,7 +168,7 @@ class Dates(IntegerRange):
         count, unit = self._length
         array = np.asarray(numbers)
         gaps = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
-        whole = np.where(gaps, 0, array).astype(np.int64) * count
+        whole = np.where(gaps, 0, array).astype(np.int64) * count + self.first
         found = whole.view(f"datetime64[{unit}]")
         found[gaps] = "NaT"
         return found
@@ -201,11 +196,28 @@ def covering(unit: str, first: int, last: int, points: float) -> Dates:
     """Return the domain between two numbers of steps of a unit, in steps so long that these are few."""
     every = everything(unit)
     low, high = every.times([min(max(end, every.low), every.high) for end in (first, last)])
-    steps = (Dates(low, high, step, "accept", missing=True) for step in _LENGTHS[_LENGTHS.index(unit) :])
-    return next(
-        (each for each in steps if each.size <= points),
-        Dates(low, high, _LENGTHS[-1], "accept", missing=True),
-    )
+    for step in _LENGTHS[_LENGTHS.index(unit) :]:
+        since_1970 = Dates(0, 0, step)
+        ends = since_1970._step_of(low), since_1970._step_of(high)
+        found = Dates(*ends, step, "accept", missing=True)
+        if found.size <= points:
+            break
+    return found
+
+
+def _units(cell: Any, unit: str) -> int | None:
+    """Return a cell that is a date as a whole number of units since 1970-01-01, rounded down."""
+    if isinstance(cell, str):
+        cell = datetime.fromisoformat(cell.strip())
+    if hasattr(cell, "to_datetime64"):  # of pandas
+        cell = cell.to_datetime64()
+    if isinstance(cell, np.datetime64):
+        return None if np.isnat(cell) else int(_steps(np.array(cell), _UNITS[unit]))
+    if isinstance(cell, date) and not isinstance(cell, datetime):
+        cell = datetime(cell.year, cell.month, cell.day)
+    if cell.tzinfo is not None:
+        cell = cell.astimezone(UTC).replace(tzinfo=None)
+    return int((cell - _EPOCH) // timedelta(microseconds=1) * 1000 // _UNITS[unit])
 
 
 def _steps(times: NDArray[np.datetime64], nanoseconds: int) -> NDArray[np.int64]:

@@ -58,6 +58,18 @@ def test_steps_round_down_also_before_1970_and_across_units():
     assert Dates(0, 6).encode([0, 6.0, np.datetime64("1970-01-02")]).tolist() == [0, 6, 1]
 
 
+def test_steps_of_several_units_begin_at_the_first_date():
+    weeks = Dates("2020-01-01", "2020-01-31", step="7D")
+    assert weeks.texts(weeks.decode([0, 1])) == ["2020-01-01", "2020-01-08"]
+    days = ["2020-01-01", "2020-01-07", "2020-01-08", "2020-01-31"]
+    for cells in (days, np.array(days, dtype="datetime64[D]"), pd.Series(pd.to_datetime(days))):
+        assert weeks.encode(cells).tolist() == [0, 0, 1, 4]
+    with pytest.raises(DomainError):
+        weeks.encode(["2019-12-31"])
+    assert eval(repr(weeks), {"Dates": Dates}) == weeks != Dates("2019-12-26", "2020-01-31", step="7D")
+    assert weeks.encode(weeks.times(weeks.decode([2]))).tolist() == [2]
+
+
 def test_far_times_are_clipped_without_overflow():
     wide = Dates("0001-01-01", "9999-12-31", "us", "clip")
     times = np.array(["-290000-01-01", "290000-01-01"], dtype="datetime64[s]")
