@@ -1,10 +1,10 @@
 """Features public, labels private: how accurate is each way to learn from them?
 
-    python benchmarks/bench_label_reports.py [--data FOLDER] [--fits 5] [--epsilons .5 1 2] [--json PATH]
+    python benchmarks/bench_label_reports.py [--data FOLDER] [--fits 5] [--epsilons .5 1 2] [--ways WAY...]
+        [--json PATH]
 
 Accuracy and area under the curve on rows of a test part (of digits: accuracy alone), means over fits, of
-which a transfer, which takes long, has one.
-"labels": `PrivateLabelsClassifier`, its default. "transfer":
+which a transfer, which takes long, has one. "labels": `PrivateLabelsClassifier`, its default. "transfer":
 `KnowledgeTransferClassifier` with protects="labels". "records": `AdditiveClassifier`, which protects whole
 records, at delta 1e-6. "no privacy": boosting of scikit-learn with the true labels. CPU seconds are those of
 one fit.
@@ -55,9 +55,12 @@ def ways(epsilon: float, labels: list[Any]) -> dict[str, Callable[[], Any]]:
     }
 
 
-def measured(name: str, parts: list[Any], epsilon: float, fits: int) -> Iterator[Row]:
+def measured(name: str, parts: list[Any], epsilon: float, options: Any) -> Iterator[Row]:
     X, X_test, y, y_test = parts
+    fits = options.fits
     for way, make in ways(epsilon, np.unique(y).tolist()).items():
+        if options.ways and way not in options.ways:
+            continue
         found = []
         for _ in range(fits if way in ("labels", "records") else 1):
             rows, asked = (X, X_test) if way != "no privacy" else map(with_categories, (X, X_test))
@@ -90,6 +93,7 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder that holds adult_train.csv and adult_test.csv")
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--epsilons", type=float, nargs="+", default=[0.5, 1.0, 2.0])
+    parser.add_argument("--ways", nargs="+", help="labels, transfer, records, no privacy; all by default")
     options = parser.parse_args()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few records
@@ -97,7 +101,7 @@ def main() -> int:
             row
             for name, parts in tables(options.data)
             for epsilon in options.epsilons
-            for row in measured(name, parts, epsilon, options.fits)
+            for row in measured(name, parts, epsilon, options)
         ]
     shown = [["table", "epsilon", "way", "accuracy", "AUC", "CPU s"]]
     for r in rows:
