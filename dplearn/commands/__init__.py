@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return int(run(options) or 0)
     except (Refusal, DomainError, LedgerError) as error:
-        message = str(error)
+        message = str(error).replace("missing=True) ", 'missing=True), "missing": true in JSON, ')
     except OSError as error:
         message = f"{error.filename or 'file'}: {error.strerror or type(error).__name__}"
     except KeyboardInterrupt:

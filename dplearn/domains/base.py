@@ -19,8 +19,6 @@ from dplearn.kernels.float_errors import IgnoresFloatErrors
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 
-#: Advice on missing values for a domain of numbers without them; the domain with missing values follows.
-GAPS = "drop missing ones if their number may be public, fill in a constant, or take"
 #: Advice on missing values in new records.
 FILL_OR_LEAVE_OUT = "fill in a constant, or leave such records out"
 #: Advice on missing values for a caller that accepts none in any domain.

@@ -67,7 +67,7 @@ class Dates(IntegerRange):
     [datetime.date(2020, 1, 2)]
     """
 
-    _with_gaps = 'Dates(low, high, missing=True), {"type": "dates", ..., "missing": true}'
+    _with_gaps = "Dates(low, high, missing=True)"
 
     _all = _whole = "dates"
     _are_whole = False  # times are rounded down
@@ -184,7 +184,7 @@ class Dates(IntegerRange):
     def _defects(self) -> tuple[str, str]:
         if self.outside == "clip":
             return "no date", ""
-        return "no date, or beyond the ends", "outside='clip' moves to the ends"
+        return "beyond the ends or no date", "outside='clip' moves to the ends"
 
 
 def everything(step: str) -> Dates:

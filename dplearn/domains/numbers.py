@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
-from dplearn.domains.base import FILL_OR_LEAVE_OUT, GAPS, NO_GAPS, Codes, NumberDomain, smallest_uint
+from dplearn.domains.base import FILL_OR_LEAVE_OUT, NO_GAPS, Codes, NumberDomain, smallest_uint
 from dplearn.domains.cells import (
     any_as_number,
     any_as_numbers,
@@ -36,7 +36,7 @@ class _WithGaps(NumberDomain):
     """Numbers among which missing values may have a code, below those of all numbers."""
 
     _outside: ClassVar[tuple[str, ...]] = ("refuse", "clip", "accept")
-    _with_gaps: ClassVar[str]  # the domain with a code for missing values, in Python and in JSON
+    _with_gaps: ClassVar[str]  # the domain with a code for missing values
     outside: str
     missing: bool
 
@@ -55,11 +55,11 @@ class _WithGaps(NumberDomain):
     @property
     def _defects(self) -> tuple[str, str]:
         """The possible defects of a refused value, and domains that take it."""
-        return "infinite, or no number", ""
+        return "infinite or no number", ""
 
     @property
     def _advice(self) -> str:
-        return self._advised(f"{GAPS} {self._with_gaps} in JSON")
+        return self._advised(f"{self._with_gaps} accepts missing ones")
 
     @property
     def _advice_without_gaps(self) -> str:
@@ -70,7 +70,7 @@ class _WithGaps(NumberDomain):
         wrong, ways = self._defects
         if self.missing:
             return f": it is {wrong}; {ways}" if ways else f": it is {wrong}"
-        return f": it is missing, {wrong}; {ways + '; ' if ways else ''}{gaps}"
+        return f": it is {wrong.replace(' or ', ', ')} or missing; {ways + '; ' if ways else ''}{gaps}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,7 +96,7 @@ class IntegerRange(_WithGaps):
     ([0, 2], '<= 20')
     """
 
-    _with_gaps = 'IntegerRange(low, high, missing=True), {"type": "integers", ..., "missing": true}'
+    _with_gaps = "IntegerRange(low, high, missing=True)"
     _all, _whole = "numbers", "integers"
     _are_whole = True  # values that are not refused
 
@@ -238,7 +238,7 @@ class IntegerRange(_WithGaps):
         if self.outside == "clip":
             return super()._defects
         ways = "outside='clip' rounds down and moves to the ends, Grid accepts decimals"
-        return "no number, not whole, or beyond the ends", ways
+        return "beyond the ends, not whole or no number", ways
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -275,7 +275,7 @@ class Grid(_WithGaps):
     ([0, 1, 11], 11, 12)
     """
 
-    _with_gaps = 'Grid(low, high, missing=True), {"type": "grid", ..., "missing": true}'
+    _with_gaps = "Grid(low, high, missing=True)"
 
     low: float
     high: float
@@ -408,7 +408,7 @@ class Grid(_WithGaps):
     def _defects(self) -> tuple[str, str]:
         if self.outside == "clip":
             return super()._defects
-        return "no number, or beyond the bounds", "outside='clip' moves to these"
+        return "beyond the bounds or no number", "outside='clip' moves to these"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -449,7 +449,7 @@ class Floats(_WithGaps):
     """
 
     _outside = ("refuse", "accept")
-    _with_gaps = 'Floats(missing=True), {"type": "floats", "missing": true}'
+    _with_gaps = "Floats(missing=True)"
 
     significand_bits: int = 52
     smallest: float = 5e-324

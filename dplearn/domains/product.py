@@ -26,6 +26,26 @@ _RefusedBy = Callable[[Domain], DomainError]
 _CELLS = 1 << 15  # of a block of rows, so that its intermediate results fit into the cache
 
 
+def is_pair(domain: Any) -> bool:
+    """Return whether a value is a pair of numbers, which a caller may have meant as bounds."""
+    return (
+        isinstance(domain, (list, tuple))
+        and len(domain) == 2
+        and all(isinstance(x, (int, float)) for x in domain)
+    )
+
+
+def of_pair(domain: Any) -> str:
+    """Return advice on a pair of numbers, to be added to an error message; else an empty text."""
+    if not is_pair(domain):
+        return ""
+    low, high = (f"{end:.15g}" for end in domain)
+    return (
+        f"; for numbers from {low} to {high}, take Grid({low}, {high}, 1001) or, for integers,"
+        f" IntegerRange({low}, {high}) from dplearn.domains"
+    )
+
+
 class Product:
     """The domains of a table's columns, in the order of the columns.
 
@@ -53,7 +73,8 @@ class Product:
     def __init__(self, domains: Iterable[Domain], names: Sequence[str] | None = None):
         self.domains = tuple(domains)
         if not self.domains or not all(isinstance(domain, Domain) for domain in self.domains):
-            raise TypeError(f"domains must be a nonempty list of domains, got {brief(self.domains)}")
+            got = f"{brief(self.domains)}{of_pair(self.domains)}"
+            raise TypeError(f"domains must be a nonempty list of domains, got {got}")
         self.names = tuple(names) if names is not None else tuple(f"x{i}" for i in range(len(self.domains)))
         if len(self.names) != len(self.domains) or len(set(self.names)) < len(self.names):
             raise ValueError(

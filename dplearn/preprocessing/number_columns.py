@@ -18,11 +18,12 @@ from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.domains import DomainError, Floats, NumberDomain, Product, Schema
 from dplearn.domains.cells import as_numbers, frame_column, is_frame
+from dplearn.domains.product import is_pair
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.kernels.rows import row_blocks
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.releases.release import as_number_domain, is_pair
+from dplearn.releases.release import as_number_domain
 from dplearn.table.features import as_product, read_features
 from dplearn.table.table import Columns
 

@@ -27,6 +27,7 @@ from dplearn.domains.cells import (
     is_text,
     times_as_numbers,
 )
+from dplearn.domains.product import of_pair
 from dplearn.fit.execute import Facts, Recipe, execute
 from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -176,9 +177,8 @@ def as_number_domain(domain: Any) -> NumberDomain:
     if isinstance(domain, str) and domain == "float64":
         return _ALL_FLOATS
     if not isinstance(domain, NumberDomain):
-        raise TypeError(
-            f"domain must be 'float64' or a domain of numbers, got {brief(domain)}{_advice(domain)}"
-        )
+        got = f"{brief(domain)}{of_pair(domain)}{_advice(domain)}"
+        raise TypeError(f"domain must be 'float64' or a domain of numbers, got {got}")
     return domain
 
 
@@ -186,12 +186,6 @@ def _advice(domain: Any) -> str:
     """Return advice for a value that is not a domain of numbers, to be added to the error message."""
     if isinstance(domain, Schema):
         return f": take that of the column, schema.columns[{domain.names[0]!r}]"
-    if is_pair(domain):
-        low, high = (f"{end:.15g}" for end in domain)
-        return (
-            f"; for numbers from {low} to {high}, take Grid({low}, {high}, 1001) or, for integers,"
-            f" IntegerRange({low}, {high}) from dplearn.domains"
-        )
     if isinstance(domain, dict):
         return "; a dict of columns is for Schema(...), whose columns[name] is the domain of one"
     if isinstance(domain, str) and "int" in domain.lower():
@@ -208,15 +202,6 @@ def checked_bounds(bounds: Any) -> tuple[float, float]:
     low = check_number("low end of bounds", bounds[0], low=-_LARGEST, high=_LARGEST)
     high = check_number("high end of bounds", bounds[1], above=low, high=_LARGEST)
     return float(low), float(high)
-
-
-def is_pair(domain: Any) -> bool:
-    """Return whether a value is a pair of numbers, which a caller may have meant as bounds."""
-    return (
-        isinstance(domain, (list, tuple))
-        and len(domain) == 2
-        and all(isinstance(x, (int, float)) for x in domain)
-    )
 
 
 def read_column(values: Any) -> Any:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
+from dplearn._writing import did_you_mean
 from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.base import CellTypeError
 from dplearn.domains.cells import (
@@ -209,8 +210,9 @@ def _select(X: Any, schema: Schema) -> Any:
     absent = [name for name in schema.names if name not in list(X.columns)]
     if absent:
         numbered = all(type(name) is not str for name in X.columns)
-        rename = "; names of columns must be texts: X.columns = X.columns.astype(str)" if numbered else ""
-        raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing{rename}")
+        rename = "; names of columns must be texts: X.columns = X.columns.astype(str)"
+        advice = rename if numbered else did_you_mean(absent[0], map(str, X.columns))
+        raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing{advice}")
     if list(X.columns) == list(schema.names):
         return X
     selected = X[list(schema.names)]

@@ -140,6 +140,10 @@ def test_tables(refused, ledger, tmp_path, content, holds):
             "in column 'job', a value lies outside the declared domain",
         ),
         (
+            '{"columns": {"age": {"type": "integers", "low": 0, "high": 1}}}',
+            'IntegerRange(low, high, missing=True), "missing": true in JSON, accepts missing ones',
+        ),
+        (
             '{"columns": {"job": {"type": "hashed"}}, "labels": [0, 1]}',
             "only the labels that s.json lists ('0', '1'), and holds another",
         ),

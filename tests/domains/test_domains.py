@@ -7,6 +7,7 @@ import sys
 from array import array
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from hashlib import blake2b
 
 import numpy as np
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 from dplearn.domains import (
     Bits,
     Categories,
+    Dates,
     DomainError,
     Floats,
     Grid,
@@ -283,6 +285,19 @@ def test_each_cell_has_the_code_that_exact_arithmetic_gives_or_is_refused_in_wor
                 f"a value lies outside the declared domain {domain!r}, where {domain.assumption}"
             )
             assert not any(shown in text for shown in ("secret", "nan"))
+
+
+@pytest.mark.parametrize("kind", [IntegerRange, partial(Grid, size=11), partial(Dates, step="D")])
+def test_a_refusal_names_the_ends_first_and_is_short_and_without_json(kind):
+    ends = ("2020-01-01", "2020-12-31") if "Dates" in str(kind) else (0, 50)
+    domain = kind(*ends)
+    advice = str(domain.refuse()).partition(f"where {domain.assumption}")[2]
+    assert advice.startswith(": it is beyond the ")
+    assert f"{type(domain).__name__}(low, high, missing=True) accepts missing ones" in advice
+    assert len(advice.split()) < 40
+    assert "JSON" not in advice
+    with_gaps = kind(*ends, missing=True)
+    assert "missing" not in str(with_gaps.refuse()).partition(f"where {with_gaps.assumption}")[2]
 
 
 @pytest.mark.parametrize("domain", DOMAINS, ids=repr)

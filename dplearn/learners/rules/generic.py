@@ -24,6 +24,7 @@ from dplearn.concepts.corners import Corner
 from dplearn.concepts.stumps import Stump
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.domains.cells import whole_columns
+from dplearn.domains.product import of_pair
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
 from dplearn.estimator.isolation import learner_alone, reraised
@@ -286,7 +287,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         if not all(each is None or isinstance(each, (Domain, Product)) for each in declared):
             raise TypeError(
                 "domain must be a Domain, a sequence of them, a Product or a Schema, got"
-                f" {brief(self.domain)}"
+                f" {brief(self.domain)}{of_pair(self.domain)}"
             )
         method = check_choice("method", self.method, tuple(_METHODS))
         fit = RuleFit(

@@ -20,6 +20,7 @@ from dplearn.concepts.base import ChosenConcept, Labels
 from dplearn.concepts.stumps import Stump, levels_of_cuts
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
 from dplearn.domains.cells import whole_columns
+from dplearn.domains.product import is_pair
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit.relation import TABLE
@@ -38,7 +39,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.reductions import threshold_from_interior_point
-from dplearn.releases.release import as_number_domain, few_records_warnings, is_pair
+from dplearn.releases.release import as_number_domain, few_records_warnings
 from dplearn.table.features import as_product, read_features
 from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import (
