@@ -179,7 +179,7 @@ class DecisionStumps(ConceptClass):
             raise ValueError(
                 f"domain must have at most 2**{_MOST_COUNTS.bit_length() - 1} pairs of a value and a label in"
                 f" all tested columns together if the table is in parts, got {size}: declare coarser domains,"
-                " such as Grid(0, 100, 1001), or domain='learn'"
+                " such as Grid(0, 100, 1001), or domain='learn' with enough records, or epsilon, for ranges"
             )
 
     def error_sums(self, columns: Sequence[NDArray[Any]], y: Labels) -> list[NDArray[np.int64]]:

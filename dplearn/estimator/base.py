@@ -285,7 +285,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of all private classifiers; the `_publish` of a subclass also sets `classes_`."""
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
@@ -294,7 +294,8 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             Private. Values within the declared domain. A sparse matrix is refused unless the class supports
             it.
         y : array-like of shape (n_samples,)
-            Private. Labels; of shape (n_samples, n_outputs) for a class with several outputs.
+            Private. Labels; of shape (n_samples, n_outputs) for a class with several outputs. None where each
+            part of X is a pair of rows and labels.
         groups : array-like of shape (n_samples,), or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together, and the set of groups is public. Of a table
@@ -342,7 +343,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 class PrivateRegressor(RegressorMixin, PrivateEstimator):
     """Base of all private regressors, of targets within a declared range."""
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Fit privately; the data are used for this one release and are not kept.
 
         Parameters
@@ -351,7 +352,8 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             Private. Values within the declared domain. A sparse matrix is refused unless the class supports
             it.
         y : array-like of shape (n_samples,)
-            Private. Numbers within the declared range of the target.
+            Private. Numbers within the declared range of the target. None where each part of X is a pair of
+            rows and targets.
         groups : array-like of shape (n_samples,), or str, optional
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together, and the set of groups is public. Of a table

@@ -141,7 +141,7 @@ class PrivateScore(ResultTable):
 def private_score(
     estimator: Any,
     X: Any,
-    y: Any,
+    y: Any = None,
     *,
     scoring: Any = None,
     groups: Any = None,
@@ -163,7 +163,7 @@ def private_score(
         Private. Records in the form that `estimator` accepts. Parts: as for learners of tables in parts; the
         estimator then predicts where the parts are, in one pass.
     y : array-like of shape (n_samples,), or parts of one; or the name of a column of parts
-        Private. The true labels or targets.
+        Private. The true labels or targets. None where each part is a pair of rows and these.
     scoring : None, str or PrivateScorer, default=None
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See
         `PrivateScorer`. A metric of regressors without `target_range` has that of the estimator.

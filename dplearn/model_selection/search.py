@@ -309,7 +309,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
                 last_step(kept).set_params(classes=plan.params.declared)
             self.best_estimator_ = fitted_together(kept, self.guarantee_)  # the selection is part of its cost
 
-    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_parameters: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
         """Search privately; the data are used for this one release and are not kept.
 
         Parameters

@@ -19,6 +19,7 @@ from dplearn.learners import (
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
 )
+from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.releases import median
@@ -171,7 +172,7 @@ REFUSED = {
     "stumps over all floats": (
         STUMPS,
         CUT,
-        (ValueError, r"domain must have at most 2\*\*22 pairs .* declare"),
+        (ValueError, r"domain must have at most 2\*\*22 pairs .*'learn' with enough records"),
     ),
     "other categories": (
         TEACHERS,
@@ -285,3 +286,16 @@ def test_frames_of_dask_are_fitted_and_predicted_where_they_are():
     parts = dd.from_pandas(rows, npartitions=3)
     found = parts.map_partitions(whole.predict, meta=(None, float)).compute()
     assert np.array_equal(np.ravel(found), whole.predict(rows))
+
+
+def test_every_learner_can_be_fitted_without_y_and_refuses_a_table_that_has_none(
+    classifier, iris, one_a_class
+):
+    with pytest.raises(ValueError, match="requires y to be passed, but the target y is None"):
+        clone(classifier).fit(iris[0], **public_rows(classifier, iris[0]))
+
+
+def test_parts_that_are_pairs_need_no_y():
+    X, y = IRIS
+    model = StatisticalQueryNaiveBayes(domain=Grid(0, 10, 101)).fit(lambda: [(X, y), (X, y)])
+    assert private_score(model, lambda: [(X, y)]).interval[1] > 0

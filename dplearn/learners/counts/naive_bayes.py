@@ -211,7 +211,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
 
     @available_if(_has_public_count)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(
-        self, X: Any, y: Any, classes: Any = None, *, groups: Any = None, **fit_parameters: Any
+        self, X: Any, y: Any = None, classes: Any = None, *, groups: Any = None, **fit_parameters: Any
     ) -> Self:
         """Add new records to the fit, and release the model of the records of all calls so far.
 

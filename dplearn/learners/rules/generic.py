@@ -180,7 +180,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
     spends_delta = False
     __metadata_request__fit = ROUTED_PUBLIC
 
-    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any
+    ) -> Self:
         """Select a concept privately; the private data are used for this one release and are not kept.
 
         Parameters

@@ -155,7 +155,9 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     __metadata_request__fit = ROUTED_PUBLIC
 
     @documented_by(SeveralOutputsClassifier.fit)
-    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any
+    ) -> Self:
         """Fit one classifier to each output; the data are used for this one release and are not kept.
 
         Parameters

@@ -252,7 +252,9 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     _fit_class = TransferFit
     __metadata_request__fit = ROUTED_PUBLIC
 
-    def fit(self, X: Any, y: Any, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any) -> Self:
+    def fit(
+        self, X: Any, y: Any = None, X_public: Any = None, *, groups: Any = None, **fit_parameters: Any
+    ) -> Self:
         """Train teachers, label public rows by private aggregation of their votes, and train the student.
 
         Parameters
