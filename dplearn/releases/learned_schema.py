@@ -131,7 +131,10 @@ class LearnedSchemaPlan(ReleasePlan):
         if not self.curated:
             return kinds
         if self.tail is None and self.columns.of_numbers:
-            texts.append("numbers have no learned range, and are told apart by their powers of two")
+            texts.append(
+                "numbers have no learned range, and are told apart by their powers of two, so that a model"
+                " may be no better than a constant"
+            )
         if self.tail == _CENTER:
             texts.append(
                 "numbers have a learned median and no range, and bins that grow with the distance from it"
@@ -148,6 +151,7 @@ class LearnedSchemaPlan(ReleasePlan):
                 f"with epsilon {float(self.guarantee.epsilon):.3g} for the schema, {text}; {self.n_needed}"
                 f" records are enough for a schema of all {len(self.columns)} columns",
                 "spend more epsilon",
+                "leave columns out",
                 "declare domain=Schema(...)",
             )
             for text in texts

@@ -134,7 +134,11 @@ class SchemaFitPlan(Plan):
         inner: tuple[str, ...] = self.inner.warnings
         tail = self.schema.tail if getattr(self.params, "ranged", False) else None
         clipped = (_CLIPPED.format(self.schema.n_samples, tail),) if tail and tail > _WIDE_TAIL else ()
-        return (*self.schema.warnings, *clipped, *inner)
+        told = "for the schema"
+        if self.release.concentrated is not None:
+            whole = f"the whole epsilon is {float(self.guarantee.epsilon):g}"
+            told += f" ({float(self.share):.3g} of the sum of squares; {whole})"
+        return (*(text.replace("for the schema", told) for text in self.schema.warnings), *clipped, *inner)
 
 
 def _inner_plan(replan: Callable[[int], SchemaFitPlan], n_samples: int) -> Any:

@@ -153,6 +153,17 @@ def test_a_plan_has_the_attributes_of_the_inner_plan():
         _ = plan.tolerance
 
 
+def test_the_warning_of_unlearned_ranges_tells_the_share_what_it_means_and_what_helps():
+    X, y = np.random.default_rng(0).normal(size=(400, 9)), np.arange(400) % 2
+    share = r"with epsilon 0\.29\d for the schema \(0\.1 of the sum of squares; the whole epsilon is 1\)"
+    for delta, told in ((1e-6, share), (0, "with epsilon 0.1 for the schema")):
+        with pytest.warns(UserWarning, match=f"{told}, numbers have no learned range") as warned:
+            AdditiveClassifier(epsilon=1.0, delta=delta).fit(X, y)
+        [text] = [str(each.message) for each in warned if "learned range" in str(each.message)]
+        assert "a model may be no better than a constant" in text
+        assert text.endswith("spend more epsilon, leave columns out, or declare domain=Schema(...)")
+
+
 def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
     X = FRAME[["year", "height"]][:1000]
     learner = AdditiveRegressor(epsilon=1.0, target_range=(1990, 2020), interactions=False)

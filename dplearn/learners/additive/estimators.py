@@ -174,8 +174,8 @@ class _Additive(PrivateEstimator):
 
         The intercept plus a row's effects, plus the effect of its interactions if the model has them, is its
         margin, or in a regression its predicted number before that is clipped to the target range. A model of
-        several outputs has no such method; its `estimators_` have one each. The effect of interactions is what
-        is left: `model.decision_function(X) - model.intercept_ - model.effects(X).sum(axis=1)`.
+        several outputs has no such method; its `estimators_` have one each. The effect of interactions is the
+        rest: `model.decision_function(X) - model.intercept_ - model.effects(X).sum(axis=1)`.
 
         Parameters
         ----------
