@@ -98,6 +98,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     #: Whether the rows are used with their types, rather than encoded in a declared domain.
     keeps_types = False
     _most_records = MOST_RECORDS  # of an estimate, where their number is private; audits use fewer
+    _carried_out = "fit"  # what the guarantee says that it covers
     _two_labels = False  # whether a classifier takes two labels only
 
     __metadata_request__fit = ROUTED
@@ -117,7 +118,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         """Public. The guarantee of the fit, which displays that it is the cost of this fit alone."""
         if "guarantee_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'guarantee_'")
-        return vars(self)["guarantee_"].of_one("fit")
+        return vars(self)["guarantee_"].of_one(self._carried_out)
 
     @guarantee_.setter
     def guarantee_(self, guarantee: Any) -> None:

@@ -162,7 +162,7 @@ def private_score(
     X : array-like or data frame of shape (n_samples, n_features), or parts of one
         Private. Records in the form that `estimator` accepts. Parts: as for learners of tables in parts; the
         estimator then predicts where the parts are, in one pass.
-    y : array-like of shape (n_samples,), or parts of one; or the name of a column of parts
+    y : array-like of shape (n_samples,), or parts of one; or the name of a column of parts, optional
         Private. The true labels or targets. None where each part is a pair of rows and these.
     scoring : None, str or PrivateScorer, default=None
         The metric, by scikit-learn's name, or with public parameters; None is "accuracy". See

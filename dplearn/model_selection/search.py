@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
-from dplearn._writing import brief
+from dplearn._writing import brief, did_you_mean
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
@@ -232,6 +232,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
     random_state: Any = None
 
     best_estimator_: Any = field(init=False)
+    _carried_out = "search"
 
     def plan(
         self,
@@ -800,7 +801,10 @@ def _known(plan: SearchPlan) -> Measure:
 
 def _check_searched(name: str, estimator: Any) -> None:
     """Raise if a searched parameter is one that the search sets, or one that determines public values."""
-    own = name.rpartition("__")[2]
+    own, names = name.rpartition("__")[2], sorted(estimator.get_params(deep=False))
+    if name.partition("__")[0] not in estimator.get_params():
+        kind, near = type(estimator).__name__, did_you_mean(name, names)
+        raise ValueError(f"param_grid must hold parameters of {kind}, {', '.join(names)}, got {name!r}{near}")
     alone = estimator is last_step(estimator)
     if own in ("ledger", "random_state", "classes") or (own in ("epsilon", "delta") and alone):
         raise ValueError(f"param_grid must not hold {name!r}: the search sets it for all candidates alike")

@@ -181,7 +181,7 @@ class Guarantee(ABC):
 
         Parameters
         ----------
-        what : {"fit", "release"}
+        what : {"fit", "search", "release"}
             The word for what it is the cost of.
         """
         marked = replace(self)

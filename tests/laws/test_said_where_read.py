@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, releases
 from dplearn.chance import sources as seeded
+from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import ApproxDP, pipeline_guarantee
 
@@ -33,10 +34,10 @@ def lines_of(guarantee, what="fit"):
 
 @pytest.mark.filterwarnings("ignore")
 def test_every_fitted_guarantee_says_what_it_covers(one_a_class, classifier, iris, fitted):
-    assert lines_of(fitted.guarantee_)[1].startswith("ApproxDP(epsilon=")
-    assert lines_of(clone(classifier).set_params(random_state=0).fit(*iris).guarantee_)[1].startswith(
-        NOT_PRIVATE
-    )
+    what = "search" if isinstance(classifier, PrivateSearchCV) else "fit"
+    assert lines_of(fitted.guarantee_, what)[1].startswith("ApproxDP(epsilon=")
+    seeded = clone(classifier).set_params(random_state=0).fit(*iris)
+    assert lines_of(seeded.guarantee_, what)[1].startswith(NOT_PRIVATE)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -20,6 +20,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from dplearn import (
+    AdditiveClassifier,
     AdditiveRegressor,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
@@ -585,3 +586,21 @@ def test_what_cannot_be_tuned_is_refused_before_anything_is_charged(parameters, 
     with pytest.raises(error, match=message):
         tuned(**parameters, ledger=ledger, random_state=None).fit(*IMBALANCED)
     assert ledger.history() == []
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_unknown_parameter_is_refused_by_its_name_and_not_by_an_estimator_that_nobody_made():
+    search = PrivateSearchCV(AdditiveClassifier(domain="learn"), {"interaction": [True, False]})
+    named = r"parameters of AdditiveClassifier, .*; did you mean 'interactions'"
+    with pytest.raises(ValueError, match=named) as told:
+        search.fit(np.zeros((200, 2)), np.arange(200) % 2)
+    assert "(None,)" not in str(told.value)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_guarantee_of_a_search_says_that_it_covers_the_search():
+    X = np.arange(400)[:, None] % 100
+    model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
+    search = PrivateSearchCV(model, {"concept_class": ["stumps"]}).fit(X, X[:, 0] > 40)
+    assert str(search.guarantee_).startswith("The cost of this search alone")
+    assert str(search.best_estimator_.guarantee_).startswith("The cost of this fit alone")
