@@ -12,7 +12,7 @@ FLAG: Mapping[str, Any] = {"action": "store_true"}
 LIST = "A,B,..."
 #: What messages of the library advise, as patterns, and the option that does the same.
 _OPTIONS = {
-    r"domain=(Schema\((\.\.\.|\{[^}]*\})\)|(?=[,;]|$))": "--schema FILE",
+    r"domain=(Schema\(\.\.\.\)|(?=[,;]|$))": "--schema FILE",
     r"as 'dates'": "by --dates",
     r"to_frame\(\) has all": "--out FILE has all",
     r"target_range=\(low, high\)": "--target-range LOW,HIGH",

@@ -239,7 +239,7 @@ class Described(Released, ResultTable):
         if one := columns_of_one_value(self._ranged, [~each.unused for each in self._ranged]):
             found += (
                 f"the learned range of each of the columns {brief(one)} is one value: all others are left out"
-                f" of mean and std; declare bounds, domain=Schema({{{one[0]!r}: IntegerRange(0, 100), ...}})",
+                " of mean and std; declare bounds in domain=Schema(...)",
             )
         noisy = dict.fromkeys(each.column for each in self.statistics() if math.isnan(each.estimate))
         if not noisy or self.plan.warnings:  # which say so before

@@ -273,8 +273,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         if one and isinstance(recipe, LearnedTableRelease):
             text = (
                 f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
-                " are not learned; if there are some, declare"
-                f" domain=Schema({{{one[0]!r}: IntegerRange(0, 1), ...}})"
+                " are not learned; if there are some, declare all values in domain=Schema(...)"
             )
             warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
         return self
