@@ -8,10 +8,7 @@ from typing import Any
 from dplearn._writing import did_you_mean
 from dplearn.commands.csv_table import FORMATS, Table, listed
 from dplearn.commands.options import FLAG, LIST, PATH, Option, Refusal
-from dplearn.domains import Categories, Learn, Product, Schema
-from dplearn.domains.column_kinds import STEPS
-from dplearn.domains.dates import everything
-from dplearn.releases.learned_schema import NUMBERS
+from dplearn.domains import Learn, Schema
 
 SHARED: tuple[Option, ...] = (
     ("table", None, "CSV file, .csv or .csv.gz, workbook or Parquet file; private", PATH),
@@ -100,12 +97,3 @@ def told(table: Table, declared: Declared, domain: Any, other: str, said: Mappin
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
     return "".join(f"{line.rstrip()}\n" for line in ("Before the charge:", *lines, ""))
-
-
-def unlearned(schema: Product) -> list[str]:
-    """Return a line that names all columns of which a released schema has no range and no category."""
-    nothing = (Categories([None], other=True), NUMBERS, *map(everything, STEPS.values()))
-    names = [repr(name) for name, each in zip(schema.names, schema.domains, strict=True) if each in nothing]
-    return (
-        [f"Nothing was learned of the columns {', '.join(names)}: leave them out next time."] if names else []
-    )

@@ -1,6 +1,7 @@
 """What all commands share: options as tables, and the exception whose message the command line shows."""
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,6 @@ _OPTIONS = {
     r"domain=(Schema\(\.\.\.\)|(?=[,;]|$))": "--schema FILE",
     r"as 'dates'": "by --dates",
     r"to_frame\(\) has all": "--out FILE has all",
-    r"target_range=\(low, high\)": "--target-range LOW,HIGH",
 }
 
 #: The name, the metavar, the help, and further arguments of argparse.
@@ -31,6 +31,11 @@ def in_options(text: str) -> str:
     for advised, option in _OPTIONS.items():
         text = re.sub(advised, option, text)
     return text
+
+
+def warn(text: str) -> None:
+    """Write a warning of the library, or of a command, as one line."""
+    sys.stderr.write(f"python -m dplearn: warning: {in_options(text)}\n")
 
 
 @contextmanager

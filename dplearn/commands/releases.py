@@ -8,7 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from dplearn.commands.columns import SHARED, Declared, told, unlearned
+from dplearn.commands.columns import SHARED, Declared, told
 from dplearn.commands.csv_table import Table, add_format, format_of, listed, read_table
 from dplearn.commands.learners import number, numbers_in
 from dplearn.commands.options import LIST, NEEDED, PATH, add_options, in_options, public
@@ -79,7 +79,7 @@ def run_synthetic(options: argparse.Namespace) -> None:
             whole = [name for name, each in domains if type(each) is IntegerRange]
             rows.astype(dict.fromkeys(whole, "Int64")).to_csv(draft, index=False)
         lines = [f"{len(rows)} records written to {options.out}", table.guarantee_.sentence()]
-        sys.stdout.write("\n".join([*lines, *unlearned(table.domain_), ""]))
+        sys.stdout.write("\n".join([*lines, ""]))
 
 
 class _Read:

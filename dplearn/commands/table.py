@@ -22,7 +22,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
 from dplearn._version import __version__
-from dplearn.commands.columns import SHARED, Declared, told, unlearned
+from dplearn.commands.columns import SHARED, Declared, told
 from dplearn.commands.csv_table import CsvFormat, Table, add_format, format_of, read_table
 from dplearn.commands.learners import (
     AUTO,
@@ -40,17 +40,7 @@ from dplearn.commands.learners import (
     set_column_names,
 )
 from dplearn.commands.ledger import missing_ledger
-from dplearn.commands.options import (
-    FLAG,
-    LIST,
-    NEEDED,
-    PATH,
-    Option,
-    Refusal,
-    add_options,
-    in_options,
-    public,
-)
+from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public, warn
 from dplearn.domains import Learn, Schema
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
@@ -318,7 +308,7 @@ def _warn_of_version(model: Any, path: Path) -> None:
     """Warn if another minor version wrote the model."""
     written = str(getattr(model, _VERSION, __version__))
     if written.split(".")[:2] != __version__.split(".")[:2]:
-        _warn(
+        warn(
             f"{path} was written by dplearn {written}, and this is {__version__}: a model must be read by the"
             " minor version that wrote it; with another one it may fail, or predict other labels"
         )
@@ -347,11 +337,7 @@ def warnings_shown() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         yield
     for text in dict.fromkeys(" ".join(str(each.message).split()) for each in caught):
-        _warn(text)
-
-
-def _warn(text: str) -> None:
-    sys.stderr.write(f"python -m dplearn: warning: {in_options(text)}\n")
+        warn(text)
 
 
 def open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
@@ -486,7 +472,7 @@ def _print_release(
             " public categories."
         )
     if hasattr(learner, "schema_"):
-        lines += [f"Learned schema, released: {learner.schema_}", *unlearned(learner.schema_)]
+        lines += [f"Learned schema, released: {learner.schema_}"]
     lines += [*_mostly_missing(learner, options), *task.notes(learner)]
     sys.stdout.write("\n".join([*lines, f"Model written to {options.out}\n"]))
 

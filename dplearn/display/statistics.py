@@ -1,6 +1,5 @@
 """A statistic of each group, with its interval."""
 
-import math
 from typing import Any, Self
 
 import numpy as np
@@ -76,8 +75,8 @@ class StatisticsDisplay:
         if wanted not in names:
             raise ValueError(f"statistic must be one of {brief(names)}, got {brief(statistic)}")
         lines = [each for each in lines if each.statistic == wanted]
-        note = next((f", {each.note}" for each in lines if each.note and not math.isnan(each.estimate)), "")
-        return cls(lines, f"{wanted} of {column}{note}")
+        notes = {each.note for each in lines} - {"", "too noisy"}
+        return cls(lines, ", ".join([f"{wanted} of {column}", *notes]))
 
     def plot(self, ax: Any = None, **options: Any) -> Self:
         """Draw a point and an interval of each line, and no point where it is too noisy.

@@ -84,7 +84,7 @@ class Dates(IntegerRange):
             )
         object.__setattr__(self, "step", step)
         if self._length[0] > 1 and not is_number(low):
-            object.__setattr__(self, "first", self._end("low", low, whole=False))
+            object.__setattr__(self, "first", Dates(low, low, self._length[1]).low % self._length[0])
         super().__init__(self._end("low", low), self._end("high", high), outside, missing=missing)
         object.__setattr__(self, "numeric", False)  # no array of floats holds times
 
@@ -107,11 +107,17 @@ class Dates(IntegerRange):
         assert found is not None
         return int(found[1] or 1), found[2]
 
-    def _end(self, name: str, end: Any, *, whole: bool = True) -> int:
-        """Return the step of an end, or only how many units it is beyond one."""
+    @property
+    def _unit(self) -> int:
+        """The nanoseconds of a unit."""
+        return _UNITS[self._length[1]]
+
+    def _in_steps(self, units: Any) -> Any:
+        """Return numbers of units since 1970-01-01 in steps, rounded down."""
+        return (units - self.first) // self._length[0]
+
+    def _end(self, name: str, end: Any) -> int:
         with suppress(TypeError, ValueError, AttributeError, OverflowError):
-            if not whole:
-                return (_units(end, self._length[1]) or 0) % self._length[0]
             return check_count("step", self._step_of(end), low=-_MOST, high=_MOST)
         raise ValueError(f"{name} must be a date, a time, or a text such as '2020-01-31', got {brief(end)}")
 
@@ -131,9 +137,8 @@ class Dates(IntegerRange):
         if cells.dtype.kind != "M":
             return encode(cells)  # type: ignore[no-any-return]
         gaps = np.isnat(cells)
-        count, unit = self._length
-        units = _steps(cells, _UNITS[unit]).clip(self.first - _MOST)
-        codes: Codes = encode(np.where(gaps, np.int64(self.low), (units - self.first) // count))
+        units = _steps(cells, self._unit).clip(self.first - _MOST)
+        codes: Codes = encode(np.where(gaps, np.int64(self.low), self._in_steps(units)))
         if gaps.any() and not self.missing:
             raise self.refuse()
         codes[gaps] = 0
@@ -149,9 +154,17 @@ class Dates(IntegerRange):
     def _step_of(self, cell: Any) -> Any:
         if cell is None or is_number(cell):
             return cell
-        count, unit = self._length
-        units = _units(cell, unit)
-        return None if units is None else (units - self.first) // count
+        if isinstance(cell, str):
+            cell = datetime.fromisoformat(cell.strip())
+        if hasattr(cell, "to_datetime64"):  # of pandas
+            cell = cell.to_datetime64()
+        if isinstance(cell, np.datetime64):
+            return None if np.isnat(cell) else self._in_steps(int(_steps(np.array(cell), self._unit)))
+        if isinstance(cell, date) and not isinstance(cell, datetime):
+            cell = datetime(cell.year, cell.month, cell.day)
+        if cell.tzinfo is not None:
+            cell = cell.astimezone(UTC).replace(tzinfo=None)
+        return self._in_steps((cell - _EPOCH) // timedelta(microseconds=1) * 1000 // self._unit)
 
     def times(self, numbers: Any) -> NDArray[np.datetime64]:
         """Return numbers of steps since 1970-01-01 as datetime64, and NaN as NaT.
@@ -197,27 +210,11 @@ def covering(unit: str, first: int, last: int, points: float) -> Dates:
     every = everything(unit)
     low, high = every.times([min(max(end, every.low), every.high) for end in (first, last)])
     for step in _LENGTHS[_LENGTHS.index(unit) :]:
-        since_1970 = Dates(0, 0, step)
-        ends = since_1970._step_of(low), since_1970._step_of(high)
-        found = Dates(*ends, step, "accept", missing=True)
+        of = Dates(0, 0, step)._step_of  # since 1970-01-01
+        found = Dates(of(low), of(high), step, "accept", missing=True)
         if found.size <= points:
             break
     return found
-
-
-def _units(cell: Any, unit: str) -> int | None:
-    """Return a cell that is a date as a whole number of units since 1970-01-01, rounded down."""
-    if isinstance(cell, str):
-        cell = datetime.fromisoformat(cell.strip())
-    if hasattr(cell, "to_datetime64"):  # of pandas
-        cell = cell.to_datetime64()
-    if isinstance(cell, np.datetime64):
-        return None if np.isnat(cell) else int(_steps(np.array(cell), _UNITS[unit]))
-    if isinstance(cell, date) and not isinstance(cell, datetime):
-        cell = datetime(cell.year, cell.month, cell.day)
-    if cell.tzinfo is not None:
-        cell = cell.astimezone(UTC).replace(tzinfo=None)
-    return int((cell - _EPOCH) // timedelta(microseconds=1) * 1000 // _UNITS[unit])
 
 
 def _steps(times: NDArray[np.datetime64], nanoseconds: int) -> NDArray[np.int64]:

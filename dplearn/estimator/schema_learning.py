@@ -34,8 +34,6 @@ from dplearn.releases.learned_schema import (
     LearnedSchema,
     LearnedSchemaPlan,
     SchemaRelease,
-    unlearned,
-    without_values,
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
 from dplearn.table.features import read_features
@@ -281,8 +279,7 @@ class LearnedFit(FitRecipe):
             learner.schema_ = outcome.schema
 
     def late_warnings(self, learner: Any, plan: SchemaFitPlan) -> tuple[str, ...]:
-        schema = learner.schema_ if self.learns_domain else None
-        found = () if schema is None else without_values(schema, unlearned(schema, plan.schema))
+        found = LearnedSchema(learner.schema_, plan.schema).warnings if self.learns_domain else ()
         low, high = learner.target_range_ if self.ranged else (0.0, 1.0)
         if high - low <= max(_NARROW * max(abs(low), abs(high)), _NEAR_ZERO):
             found += (_NARROW_RANGE.format(low, high),)

@@ -25,7 +25,7 @@ from dplearn.releases.table_columns import TableColumn, columns_of_one_value
 
 _MISSING, _OTHER = "missing", "other"
 _NOISY = "too noisy"
-_DIGITS, _OFF, _WIDEST = 12, 1e-9, 1e15  # of rounded intervals: most digits, what floats are off, wider ones
+_NARROW, _OFF = 1e-12, 1e-9  # of rounded intervals: the least width, and what floats are off
 _MOST_WIDE = 6  # groups that have columns of their own where a result is shown
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
@@ -64,9 +64,8 @@ class Described(Released, ResultTable):
     measured: tuple[tuple[CellCounts, ...], ...] = field(repr=False)  # of each column, of each group
     schema: Product | None = field(default=None, repr=False)
     unlearned: tuple[str, ...] = field(default=(), repr=False)
-    sizes: tuple[tuple[float, float], ...] = field(
-        default=(), repr=False
-    )  # of groups, and standard deviations
+    #: Of groups, each with the standard deviation of its noise.
+    sizes: tuple[tuple[float, float], ...] = field(default=(), repr=False)
 
     @ignores_float_errors
     def statistics(self, *, of: str = "population", beta: Any = 0.05) -> list[Statistic]:
@@ -147,8 +146,9 @@ class Described(Released, ResultTable):
 
         The entry "notes" of its `attrs` says of which values the means and deviations of a column are.
         """
+        numbers = [each.name for each in self._columns if isinstance(each.domain, NumberDomain)]
         frame = self.to_frame()
-        frame = frame[frame["value"].isna() & frame["column"].isin(self._of_numbers)]
+        frame = frame[frame["value"].isna() & frame["column"].isin(numbers)]
         noted = frame[frame["statistic"].isin(["mean", "std"]) & ~frame["note"].isin(["", _NOISY])]
         keys = ["statistic"] if not self.plan.by else list(self.plan.by)
         wide = ["column"] if not self.plan.by else ["column", "statistic"]
@@ -160,10 +160,6 @@ class Described(Released, ResultTable):
     @property
     def _columns(self) -> list[TableColumn]:
         return [column[0].column for column in self.measured if column]
-
-    @property
-    def _of_numbers(self) -> list[str]:
-        return [each.name for each in self._columns if isinstance(each.domain, NumberDomain)]
 
     @property
     def _ranged(self) -> list[TableColumn]:
@@ -211,7 +207,7 @@ class Described(Released, ResultTable):
     def _told(self, line: Statistic) -> tuple[Any, Any]:
         """Return an estimate and its interval, those of numbers of steps since 1970 as dates or days."""
         domain = {each.name: each.domain for each in self._columns}.get(line.column)
-        numbers = [line.estimate, line.low, line.high]
+        numbers = line[4:7]
         if not isinstance(domain, Dates) or line.statistic == "count":
             return _rounded(*numbers)
         if line.statistic == "std":
@@ -242,13 +238,12 @@ class Described(Released, ResultTable):
                 " of mean and std; declare bounds in domain=Schema(...)",
             )
         noisy = dict.fromkeys(each.column for each in self.statistics() if math.isnan(each.estimate))
-        if not noisy or self.plan.warnings:  # which say so before
-            return found
-        return (
-            *found,
-            f"some statistics of {brief(list(noisy))} are too noisy to be estimated: their intervals are all"
-            " that is possible; form fewer groups, leave columns out, or spend more epsilon",
-        )
+        if noisy and not self.plan.warnings:  # which say so before
+            found += (
+                f"some statistics of {brief(list(noisy))} are too noisy to be estimated: their intervals are"
+                " all that is possible; form fewer groups, leave columns out, or spend more epsilon",
+            )
+        return found
 
 
 def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
@@ -258,9 +253,7 @@ def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
 
 def _rounded(value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
     """Return an estimate and its interval with two digits of its width, the interval rounded outward."""
-    if not 0 < high - low < _WIDEST:
-        return value, (low, high)
-    digits = min(max(0, 1 - math.floor(math.log10(high - low))), _DIGITS)
+    digits = max(0, 1 - math.floor(math.log10(max(high - low, _NARROW))))
     ends = math.floor(low * 10**digits + _OFF), math.ceil(high * 10**digits - _OFF)
     return round(value, digits), (ends[0] / 10**digits, ends[1] / 10**digits)
 

@@ -236,9 +236,8 @@ def without_values(schema: Any, unlearned: Sequence[str]) -> tuple[str, ...]:
     return (
         f"the learned schema does not tell apart the values of {len(names)} of {len(schema)} columns,"
         f" {', '.join(names[:_SHOWN])}{more}: no category is frequent, as of ids, or most cells are missing,"
-        " decimals or other objects that are not read; leave such columns out, declare columns of dates in"
-        " ISO 8601, such as 2020-01-31, as 'dates', or give their values as numbers or as text with few"
-        " categories",
+        " decimals or other objects that are not read; leave such columns out, declare columns of dates as"
+        " 'dates', in ISO 8601, or give their values as numbers or as text with few categories",
     )
 
 
