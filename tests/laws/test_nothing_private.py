@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 
-from dplearn import ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier, PrivateLabelsClassifier
 from dplearn.chance import SystemDice
 from dplearn.domains import Categories, Floats, Hashed, IntegerRange, Product
 from dplearn.mechanisms import AboveThreshold
@@ -80,7 +80,10 @@ def test_a_fitted_estimator_tells_no_value_and_one_that_is_left_behind_is_found(
     one_a_class, classifier, secretive, budget
 ):
     fitted = clone(classifier).set_params(ledger=budget(1)).fit(*secretive)
-    assert_untold(shown_by(fitted), SECRET)
+    if not isinstance(
+        classifier, PrivateLabelsClassifier
+    ):  # its classifier may hold features, which are public
+        assert_untold(shown_by(fitted), SECRET)
     assert_untold(error_of(lambda: fitted.predict(secretive[0][:, :2])), SECRET)
     for left_behind in (SECRET, secretive[0], {"row": [SECRET]}):
         fitted.row_ = left_behind

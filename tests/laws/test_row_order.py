@@ -99,6 +99,6 @@ def test_an_index_that_only_counts_says_nothing_of_the_order(case):
 
 def test_labels_are_fitted_in_the_order_that_the_error_names():
     X = pd.DataFrame({"x": np.arange(N)}, index=PLACES)
-    y = ordered((X["x"] > 70).astype(int))
+    y = ordered((X["x"] > 70).astype(int).rename("y"))
     model = clone(MODEL).set_params(domain=IntegerRange(0, N), epsilon=50)
     assert model.fit(X, y.loc[X.index]).score(X, y.loc[X.index]) > 0.9

@@ -15,7 +15,7 @@ from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import ApproxDP, pipeline_guarantee
 
-ALONE = "The cost of this {} alone, if no earlier step learned from its rows."
+ALONE = "The cost of this {} alone, if no earlier step learned from its {}."
 NOT_PRIVATE = "reproducible: not private"
 
 
@@ -23,7 +23,7 @@ def lines_of(guarantee, what="fit"):
     """The lines of a guarantee, of which there are few, and which are short."""
     lines = str(guarantee).splitlines()
     assert repr(guarantee) == str(guarantee)
-    assert lines[0] == ALONE.format(what)
+    assert lines[0] == ALONE.format(what, "labels" if guarantee.protects == "labels" else "rows")
     assert len(lines) <= 5
     assert max(map(len, lines)) <= 110
     html = guarantee._repr_html_()
