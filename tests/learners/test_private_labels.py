@@ -200,6 +200,12 @@ def test_clusters_do_not_depend_on_how_scikit_learn_stores_output():
             assert model.fit(TABLE, Y).score(TABLE, Y) > 0.75
 
 
+def test_sparse_rows_are_predicted_like_dense_ones():
+    X, y = load_wine(return_X_y=True)
+    model = PrivateLabelsClassifier(epsilon=2, method="clusters", random_state=0).fit(X, y)
+    assert model.predict(csr_array(X)).tolist() == model.predict(X).tolist()
+
+
 def test_many_labels_have_larger_clusters_and_a_forest():
     y = RNG.integers(0, 64, 12_000)
     X = np.c_[y % 4, y // 4 % 4, y // 16] + RNG.normal(scale=0.1, size=(12_000, 3))

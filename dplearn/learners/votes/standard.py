@@ -15,9 +15,7 @@ from dplearn.domains.cells import any_as_numbers, frame_column, is_frame, is_mis
 _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
 _MOST_TEXTS = 50  # of a column, as columns of 0 and 1
-_LONG_TAILS = (
-    20  # the fourth moment of a column, over the square of its variance, from which on ranks are used
-)
+_LONG_TAILS = 20  # the fourth moment of a column, over its squared variance, from which on ranks are used
 _FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
@@ -154,7 +152,8 @@ def _as_floats(columns: Any) -> Any:
     elif is_frame(columns):
         found = columns.to_numpy().astype(np.float64)
     else:
-        found = np.asarray(_as_numbers(columns), dtype=np.float64)
+        cells = columns.toarray() if hasattr(columns, "toarray") else columns  # sparse rows to predict
+        found = np.asarray(_as_numbers(cells), dtype=np.float64)
     return np.where(np.isfinite(found), found.clip(-_FARTHEST, _FARTHEST), np.nan)
 
 
