@@ -29,11 +29,14 @@ _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical ba
 _OTHERS = (".parquet", ".pq", ".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")  # files that pandas reads
 #: How the numbers of a column may be written, and what is left out of these besides blanks and thousands.
 FORMATS = {
-    "currency": re.compile(r"^\(?([-+]?)[^\d.,+-]{0,4}([-+]?)([\d.,]*)[^\d.,]{0,4}\)?$"),
+    "currency": re.compile(
+        r"(\()?([-+]?)[^\d.,()+-]{0,4}([-+]?)([\d.,]*)(?:(?<=\.)-)?[^\d.,()+-]{0,4}(?(1)\))"
+    ),
     "percent": re.compile(r"()()(.*?)%?"),
     "thousands": re.compile(r"()()(.*)"),
 }
 _BLANKS = re.compile(r"[\s'\u2019]")
+_MINUS = "\u2212"
 _SPELLED = {"tab": "\t", "\\t": "\t"}
 _MOST_KEPT = 1 << 16  # the greatest number of distinct texts that share one object
 _LONGEST_NAME = 200
@@ -73,20 +76,20 @@ class Table:
 
     def number(self, name: str, text: str) -> Any:
         """Return a cell of a column as a number, read by its format; the text if it is none."""
-        plain, sign, how = text, 1, self.formats.get(name, "")
+        plain, how = text, self.formats.get(name, "")
         if how:
             thousands = "," if self.decimal == "." else "."
-            parts = FORMATS[how].fullmatch(_BLANKS.sub("", text).replace(thousands, ""))
-            plain = "".join(parts.groups()) if parts else ""
-            sign = -1 if how == "currency" and text.startswith("(") else 1
+            written = _BLANKS.sub("", text).replace(thousands, "").replace(_MINUS, "-")
+            parts = FORMATS[how].fullmatch(written)
+            plain = "".join(parts.groups("")).replace("(", "-") if parts else ""  # (5) is -5
         if self.decimal != ".":
             plain = plain.replace(".", "_").replace(self.decimal, ".")
         if "_" in plain:
             return text
         for kind in (int, float):
             try:
-                return sign * kind(plain) / 100 if how == "percent" else sign * kind(plain)
-            except ValueError:
+                return kind(plain) / 100 if how == "percent" else kind(plain)
+            except (ValueError, OverflowError):
                 continue
         return text
 

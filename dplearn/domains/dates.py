@@ -131,7 +131,7 @@ class Dates(IntegerRange):
 
     def _read(self, values: Any, encode: Any) -> Codes:
         cells = as_cells(values)
-        if cells.dtype.kind == "O":
+        if cells.dtype.kind in "OU":
             steps = [self._step_or_cell(cell) for cell in cells.ravel().tolist()]
             return encode(object_array(steps).reshape(cells.shape))  # type: ignore[no-any-return]
         if cells.dtype.kind != "M":

@@ -25,7 +25,7 @@ from dplearn.releases.table_columns import TableColumn, columns_of_one_value
 
 _MISSING, _OTHER = "missing", "other"
 _NOISY = "too noisy"
-_NARROW, _OFF = 1e-12, 1e-9  # of rounded intervals: the least width, and what floats are off
+_NARROW, _OFF = 1e-290, 1e-9  # of rounded intervals: the least width, and what floats are off
 _MOST_WIDE = 6  # groups that have columns of their own where a result is shown
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
@@ -253,9 +253,12 @@ def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
 
 def _rounded(value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
     """Return an estimate and its interval with two digits of its width, the interval rounded outward."""
+    if high == low:
+        return value, (low, high)
     digits = max(0, 1 - math.floor(math.log10(max(high - low, _NARROW))))
     ends = math.floor(low * 10**digits + _OFF), math.ceil(high * 10**digits - _OFF)
-    return round(value, digits), (ends[0] / 10**digits, ends[1] / 10**digits)
+    # Without the sign of 0.
+    return round(value, digits) + 0.0, (ends[0] / 10**digits + 0.0, ends[1] / 10**digits + 0.0)
 
 
 def _texts(domain: Any, numbers: Any) -> list[str]:

@@ -110,7 +110,9 @@ class TableColumn:
         if not self.ranged:
             return self.domain
         assert isinstance(self.domain, (Floats, IntegerRange))
-        used = np.flatnonzero(~self.unused[self.gap :]) + self.gap
+        numbers = np.arange(self.gap, self.size)
+        used = numbers[~self.unused[self.gap :]]
+        used = used if used.size else numbers  # only gaps are drawn
         ends = np.append(self.starts, np.uint64(self.domain.size))
         codes = np.array([ends[used[0]], ends[used[-1] + 1] - np.uint64(1)])
         low, high = np.asarray(self.domain.decode(codes)).tolist()

@@ -124,7 +124,8 @@ def _used(
     """Return the shares of a noisy table; cells that nothing is drawn from have none."""
     used = reduce(np.logical_and.outer, [~layout.columns[place].unused for place in places])
     share = np.zeros(noisy.shape)
-    share[used] = projected(noisy[used], n)
+    if used.any():
+        share[used] = projected(noisy[used], n)
     return share
 
 

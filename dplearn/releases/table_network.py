@@ -635,7 +635,7 @@ class TableModel:
         least = _NOISE * self.budget.base.deviation(noisy.size) * counts.shape[1] ** 0.5
         kept = ~rest | (counts.sum(axis=1) >= least)
         used = ~self.layout.columns[place].unused
-        return used & kept if kept.any() else used
+        return next(cells for cells in (used & kept, used, np.ones_like(used)) if cells.any())
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""

@@ -195,3 +195,21 @@ def test_synthetic_records_are_written_with_their_types(run, tmp_path):
     is_refused(
         run(f"synthetic t.csv {KINDS} --epsilon 80 --ledger l --out o.csv"), "does not fit into the budget"
     )
+
+
+@pytest.mark.parametrize(
+    ("how", "cell", "number"),
+    [
+        ("currency", "(5)", -5),
+        ("currency", "$-5", -5),
+        ("currency", "\u2212$5", -5),
+        ("currency", "1 234 kr", 1234),
+        ("currency", "(-5)", "(-5)"),
+        ("currency", "5-", "5-"),
+        ("currency", "(5", "(5"),
+        ("percent", "12.5%", 0.125),
+        ("percent", "9" * 400, float("inf")),
+    ],
+)
+def test_formats_keep_signs_and_bear_any_cell(how, cell, number):
+    assert Table(["a"], [[cell]], True, formats={"a": how}).number("a", cell) == number

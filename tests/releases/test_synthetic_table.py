@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import warnings
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -586,3 +587,13 @@ def test_a_learned_column_that_has_one_value_is_warned_of_by_name(kind):
     for name in columns:
         values = [round(each, 9) if type(each) is float else each for each in sampled[name].to_list()]
         assert (len({*values} - {None} - {each for each in values if each != each}) == 1) == (name in ONE)
+
+
+def test_a_column_of_which_noise_leaves_no_number_is_drawn_as_gaps():
+    """It raised an error after the charge, for some draws of the noise."""
+    for seed in range(95, 105):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of few records, and of a seed
+            table = SyntheticTable(epsilon=0.5, delta=0, random_state=seed).fit(np.ones((30, 2)))
+            assert table.sample(3, random_state=0).shape == (3, 2)
+            table.fidelity()
