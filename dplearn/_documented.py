@@ -98,6 +98,17 @@ class Shared:
     """
 
 
+class Unspent:
+    """Entries of estimators that spend no delta.
+
+    Parameters
+    ----------
+    delta : float, default=0.0
+        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
+        learners. The guarantee has delta 0.
+    """
+
+
 def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     """Return a decorator that adds to a docstring the entries of others, and of `Shared`, that it leaves out.
 

@@ -224,10 +224,6 @@ def _steps(times: NDArray[np.datetime64], nanoseconds: int) -> NDArray[np.int64]
         times = times.astype("datetime64[D]")  # of years, months or weeks
         unit, count = "D", 1
     factor = Fraction(count * _UNITS[unit], nanoseconds)
-    ticks = (
-        times.view(np.int64)
-        if times.dtype.isnative
-        else times.astype(times.dtype.newbyteorder("=")).view(np.int64)
-    )
+    ticks = times.astype(times.dtype.newbyteorder("="), copy=False).view(np.int64)
     most = _MOST // factor.numerator  # beyond it a step is beyond all ends
     return np.asarray(ticks.clip(-most, most) * np.int64(factor.numerator) // np.int64(factor.denominator))

@@ -23,7 +23,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from dplearn._documented import documented_by
+from dplearn._documented import Unspent, documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_given
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
@@ -46,7 +46,8 @@ from dplearn.table.targets import check_classes, check_several_labels, labels_as
 
 __all__ = ["PrivateLabelsClassifier"]
 
-REPORTS, CLUSTERS = _METHODS = ("reports", "clusters")
+CLUSTERS = "clusters"
+_METHODS = ("reports", CLUSTERS)
 
 _LEAF = 20  # effective records of the default boosting's leaves
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
@@ -54,10 +55,10 @@ _TRIED = 500  # rows by which an estimator is tried before the charge
 _MOST_NEEDED = 10**10  # records that a warning calls enough
 _FEW = 50  # effective records of a label, below which a fit by reports warns
 _FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
-# Below so many effective records of a label, clusters were more accurate on 12 tables of 500 to 40,000
-# records, of 2 to 11 labels, which no benchmark reports on; those with fewer counted records than the second
-# number, as a share of the variance of reports, were not.
-_CLUSTERED_BELOW, _LESS_NOISE = 120, 0.6
+# Clusters are chosen below so many effective records of a label, if reports of a cluster's records have a
+# variance above such a share of that of a noisy number. They were then more accurate on 12 tables of 500 to
+# 40,000 records, of 2 to 11 labels, which no benchmark reports on.
+_CLUSTERED_BELOW, _LEAST_SHARE = 120, 0.6
 _IN_CLUSTER, _FOR_LABELS = 10, 4.3  # records of a cluster, times epsilon; the second times ln(labels)
 _MOST_CLUSTERS, _LEAST_IN_CLUSTER = 1000, 3
 _BATCH = 4096  # rows of a step of k-means
@@ -65,7 +66,7 @@ _BATCH = 4096  # rows of a step of k-means
 _FOREST, _BOOSTED_LABELS = 10_000, 20
 
 
-@documented_by()
+@documented_by(Unspent)
 @dataclass(eq=False, repr=False)
 class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClassifier):
     """Any classifier, where features are public and labels are private: it is trained on randomised labels.
@@ -84,9 +85,6 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         both.
     epsilon : float, default=1.0
         Privacy budget of one fit: for each label. A float stands for its shortest decimal: 0.1 is 1/10.
-    delta : float, default=0.0
-        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
-        learners. The guarantee has delta 0.
     method : {"auto", "reports", "clusters"}, default="auto"
         What is released. "reports": each label, by randomised response, which needs no trusted curator.
         "clusters": noisy numbers of the labels in clusters of the features. "auto": clusters where reports
@@ -304,27 +302,28 @@ class LabelsFit(FitRecipe):
         other = (1 - truth) / (k - 1)
         share = (1 - k * other) ** 2  # of the records, as many as reports tell as much as
         effective = n * share
-        less_noise = epsilon * other * (1 - other) / share if share else math.inf  # in clusters
-        clustered = effective < _CLUSTERED_BELOW * k and less_noise * _IN_CLUSTER / 8 > _LESS_NOISE
+        # Of _IN_CLUSTER / epsilon reports, over 8 / epsilon**2.
+        variance = _IN_CLUSTER * epsilon * other * (1 - other) / 8 / share if share else math.inf
+        clustered = effective < _CLUSTERED_BELOW * k and variance > _LEAST_SHARE
         method = self.method if self.method != AUTO else _METHODS[clustered]
         states = {"n_samples": n, "n_labels": k, "method": method}
         if method == CLUSTERS:
             clusters = self.n_clusters or _n_clusters(n, k, epsilon)
-            few, least = clusters < _FEW_CLUSTERS * k, _FEW_CLUSTERS * k
-            enough = math.ceil(max(least * _records(k, epsilon), least * _LEAST_IN_CLUSTER))
-            enough = enough if least <= _MOST_CLUSTERS else 0
+            least = _FEW_CLUSTERS * k
+            few, records = clusters < least, max(_records(k, epsilon), _LEAST_IN_CLUSTER)
+            enough = least * records if least <= _MOST_CLUSTERS else math.inf
             deviation = 1 / (math.sqrt(2) * math.sinh(min(epsilon, 2000) / 4))  # of discrete Laplace noise
             tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
             states |= {"n_clusters": clusters, "deviation": deviation}
         else:
-            few, enough = effective < _FEW * k, math.ceil(min(_FEW * k / share, 1e300)) if share else 0
+            few, enough = effective < _FEW * k, _FEW * k / share if share else math.inf
             tells = f"reports tell as much as the true labels of {effective:.3g} records"
             states |= {"truth": truth, "n_effective": effective}
         warned = few_records(
             n,
             f"of {k} labels with epsilon {epsilon:.3g}, {tells}",
             "spend more epsilon",
-            enough=enough if 0 < enough <= _MOST_NEEDED else None,
+            enough=math.ceil(enough) if enough <= _MOST_NEEDED else None,
         )
         return StatedPlan(
             replace(self.cost, assumes=(labels_assumed(self.classes), PUBLIC_FEATURES)),

@@ -19,7 +19,7 @@ from scipy.linalg import hadamard
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from dplearn._documented import documented_by
+from dplearn._documented import Unspent, documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
@@ -46,7 +46,7 @@ _WAYS = ("cells", "hadamard")
 Signed = tuple[NDArray[np.intp], NDArray[np.int64]]  # the cell and the sign of each record
 
 
-@documented_by()
+@documented_by(Unspent)
 @dataclass(eq=False, repr=False, kw_only=True)
 class MaskedParityClassifier(RuleClassifier):
     """Learn a masked parity by one or two rounds of statistical queries.
@@ -59,9 +59,6 @@ class MaskedParityClassifier(RuleClassifier):
 
     Parameters
     ----------
-    delta : float, default=0.0
-        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
-        learners. The guarantee has delta 0.
     trust_model : {"central", "local"}, default="central"
         "central": a trusted curator adds noise to sums over all records. "local": each record answers one
         query by a randomised report, so that no trusted curator is needed.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from dplearn._documented import documented_by
+from dplearn._documented import Unspent, documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
@@ -61,7 +61,7 @@ _AHEAD = 1e-9  # by what share the predicted label's is at least the greatest
 _OF_SEED = "the members of the drawn class are a function of its public seed alone"
 
 
-@documented_by()
+@documented_by(Unspent)
 @learns_schema()
 @dataclass(eq=False, repr=False)
 class ExponentialMechanismClassifier(RuleClassifier):
@@ -77,9 +77,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
         most three literals over bits, two labels), "parities" (sums of bits modulo 2, at most 26 columns, two
         labels), or an instance of a concept class, which then includes the domain. A drawn class (see
         `ConceptClass.draw`) is drawn before the data are read.
-    delta : float, default=0.0
-        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
-        learners. The guarantee has delta 0.
     protects : {"examples", "labels"}, default="examples"
         The unit of protection. "examples": one whole record. "labels": one label; all features are public,
         and the concepts are those that differ on the rows of `X`, each behaviour once.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dplearn._documented import documented_by
+from dplearn._documented import Unspent, documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -55,7 +55,7 @@ _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
-@documented_by()
+@documented_by(Unspent)
 @dataclass(eq=False, repr=False, kw_only=True)
 class ThresholdClassifier(RuleClassifier):
     """Learn a threshold on one column, with the column and the direction chosen privately.
@@ -64,9 +64,6 @@ class ThresholdClassifier(RuleClassifier):
 
     Parameters
     ----------
-    delta : float, default=0.0
-        In [0, 1); it buys nothing here and is not spent, so that one grid over epsilon and delta serves all
-        learners. The guarantee has delta 0.
     method : {"auto", "exponential", "interior_point"}, default="auto"
         "exponential": the exponential mechanism over all cuts of all columns, scored by training errors; for
         any labels, and fewer than 2**64 cuts a column. "interior_point": selects column and direction with a

@@ -27,17 +27,17 @@ def standard_estimator(X: Any, C: float) -> Pipeline:
     """Return a logistic regression for tables like X, before which each teacher encodes text columns."""
     from sklearn.linear_model import LogisticRegression
 
-    return prepared(X, LogisticRegression(C=C, max_iter=200))
+    return _prepared(X, LogisticRegression(C=C, max_iter=200))
 
 
 def standard_scorer(X: Any) -> Pipeline:
     """Return an unfitted logistic regression by stochastic gradient descent, for tables like X."""
     from sklearn.linear_model import SGDClassifier
 
-    return prepared(X, SGDClassifier(loss="log_loss", alpha=0.01, average=True))
+    return _prepared(X, SGDClassifier(loss="log_loss", alpha=0.01, average=True))
 
 
-def prepared(X: Any, model: Any) -> Pipeline:
+def _prepared(X: Any, model: Any) -> Pipeline:
     """Return a pipeline that imputes, scales and encodes before the model."""
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
