@@ -32,7 +32,12 @@ from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP
 from dplearn.releases.cdf import cdf
-from dplearn.releases.quantiles import _halving_errors, _window_errors, window_terms, windows_for
+from dplearn.releases.quantiles import (
+    QuantileSearch,
+    _halving_errors,
+    _window_errors,
+    window_terms,
+)
 
 QUANTILES, RECORDS = (9, 15, 31, 99, 301, 999), (1000, 10_000, 100_000, 1_000_000)
 EPSILON, BETA, TIMES, PATIENCE, BAR = Fraction(1), Fraction(1, 20), 20, 3.0, 0.9
@@ -78,8 +83,9 @@ def measured(name: str, n: int, k: int) -> list[dict[str, Any]]:
         SystemDice(),
         ApproxDP(EPSILON),
     )
-    terms = window_terms(fractions, size, n, epsilon=EPSILON)
-    chosen = "halving" if windows_for(fractions, size, n, epsilon=EPSILON) is None else "windows"
+    search = QuantileSearch(fractions, size, n, EPSILON)
+    terms = window_terms(search)
+    chosen = "halving" if search.terms is None else "windows"
 
     def halve() -> list[int]:
         return codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice)
@@ -91,10 +97,10 @@ def measured(name: str, n: int, k: int) -> list[dict[str, Any]]:
         released = cdf(values, epsilon=float(EPSILON), domain=domain).ppf(np.array(fractions, dtype=float))
         return np.asarray(domain.encode(np.asarray(released, dtype=np.int64)))
 
-    bound = min(n, max(_halving_errors(fractions, size, n, EPSILON, BETA)))
+    bound = min(n, max(_halving_errors(search, BETA)))
     by: dict[str, tuple[Callable[[], Any], int | None]] = {"halving": (halve, bound)}
     if terms is not None:
-        by["windows"] = window, int(_window_errors(terms, BETA).max())
+        by["windows"] = window, max(_window_errors(terms, BETA))
     if name == "integers":
         by["cdf"] = whole, None
     ordered, wanted = np.sort(domain.encode(values)), np.array([float(f) * n for f in fractions])

@@ -29,8 +29,7 @@ from side_by_side import asked_of, compared, lined_up, options_of, public_genera
 from dplearn.chance import SystemDice
 from dplearn.domains import Floats
 from dplearn.kernels.ranks import SortedCodes
-from dplearn.privacy import ApproxDP
-from dplearn.releases.quantiles import median, quantiles, release_quantiles
+from dplearn.releases.quantiles import QuantileSearch, median, quantiles, release_quantiles
 
 MANY, EPSILON, RECORDS, TIMES = 1_000_000, 1.0, 10_000, 40
 QUARTERS = (0.25, 0.5, 0.75)
@@ -71,7 +70,8 @@ def sorting_all(values: np.ndarray) -> np.ndarray:
     """Return a median of the same distribution, once all are encoded and sorted."""
     domain = Floats()
     ranks = SortedCodes(domain.encode(values))
-    return release_quantiles(ranks, domain, [Fraction(1, 2)], privacy=ApproxDP(EPSILON), dice=SystemDice())
+    search = QuantileSearch((Fraction(1, 2),), domain.size, len(ranks), Fraction(EPSILON))
+    return release_quantiles(ranks, domain, search, dice=SystemDice())
 
 
 def times(python: str | None, folder: Path) -> list[dict[str, Any]]:

@@ -514,7 +514,8 @@ class _Levels:
     """
 
     def __init__(self, ratio: Fraction, exponents: Integers, multiplicities: Integers):
-        if multiplicities.sum(dtype=np.float64) >= 1 << 62:  # the sums below could overflow
+        # The sums below could overflow; those of objects cannot, and may be greater than any float.
+        if multiplicities.dtype != object and multiplicities.sum(dtype=np.float64) >= 1 << 62:
             multiplicities = multiplicities.astype(object)
         self._exponents, self._ends = exponents, np.cumsum(multiplicities)
         width, bits = halving_width(ratio)

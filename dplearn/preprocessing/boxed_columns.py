@@ -42,7 +42,7 @@ from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
-from dplearn.releases.quantiles import quantile_warnings, rank_windows, release_quantiles
+from dplearn.releases.quantiles import QuantileSearch, quantile_warnings, release_quantiles
 from dplearn.table.features import as_product
 from dplearn.table.ranks import ranks_of
 from dplearn.table.table import Columns, Table, as_table
@@ -170,13 +170,7 @@ class BoxPlan(Plan):
         """Warnings if the noise exceeds the data, or released ranges may be any; of public numbers."""
         found: tuple[str, ...] = ()
         if self.unbounded:
-            found = quantile_warnings(
-                self.n_samples,
-                list(_ENDS),
-                _COARSE.size,
-                epsilon=self.ranges.epsilon,
-                columns=len(self.unbounded),
-            )
+            found = quantile_warnings(self.n_samples, _search(self), columns=len(self.unbounded))
         if self.tolerance < 1:
             return found
         return (
@@ -373,13 +367,15 @@ def _ranges(summary: Columns | Table, plan: BoxPlan, dice: Dice) -> dict[int, Nu
     if not plan.unbounded:
         return {}
     columns = as_table(summary).map(partial(_coarse, product=plan.product, places=plan.unbounded))
-    count = len(plan.unbounded)
-    window = rank_windows(_ENDS, _COARSE.size, plan.n_samples, privacy=plan.ranges)
-    ranks = ranks_of(columns, [_COARSE.size] * count, [window] * count)
-    return {
-        place: release_quantiles(each, _COARSE, _ENDS, privacy=plan.ranges, dice=dice)
-        for place, each in zip(plan.unbounded, ranks, strict=True)
-    }
+    count, search = len(plan.unbounded), _search(plan)
+    ranks = ranks_of(columns, [_COARSE.size] * count, [search.ranks] * count)
+    found = (release_quantiles(each, _COARSE, search, dice=dice) for each in ranks)
+    return dict(zip(plan.unbounded, found, strict=True))
+
+
+def _search(plan: BoxPlan) -> QuantileSearch:
+    """Return the search for the range of each column without bounds."""
+    return QuantileSearch(_ENDS, _COARSE.size, plan.n_samples, plan.ranges.epsilon)
 
 
 def _coarse(columns: Columns, product: Product, places: tuple[int, ...]) -> Columns:

@@ -40,12 +40,7 @@ from dplearn.preprocessing.number_columns import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.releases.quantiles import (
-    quantile_warnings,
-    quantiles_plan,
-    rank_windows,
-    release_quantiles,
-)
+from dplearn.releases.quantiles import quantile_warnings, quantiles_plan, release_quantiles
 from dplearn.releases.release import ReleasePlan, few_records_warnings
 from dplearn.table.features import as_product
 from dplearn.table.ranks import parted_ranks
@@ -158,7 +153,7 @@ class QuantilesOfColumnsFit(NumberColumnsFit):
                 "n_inside": partial(_greatest, columns, "n_inside", 1),
                 "n_needed": partial(_greatest, columns, "n_needed", 1),
             },
-            warns=_warnings(facts.n_samples, self.fractions, columns, share.epsilon),
+            warns=_warnings(facts.n_samples, columns, share.epsilon),
         )
 
     def summarize(self, rows: Any, plan: ReleasePlan) -> "_SortedColumns":  # noqa: ARG002
@@ -176,9 +171,7 @@ class QuantilesOfColumnsFit(NumberColumnsFit):
             if place in searched:
                 found = release_extremes(counts_of[place], each, privacy=plan.share, dice=dice)
             else:
-                found = release_quantiles(
-                    ranks[place], each.domain, plan.fractions, privacy=plan.share, dice=dice
-                )
+                found = release_quantiles(ranks[place], each.domain, each.search, dice=dice)
             released[:, place] = found
         return released
 
@@ -189,15 +182,14 @@ def _greatest(columns: Mapping[str, ReleasePlan], name: str, least: int) -> int 
     return None if None in found else max(found, default=least)
 
 
-def _warnings(
-    n: int, fractions: Sequence[Fraction], columns: Mapping[str, ReleasePlan], epsilon: Fraction
-) -> tuple[str, ...]:
+def _warnings(n: int, columns: Mapping[str, ReleasePlan], epsilon: Fraction) -> tuple[str, ...]:
     """Return a warning if the quantiles of the column with the largest domain may be any value of it."""
-    drawn = [plan.domain.size for plan in columns.values() if plan.method != _SEARCH]
+    drawn = [plan.search for plan in columns.values() if plan.method != _SEARCH]
     searched = [plan.n_inside or n + 1 for plan in columns.values() if plan.method == _SEARCH]
     found: tuple[str, ...] = ()
     if drawn:
-        found = quantile_warnings(n, fractions, max(drawn), epsilon=epsilon, columns=len(columns))
+        widest = max(drawn, key=lambda search: search.size)
+        found = quantile_warnings(n, widest, columns=len(columns))
     if not searched:
         return found
     return found + few_records_warnings(
@@ -231,14 +223,8 @@ def _ranks_of(summary: _SortedColumns | Table, plan: ReleasePlan, drawn: Set[int
     """Return the ranks of the codes of each column; those of the columns in `drawn` are found in passes."""
     if isinstance(summary, _SortedColumns):  # sorted once for all paths of an audit
         return summary.ranks
-    sizes = [domain.size for domain in plan.product.domains]
-    windows = [
-        rank_windows(tuple(plan.fractions), size, plan.n_samples, privacy=plan.share)
-        if place in drawn
-        else ()
-        for place, size in enumerate(sizes)
-    ]
-    return parted_ranks(summary, sizes, windows)
+    asked = [each.search.ranks if place in drawn else () for place, each in enumerate(plan.columns.values())]
+    return parted_ranks(summary, [domain.size for domain in plan.product.domains], asked)
 
 
 def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:

@@ -7,14 +7,14 @@ public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, fo
 >>> twentieths = tuple(Fraction(i, 20) for i in range(1, 20))
 >>> quantile_errors(twentieths, 2**64, 200_000, epsilon=1).max().item()  # in windows
 499
->>> terms = window_terms(twentieths, 2**32, 200_000, epsilon=Fraction(1))
+>>> terms = window_terms(QuantileSearch(twentieths, 2**32, 200_000, Fraction(1)))
 >>> terms.epsilon <= 1, min(terms.gaps) >= terms.least + terms.ramp
 (True, True)
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise, product
@@ -35,12 +35,19 @@ from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.ranks import CodeCounts, Ranks, UnsortedCodes, finest_fraction, halving, ranks_of_codes
+from dplearn.kernels.ranks import (
+    CodeCounts,
+    Ranks,
+    Step,
+    UnsortedCodes,
+    finest_fraction,
+    halving,
+    ranks_of_codes,
+)
 from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
@@ -69,7 +76,7 @@ _SLACK = 4  # ranks, for those that are rounded
 _FEWEST = 5  # quantiles for which windows can be better
 #: Probability that some window has less than full strength; and that some code outside a window is chosen.
 FAILURE = Fraction(1, 1 << 40)
-BETA = 0.05  #: Probability of failure at which bounds on errors are compared.
+BETA = Fraction(1, 20)  #: Probability of failure at which bounds on errors are compared.
 _MERGING = Fraction(1, 20)  # share of epsilon that is spent where two noisy ranks are mapped to one
 _NOISE = tuple(Fraction(i, 20) for i in range(4, 17))  # possible shares of epsilon for the noise
 _RAMPS = Fraction(1, 20), Fraction(1, 10), Fraction(1, 5)  # and for windows that lose strength
@@ -164,22 +171,21 @@ class Quantiles(Released, ResultTable):
         (3198, 4190)
         """
         plan, sampled = self.plan, covers_sampling(of)
-        failure = float(check_number("beta", beta, above=0, below=1))
-        if plan.private is not None:
+        failure = check_number("beta", beta, above=0, below=1)
+        if not plan.search.sized:
             raise ValueError("interval needs a public number of records, and the number here is private")
-        n, share = plan.n_samples, failure / 2 if sampled else failure
-        errors = _errors(plan.fractions, plan.domain.size, n, epsilon_of(plan.guarantee), share)
-        ranks = [q * n for q in plan.fractions]
+        n, errors = plan.n_samples, plan.search.errors(failure / 2 if sampled else failure)
+        ranks = [q * n for q in plan.search.fractions]
         most = [floor(rank + error) for rank, error in zip(ranks, errors, strict=True)]  # are less
         least = [ceil(rank - error) for rank, error in zip(ranks, errors, strict=True)]  # are at most it
         found = []
         for q, rank in zip(self.q, ranks, strict=True):
             low, high = _ends(plan.domain)
             for value, below in zip(self.values.tolist(), most, strict=True):
-                if below < 0 or bdtr(below, n, q) <= failure / 4 if sampled else below < rank:
+                if below < 0 or bdtr(below, n, q) <= float(failure) / 4 if sampled else below < rank:
                     low = value
             for value, upto in zip(self.values[::-1].tolist(), least[::-1], strict=True):
-                if bdtrc(upto - 1, n, q) <= failure / 4 if sampled else upto > rank:
+                if bdtrc(upto - 1, n, q) <= float(failure) / 4 if sampled else upto > rank:
                     high = value
             found.append((low, high))
         return found
@@ -444,31 +450,53 @@ class _Quantiles(ColumnRelease[Quantiles]):
         return Facts(len(codes)), Columns([codes, places_of(keys, self.categories)])
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, private = self.count(facts), None
+        n, e, unknown = self.count(facts), self.cost.epsilon, self.cost.neighbors == ADDED
+        alpha, beta = (
+            check_number(name, each, above=0, below=1) for name, each in (("alpha", alpha), ("beta", beta))
+        )
+        of = self.fractions, self.domain.size
+        found = QuantileSearch(*of, n, e)
         if not self.sized:
-            unknown = self.cost.neighbors == ADDED
             most = self.most_records if unknown else n * self.group_rows
-            private = most, self.cost.epsilon * (2 if unknown else 1) / self.group_rows
-        of = self.fractions, self.domain, alpha, beta
-        return plan_of_fractions(self.cost, n, *of, private=private, categories=self.categories)
+            found = QuantileSearch(*of, most, e * (2 if unknown else 1) / self.group_rows, sized=False)
+        return ReleasePlan(
+            self.cost,
+            n,
+            title="QuantilesPlan",
+            states={
+                "q": tuple(map(float, self.fractions)),
+                "domain": self.domain,
+                "alpha": float(alpha),
+                "beta": float(beta),
+            },
+            later={
+                "errors": partial(found.errors, beta),
+                "n_inside": partial(found.n_inside, beta),
+                "n_needed": partial(found.n_needed, alpha, beta),
+            },
+            keeps={
+                "error": partial(found.error, beta),
+                "method": "halving" if found.terms is None else "windows",
+                "inside": partial(found.inside, beta),
+                "search": found,
+                "categories": self.categories,
+            },
+            warns=quantile_warnings(n, found, epsilon=e),
+            text=_summary,
+        )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Quantiles:
-        size, of = plan.domain.size, (plan.domain, plan.fractions)
-        if plan.private is not None:
+        known: QuantileSearch = plan.search
+        released = partial(release_quantiles, domain=plan.domain, search=known, dice=dice)
+        if not known.sized:
             names = (None,) if self.categories is None else self.categories
-            most, epsilon = plan.private
-            given: Any = {"privacy": ApproxDP(epsilon), "dice": dice, "most": most}
-            found = [
-                release_quantiles(ranks, *of, **given)
-                for ranks in table.sums(partial(_ranks_by_place, len(names)))
-            ]
+            found = list(map(released, table.sums(partial(_ranks_by_place, len(names)))))
             by_category = dict(zip(names, found, strict=True))
             return Quantiles(found[0] if self.categories is None else by_category, plan)
         ranks: Ranks | None = table.at_once(lambda ranks: ranks)
         if ranks is None:
-            window = rank_windows(plan.fractions, size, plan.n_samples, privacy=plan.guarantee)
-            [ranks] = parted_ranks(table, [size], [window])
-        return Quantiles(release_quantiles(ranks, *of, privacy=plan.guarantee, dice=dice), plan)
+            [ranks] = parted_ranks(table, [known.size], [known.ranks])
+        return Quantiles(released(ranks), plan)
 
 
 def _declared(by: Any, categories: Any) -> Any:
@@ -494,58 +522,6 @@ def _ranks_by_place(size: int, rows: Columns) -> list[CodeCounts]:
     return [CodeCounts.of(codes[order[low:high]]) for low, high in pairwise(ends.tolist())]
 
 
-def plan_of_fractions(
-    guarantee: ApproxDP,
-    n: Any,
-    fractions: tuple[Fraction, ...],
-    domain: NumberDomain,
-    alpha: Any = 0.05,
-    beta: Any = 0.05,
-    *,
-    private: tuple[int, Fraction] | None = None,
-    categories: tuple[Hashable, ...] | None = None,
-) -> ReleasePlan:
-    """Return the plan of quantiles, which `quantiles_plan` describes.
-
-    `private`, where the number of values is private: the most values, and the epsilon of
-    `codes_at_fractions`.
-    """
-    size, epsilon = domain.size, epsilon_of(guarantee)
-    alpha, beta = (
-        float(check_number(name, each, above=0, below=1)) for name, each in (("alpha", alpha), ("beta", beta))
-    )
-    terms = None if private else windows_for(fractions, size, n, epsilon=epsilon)
-    most, spent = private or (n, epsilon)
-    errors = fractions, size, most, spent, beta, private is None
-    records = fractions, size, spent, beta, private and most
-    return ReleasePlan(
-        guarantee,
-        n,
-        title="QuantilesPlan",
-        states={
-            "q": tuple(map(float, fractions)),
-            "domain": domain,
-            "alpha": alpha,
-            "beta": beta,
-        },
-        later={
-            "errors": partial(_errors, *errors),
-            "n_inside": partial(_n_inside, *records),
-            "n_needed": partial(_n_needed, alpha, *records),
-        },
-        keeps={
-            "fractions": fractions,
-            "error": partial(_greatest_error, *errors),
-            "method": "halving" if terms is None else "windows",
-            "inside": partial(_inside, most, *records),
-            "private": private,
-            "categories": categories,
-        },
-        warns=quantile_warnings(n, fractions, size, epsilon=epsilon, private=private),
-        text=_summary,
-    )
-
-
 def _summary(plan: ReleasePlan) -> str:
     several, keyed = len(plan.q) > 1, plan.categories is not None
     n = "a private number of" if plan.n_samples is None else plan.n_samples
@@ -563,64 +539,89 @@ def _summary(plan: ReleasePlan) -> str:
             "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
             " quantiles instead."
         )
-    elif plan.private is not None:
+    elif not plan.search.sized:
         lines.append(
             f"Of fewer records {'of a category ' * keyed}than {plan.n_inside}, the released"
             f" value{'s' * several} may lie outside the data, anywhere in the domain."
         )
     elif not plan.inside:
         lines.append(
-            f"{plan.n_samples} records are fewer than {plan.n_inside}: the released value{'s' * several}"
+            f"{n} records are fewer than {plan.n_inside}: the released value{'s' * several}"
             " may lie outside the data, anywhere in the domain."
         )
     return "\n".join(lines)
 
 
-@lru_cache(maxsize=64)
-def _errors(
-    q: tuple[Fraction, ...], size: int, n: int, epsilon: Fraction, beta: float, sized: bool = True
-) -> tuple[int, ...]:
-    if sized:
-        return tuple(quantile_errors(q, size, n, epsilon=epsilon, beta=beta).tolist())
-    return tuple(min(n, each) for each in _errors_of_a_part(q, size, n, epsilon, beta))
+@dataclass(frozen=True)
+class QuantileSearch:
+    """What is public about a release of quantiles: bounds on their errors, and ranks that it asks for."""
 
+    fractions: tuple[Fraction, ...]
+    size: int  # of the domain
+    n: int  # how many values there are; where that is private, the most
+    epsilon: Fraction  # of `codes_at_fractions`, or of `codes_in_windows`
+    sized: bool = True  # whether the number of values is public
 
-@lru_cache(maxsize=64)
-def _errors_of_a_part(
-    q: tuple[Fraction, ...], size: int, most: int, epsilon: Fraction, beta: float
-) -> list[int]:
-    """Return bounds on the rank errors of `codes_at_fractions` with `most`, for any number of codes."""
-    return _halving_errors(q, size, most, epsilon, Fraction(str(beta)), sized=False)
+    @property
+    def terms(self) -> WindowTerms | None:
+        """The terms of `codes_in_windows`; None: codes are found by halving, as where `n` is private."""
+        return windows_for(self) if self.sized else None
 
+    def errors(self, beta: Fraction) -> tuple[int, ...]:
+        """Return bounds on the rank errors; see `quantile_errors`."""
+        if self.terms is not None:
+            return _window_errors(self.terms, beta)
+        return tuple(min(self.n, each) for each in _halving_errors(self, beta))
 
-def _greatest_error(*given: Any) -> int:
-    return max(_errors(*given))
+    def error(self, beta: Fraction) -> int:
+        """Return the greatest of these."""
+        return max(self.errors(beta))
 
+    def n_inside(self, beta: Fraction) -> int | None:
+        """Return the number of values from which on all quantiles lie among them, or None."""
+        tails = [min(each, 1 - each) for each in self.fractions]
+        if not all(tails):
+            return None
+        if not self.sized:
+            errors = _halving_errors(self, beta)
+            return max(int(error / tail) + 1 for error, tail in zip(errors, tails, strict=True))
 
-@lru_cache(maxsize=64)
-def _n_inside(
-    q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float, most: int | None = None
-) -> int | None:
-    if most is None:
-        return quantile_range_sample_size(q, size, epsilon=epsilon, beta=beta)
-    tails = [min(each, 1 - each) for each in q]
-    errors = _errors_of_a_part(q, size, most, epsilon, beta)
-    found = [int(error / tail) + 1 for error, tail in zip(errors, tails, strict=True) if tail]
-    return max(found) if all(tails) else None
+        def inside(n: int) -> bool:
+            errors = replace(self, n=n).errors(beta)
+            return all(error < tail * n for error, tail in zip(errors, tails, strict=True))
 
+        return _from(inside)
 
-def _inside(n: int, *records: Any) -> bool:
-    needed = _n_inside(*records)
-    return needed is not None and n >= needed
+    def inside(self, beta: Fraction) -> bool:
+        """Return whether there are so many values."""
+        needed = self.n_inside(beta)
+        return needed is not None and self.n >= needed
 
+    def n_needed(self, alpha: Fraction, beta: Fraction) -> int:
+        """Return the number of values from which on no error exceeds alpha times their number."""
+        if not self.sized:
+            return max(1, ceil(max(_halving_errors(self, beta)) / alpha))
+        return _from(lambda n: replace(self, n=n).error(beta) <= alpha * n)
 
-@lru_cache(maxsize=64)
-def _n_needed(
-    alpha: float, q: tuple[Fraction, ...], size: int, epsilon: Fraction, beta: float, most: int | None = None
-) -> int:
-    if most is None:
-        return quantile_sample_size(q, size, epsilon=epsilon, alpha=alpha, beta=beta)
-    return max(1, ceil(max(_errors_of_a_part(q, size, most, epsilon, beta)) / Fraction(str(alpha))))
+    @property
+    def ranks(self) -> tuple[tuple[int, int], ...]:
+        """For each quantile the first rank that a release likely asks for, and the last plus 1."""
+        errors = self.errors(_RARE)
+        if self.terms is not None:
+            reached = zip(self.terms.targets, errors, strict=True)  # an error includes the reach of a window
+            return tuple((target - error, target + error) for target, error in reached)
+        k, levels = len(self.fractions), _levels(self)
+        part = ApproxDP(self.epsilon / len(levels))
+        codes = self.size << (self.n - 1).bit_length() if k > 1 else self.size
+        moved, found = dict(enumerate(errors)) | {-1: 0, k: 0}, {}
+        for step in (step for level in levels for step in level):
+            # A step looks `reach` beyond its target, which errors of the two known quantiles move.
+            low, high = moved[step.low], moved[step.high]
+            inherited = ceil((1 - step.fraction) * low + step.fraction * high)
+            reach = inherited + examined_reach(step.fraction, codes, privacy=part, alone=step.alone)
+            target = int(self.fractions[step.place] * self.n)
+            found[step.place] = target - reach - _SLACK, target + reach + _SLACK
+        return tuple(found[place] for place in range(k))
 
 
 def _ends(domain: NumberDomain) -> tuple[Any, Any]:
@@ -645,32 +646,6 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
     return fractions
 
 
-@lru_cache(maxsize=64)
-def rank_windows(
-    fractions: tuple[Fraction, ...], size: int, n: int, *, privacy: ApproxDP
-) -> tuple[tuple[int, int], ...]:
-    """Return, for each quantile, the first rank that a release likely asks for, and the last plus 1."""
-    epsilon = epsilon_of(privacy)
-    errors = quantile_errors(fractions, size, n, epsilon=epsilon, beta=_RARE).tolist()
-    terms = windows_for(fractions, size, n, epsilon=epsilon)
-    if terms is not None:
-        reached = zip(terms.targets, errors, strict=True)  # an error includes the reach of a window
-        return tuple((target - error, target + error) for target, error in reached)
-    k, levels = len(fractions), halving(fractions, finest=finest_fraction(n))
-    part = ApproxDP(epsilon / len(levels))
-    codes = size << (n - 1).bit_length() if k > 1 else size
-    moved = dict(enumerate(errors)) | {-1: 0, k: 0}
-    windows = {}
-    for step in (step for level in levels for step in level):
-        # A step looks `reach` beyond its target, which errors of the two known quantiles move.
-        low, high = moved[step.low], moved[step.high]
-        inherited = ceil((1 - step.fraction) * low + step.fraction * high)
-        reach = inherited + examined_reach(step.fraction, codes, privacy=part, alone=step.alone)
-        target = int(fractions[step.place] * n)
-        windows[step.place] = target - reach - _SLACK, target + reach + _SLACK
-    return tuple(windows[place] for place in range(k))
-
-
 def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:
     """Return the ranks of private numbers, after a check that all lie in the domain."""
     column = read_column(values)
@@ -693,21 +668,15 @@ def _check(numbers: NDArray[Any], domain: NumberDomain) -> None:
 
 @ignores_float_errors
 def release_quantiles(
-    ranks: Ranks,
-    domain: NumberDomain,
-    fractions: Sequence[Fraction],
-    *,
-    privacy: ApproxDP,
-    dice: Dice,
-    most: int | None = None,
+    ranks: Ranks, domain: NumberDomain, search: QuantileSearch, *, dice: Dice
 ) -> NDArray[Any]:
     """Return private quantiles as numbers of a domain; see `codes_at_fractions` and `codes_in_windows`."""
-    size, codes = domain.size, None
-    if most is None:
-        terms = windows_for(tuple(fractions), size, len(ranks), epsilon=epsilon_of(privacy))
-        codes = None if terms is None else codes_in_windows(ranks, size, terms, privacy=privacy, dice=dice)
+    size, privacy, codes = domain.size, ApproxDP(search.epsilon), None
+    if search.terms is not None:
+        codes = codes_in_windows(ranks, size, search.terms, privacy=privacy, dice=dice)
     if codes is None:  # also, very rarely, because of great noise in the windows' ranks, whatever the data
-        codes = codes_at_fractions(ranks, size, fractions, privacy=privacy, dice=dice, most=most)
+        most = None if search.sized else search.n
+        codes = codes_at_fractions(ranks, size, search.fractions, privacy=privacy, dice=dice, most=most)
     # Without an explicit dtype, numpy would convert a mix of small and large integers to floats.
     exact = np.array(codes, dtype=object if domain.size > 1 << 64 else np.uint64)
     return domain.decode(exact)
@@ -741,7 +710,7 @@ def quantile_errors(
     -----
     The method is `codes_in_windows` where `windows_for` says so, by public numbers, and halving elsewhere.
 
-    **Halving.** Some code of a cell has selection cost 0, so a code of cost k or more is chosen with
+    **QuantileSearch.** Some code of a cell has selection cost 0, so a code of cost k or more is chosen with
     probability at most size * ratio**k, which must be at most beta over the number of quantiles. The map that
     makes n equal values distinct multiplies the number of codes by less than 2 n. A released code may be a
     datum: it splits its cell within one rank of its position. The next target lies in a cell between two
@@ -766,69 +735,64 @@ def quantile_errors(
     [351, 234, 351]
     """
     n = check_count("n_samples", n_samples, low=1)
-    size = check_count("size", size, low=1)
     failure = check_number("beta", beta, above=0, below=1)
+    return np.array(_checked(q, size, n, epsilon).errors(failure), dtype=np.int64)
+
+
+def _checked(q: Sequence[Any], size: Any, n: int, epsilon: Any) -> QuantileSearch:
+    """Return the halving of checked parameters."""
     wanted = tuple(check_number("q", each, low=0, high=1) for each in q)
-    whole = check_number("epsilon", epsilon, above=0)
-    terms = windows_for(wanted, size, n, epsilon=whole)
-    if terms is not None:
-        return _window_errors(terms, failure)
-    errors = _halving_errors(wanted, size, n, whole, failure)
-    return np.array([min(n, each) for each in errors], dtype=np.int64)
+    return QuantileSearch(
+        wanted, check_count("size", size, low=1), n, check_number("epsilon", epsilon, above=0)
+    )
+
+
+def _levels(of: QuantileSearch) -> list[list[Step]]:
+    return halving(of.fractions, finest=finest_fraction(of.n), sized=of.sized)
 
 
 @lru_cache(maxsize=1024)
-def windows_for(
-    fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
-) -> WindowTerms | None:
+def _halving_errors(of: QuantileSearch, beta: Fraction) -> list[int]:
+    """Return bounds on the rank errors of `codes_at_fractions`, of at most n codes; see `quantile_errors`."""
+    wanted, levels = of.fractions, _levels(of)
+    part, split = of.epsilon / max(1, len(levels)), len(wanted) > 1
+    codes = of.size << (of.n - 1).bit_length() if split else of.size
+    share = beta / max(1, len(wanted)) / codes
+    errors = {-1: Fraction(0), len(wanted): Fraction(0)}
+    ends = [*wanted, Fraction(1), Fraction(0)]
+    for step in (step for level in levels for step in level):
+        unlikely = power_at_most(selection_ratio(part, step.sensitivity), share)
+        own = Fraction(max(0, unlikely - 1), step.fraction.denominator) + split
+        low, high = ends[step.low], ends[step.high]
+        exact = (ends[step.place] - low) / (high - low)
+        inherited = (1 - step.fraction) * errors[step.low] + step.fraction * errors[step.high]
+        errors[step.place] = own + inherited + of.n * abs(exact - step.fraction)
+    return [ceil(errors[place]) for place in range(len(wanted))]
+
+
+@lru_cache(maxsize=1024)
+def windows_for(search: QuantileSearch) -> WindowTerms | None:
     """Return the terms of `codes_in_windows` if these bound the greatest error by at most half of halving's.
     On columns without ties both methods have about equal errors for up to 31 quantiles
     (`benchmarks/bench_many_quantiles.py`). Halving is bounded for a power of two of at most n records, so
     that the choice does not change to and fro.
     """
-    terms = window_terms(fractions, size, n, epsilon=epsilon) if len(fractions) >= _FEWEST else None
+    terms = window_terms(search) if len(search.fractions) >= _FEWEST else None
     if terms is None:
         return None
-    fewer = 1 << (n.bit_length() - 1)
-    halved = min(fewer, max(_halving_errors(fractions, size, fewer, epsilon, Fraction(BETA))))
-    return terms if 2 * _window_errors(terms, Fraction(BETA)).max() <= halved else None
+    fewer = replace(search, n=1 << (search.n.bit_length() - 1))
+    halved = min(fewer.n, max(_halving_errors(fewer, BETA)))
+    return terms if 2 * max(_window_errors(terms, BETA)) <= halved else None
 
 
-def _window_errors(terms: WindowTerms, beta: Fraction) -> NDArray[np.int64]:
+def _window_errors(terms: WindowTerms, beta: Fraction) -> tuple[int, ...]:
     """Return bounds on the rank errors of `codes_in_windows`; see `quantile_errors`."""
     # 2 FAILURE for gaps without full strength and codes outside windows, the rest for draws that are None.
     left = float(beta - 3 * FAILURE)
     if left <= 0:
-        return np.full(len(terms.targets), terms.n, dtype=np.int64)
-    noise = np.array(noise_bounds(len(terms.targets), float(terms.ratio), left))
-    errors: NDArray[np.int64] = np.minimum(noise + terms.reach + 1, terms.n)
-    return errors
-
-
-def _halving_errors(
-    wanted: tuple[Fraction, ...],
-    size: int,
-    n: int,
-    epsilon: Fraction,
-    beta: Fraction,
-    sized: bool = True,
-) -> list[int]:
-    """Return bounds on the rank errors of `codes_at_fractions`, of at most n codes; see `quantile_errors`."""
-    share = beta / max(1, len(wanted))
-    levels = halving(wanted, finest=finest_fraction(n), sized=sized)
-    part = epsilon / max(1, len(levels))
-    split = len(wanted) > 1
-    codes = size << (n - 1).bit_length() if split else size
-    errors = {-1: Fraction(0), len(wanted): Fraction(0)}
-    ends = [*wanted, Fraction(1), Fraction(0)]
-    for step in (step for level in levels for step in level):
-        unlikely = power_at_most(selection_ratio(part, step.sensitivity), Fraction(share / codes))
-        own = Fraction(max(0, unlikely - 1), step.fraction.denominator) + split
-        low, high = ends[step.low], ends[step.high]
-        exact = (ends[step.place] - low) / (high - low)
-        inherited = (1 - step.fraction) * errors[step.low] + step.fraction * errors[step.high]
-        errors[step.place] = own + inherited + n * abs(exact - step.fraction)
-    return [ceil(errors[place]) for place in range(len(wanted))]
+        return (terms.n,) * len(terms.targets)
+    noise = noise_bounds(len(terms.targets), float(terms.ratio), left)
+    return tuple(min(each + terms.reach + 1, terms.n) for each in noise)
 
 
 @documented_by(quantile_errors)
@@ -858,7 +822,7 @@ def quantile_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, alpha: An
     9500
     """
     share = check_number("alpha", alpha, above=0, below=1)
-    return _from(lambda n: quantile_errors(q, size, n, epsilon=epsilon, beta=beta).max() <= share * n)
+    return _checked(q, size, 1, epsilon).n_needed(share, check_number("beta", beta, above=0, below=1))
 
 
 @documented_by(quantile_errors)
@@ -890,13 +854,7 @@ def quantile_range_sample_size(q: Sequence[Any], size: int, *, epsilon: Any, bet
     >>> quantile_range_sample_size([0.5], 2**64, epsilon=1)
     191
     """
-    tails = [min(each, 1 - each) for each in (check_number("q", each, low=0, high=1) for each in q)]
-
-    def inside(n: int) -> bool:
-        errors = quantile_errors(q, size, n, epsilon=epsilon, beta=beta).tolist()
-        return all(error < tail * n for error, tail in zip(errors, tails, strict=True))
-
-    return _from(inside) if all(tails) else None
+    return _checked(q, size, 1, epsilon).n_inside(check_number("beta", beta, above=0, below=1))
 
 
 def _from(suffices: Callable[[int], bool]) -> int:
@@ -913,13 +871,12 @@ def _from(suffices: Callable[[int], bool]) -> int:
             return n
 
 
-def window_terms(
-    fractions: tuple[Fraction, ...], size: int, n: int, *, epsilon: Fraction
-) -> WindowTerms | None:
+def window_terms(search: QuantileSearch) -> WindowTerms | None:
     """Return the terms of least predicted error with a given privacy cost, or None if gaps are too small. It
     is the root mean square for records equally far apart, and falls with their number. Windows then have full
     strength with high probability.
     """
+    fractions, size, n, epsilon = search.fractions, search.size, search.n, search.epsilon
     k, targets = len(fractions), tuple(int(fraction * n) for fraction in fractions)
     # Gaps between targets are at least this, which never falls when n grows.
     narrowest = int(n * min(high - low for low, high in pairwise((Fraction(0), *fractions, Fraction(1)))))
@@ -956,7 +913,7 @@ def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction,
     for terms, error in sorted(found):
         _, noise, _, reach, _, _ = terms
         if error < least_error:
-            bound = max(noise_bounds(k, float(selection_ratio(noise, 1)), BETA)) + reach
+            bound = max(noise_bounds(k, float(selection_ratio(noise, 1)), float(BETA))) + reach
             if bound <= least_bound:
                 least_error, least_bound = error, bound
                 chain.append(terms)
@@ -1002,18 +959,14 @@ def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def quantile_warnings(
-    n_samples: Any,
-    q: Sequence[Fraction],
-    size: int,
-    *,
-    epsilon: Fraction,
-    columns: int = 1,
-    private: tuple[int, Fraction] | None = None,
+    n_samples: Any, found: QuantileSearch, *, epsilon: Fraction | None = None, columns: int = 1
 ) -> tuple[str, ...]:
-    """Return warnings for quantiles that may lie outside the data, anywhere in the domain."""
-    inner = tuple(each for each in q if 0 < each < 1)
+    """Return warnings for quantiles that may lie outside the data, anywhere in the domain; epsilon, if it is
+    not that of the halving, is that of the release.
+    """
+    inner, told = tuple(each for each in found.fractions if 0 < each < 1), float(epsilon or found.epsilon)
     ends: tuple[str, ...] = ()
-    if len(inner) < len(q):
+    if len(inner) < len(found.fractions):
         given = "" if n_samples is None else f"n_samples is {n_samples}: "
         ends = (
             f"{given}for any number of records, quantiles 0 and 1 may be any value"
@@ -1021,18 +974,17 @@ def quantile_warnings(
         )
     if n_samples is None or not inner:
         return ends
-    most, spent = private or (n_samples, epsilon)
-    missed = _errors(inner, size, most, spent, 0.05, private is None)
+    missed = replace(found, fractions=inner).errors(BETA)
     # With an error of q n ranks or more a value may be below all data; with (1 - q) n, above all data.
     shares = [float(off / min(each, 1 - each)) for off, each in zip(missed, inner, strict=True)]
     return ends + few_records_warnings(
         n_samples,
         max(shares),
-        enough=most,
-        problem=f"with epsilon {float(epsilon):.3g}{' a column' if columns > 1 else ''}, quantiles among"
-        f" {written(size)} values may miss by {max(missed)} ranks, so that every value of the"
+        enough=found.n,
+        problem=f"with epsilon {told:.3g}{' a column' if columns > 1 else ''}, quantiles among"
+        f" {written(found.size)} values may miss by {max(missed)} ranks, so that every value of the"
         " domain is possible",
-        size=size,
+        size=found.size,
         remedy="take fewer columns" if columns > 1 else "",
-        subset="" if columns > 1 else UNKNOWN_COUNT if private else ALL_GROUPS,
+        subset="" if columns > 1 else ALL_GROUPS if found.sized else UNKNOWN_COUNT,
     )

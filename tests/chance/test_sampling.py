@@ -177,6 +177,7 @@ def test_of_many_groups_one_is_drawn_until_the_coin_accepts_it(monkeypatch):
     monkeypatch.setattr(sampling, "_MANY_GROUPS", 1)
     assert Refusing(0).power_weighted(weights, [6, 1, 5], [2**70, 1, 1]) == 0
     assert coins == [(weights, 4, 5)] * 3
+    assert SeededDice(0).power_weighted(Fraction(1, 2), [0, 2], [10**400, 1]) == 0  # more than any float
 
 
 @pytest.mark.parametrize("step", [-3, 3])

@@ -14,6 +14,7 @@ from dplearn.kernels.ranks import SortedCodes
 from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.quantiles import (
+    QuantileSearch,
     median,
     median_plan,
     noise_bounds,
@@ -99,7 +100,7 @@ def test_quantiles_are_warned_of_where_one_may_leave_the_data(q):
     for n in range(10, 3000, 37):
         errors = quantile_errors(q, 2**64, n, epsilon=1)
         loose = any(error >= n * min(each, 1 - each) for error, each in zip(errors, q, strict=True))
-        assert bool(quantile_warnings(n, q, 2**64, epsilon=Fraction(1))) == loose
+        assert bool(quantile_warnings(n, QuantileSearch(q, 2**64, n, Fraction(1)))) == loose
 
 
 def test_too_few_records_are_told_and_their_median_is_anywhere_and_enough_are_not():
@@ -216,16 +217,16 @@ def test_windows_are_chosen_where_they_gain_and_meet_the_assumptions_of_their_pr
         (EXACT_TWENTIETHS[4::5], 10**6, False),  # quartiles have few levels
         ((Fraction(0), *EXACT_TWENTIETHS), 10**6, False),
     ):
-        assert (windows_for(q, 2**64, n, epsilon=Fraction(1)) is not None) == chosen
-    terms = windows_for(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=Fraction(1))
+        assert (windows_for(QuantileSearch(q, 2**64, n, Fraction(1))) is not None) == chosen
+    terms = windows_for(QuantileSearch(EXACT_TWENTIETHS, 2**64, 10**6, Fraction(1)))
     assert terms.reach < quantile_errors(EXACT_TWENTIETHS, 2**64, 10**6, epsilon=1).max()
     # There are no terms where windows would meet.
     ends = (Fraction(0), Fraction(1, 2), Fraction(1))
-    assert window_terms(ends, 2, 10**9, epsilon=Fraction(1)) is None
+    assert window_terms(QuantileSearch(ends, 2, 10**9, Fraction(1))) is None
     # Terms cost at most epsilon and meet the assumptions of the proof.
     for epsilon, size, k in ((Fraction(1, 10), 2, 5), (Fraction(1), 2**64, 99), (Fraction(20), 2**64, 5)):
         q = tuple(Fraction(i, k + 1) for i in range(1, k + 1))
-        terms = window_terms(q, size, 10**7, epsilon=epsilon)
+        terms = window_terms(QuantileSearch(q, size, 10**7, epsilon))
         assert epsilon * Fraction(9, 10) < terms.epsilon <= epsilon
         assert terms.zone <= 2 * terms.reach <= terms.least
         assert (k + 1) * terms.least < 10**7
@@ -247,7 +248,7 @@ def test_greater_numbers_of_records_are_enough_too_where_windows_begin(q, size, 
     needed = quantile_sample_size(q, size, epsilon=epsilon, alpha=alpha)
     for n in (needed, *(n for n in greater if n > needed)):
         assert quantile_errors(q, size, n, epsilon=epsilon).max() <= Fraction(alpha) * n + 1
-    methods = [windows_for(tuple(q), size, n, epsilon=Fraction(epsilon)) is not None for n in greater]
+    methods = [windows_for(QuantileSearch(tuple(q), size, n, Fraction(epsilon))) is not None for n in greater]
     assert methods == sorted(methods)
 
 
@@ -300,7 +301,7 @@ def test_quantiles_lie_in_their_intervals_as_often_as_stated(kind, monkeypatch):
     assert missed("table") == 0  # bounds for the worst data
     assert missed("population") <= binom.isf(2e-6, 60, 5 * 0.05)
     assert all(np.isfinite(each.interval()[2]).all() for each in made)
-    monkeypatch.setattr(sys.modules["dplearn.releases.quantiles"], "_errors", lambda *_: (0,) * 5)
+    monkeypatch.setattr(QuantileSearch, "errors", lambda *_: (0,) * 5)
     assert missed("table") > 5 or kind in ("ties", "a gap")  # whose values are exact
 
 
