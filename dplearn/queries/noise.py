@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
+from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_rate, decay_ratio
 from dplearn.mechanisms.noisy_counts import gaussian_sums, laplace_counts
 from dplearn.mechanisms.randomized_response import truth_probability
@@ -77,6 +78,40 @@ class SumNoise:
     def deviation(self) -> float:
         """The standard deviation in units of the sums."""
         return math.sqrt(min(self.sigma2, Fraction(1 << 1000))) / 2.0**self.bits
+
+
+@dataclass(frozen=True)
+class LaplaceNoise:
+    """Discrete Laplace noise in sums of whole steps."""
+
+    epsilon: Fraction  # the cost of all sums together
+    l1: int  # the greatest distance of the sums between neighbours, in steps
+    unit: float = 1  # the value of a step
+
+    @property
+    def ratio(self) -> Fraction:
+        """The factor by which the probability of noise falls with each step."""
+        return decay_ratio(self.epsilon / self.l1)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of a sum."""
+        ratio = float(self.ratio)
+        return self.unit * math.sqrt(2 * ratio) / (1 - ratio)
+
+    def tail(self, beta: Fraction) -> float:
+        """Return the least number of steps, times their value, that a sum exceeds with at most `beta`."""
+        return self.unit * (laplace_quantile(self.ratio, beta / 2) - 1)
+
+    def bound(self, size: int) -> TailBound:
+        """Return the bound on the noise of several sums, in steps."""
+        return TailBound(linear=1 / decay_rate(self.ratio), size=size)
+
+    def noisy(self, sums: Any, dice: Dice, *, low: int, high: int) -> NDArray[np.int64]:
+        """Return sums with noise, in steps, and within public ends."""
+        privacy = ApproxDP(self.epsilon)
+        found = laplace_counts(sums, privacy=privacy, dice=dice, sensitivity=self.l1, low=low, high=high)
+        return np.asarray(found)
 
 
 def can_be_drawn(squared_l2: int, budget: Fraction) -> bool:
@@ -218,8 +253,7 @@ class CentralNoise:
         """Return the bound on the noise in the totals, in steps."""
         if self.gaussian:
             return TailBound(root=math.sqrt(2) * self._of_totals(query, share), size=query.size)
-        ratio = decay_ratio(share * self.budget / self.l1(query))
-        return TailBound(linear=1 / decay_rate(ratio), size=query.size)
+        return LaplaceNoise(share * self.budget, self.l1(query)).bound(query.size)
 
     def _added_to(
         self, totals: Any, query: StatisticalQuery, share: Fraction, dice: Dice
@@ -238,9 +272,7 @@ class CentralNoise:
                 high=int(noise.of_sums(high)),
             )
         else:
-            noisy = laplace_counts(
-                totals, privacy=ApproxDP(spent), dice=dice, sensitivity=self.l1(query), low=low, high=high
-            )
+            noisy = LaplaceNoise(spent, self.l1(query)).noisy(totals, dice, low=low, high=high)
         return np.asarray(noisy, dtype=np.float64), bits
 
 
@@ -365,10 +397,8 @@ def share_noise(
     unknown = check_choice("neighbors", neighbors, NEIGHBORS) == ADDED
     moved = moved_counts(neighbors)
     if check_choice("noise", noise, SHARE_NOISES) == "laplace":
-        ratio = decay_ratio(epsilon / (moved * n_queries))
-        below = float(1 - ratio)
-        deviation = math.sqrt(2 * float(ratio)) / below
-        return ShareNoise(deviation / n, TailBound(1 / decay_rate(ratio) / n, size=categories))
+        found = LaplaceNoise(epsilon / n_queries, moved)
+        return ShareNoise(found.deviation / n, found.bound(categories).times(1 / n))
     if noise == "gaussian":
         budget = gaussian_budget(ApproxDP(epsilon, delta)) / n_queries
         deviation = SumNoise.of(moved, budget, MOST_RECORDS if unknown else n).deviation / n

@@ -26,14 +26,14 @@ from dplearn.domains import Categories, Domain, NumberDomain
 from dplearn.domains.cells import as_cells, cell_type, is_frame, is_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio, root_above
+from dplearn.kernels.exact import root_above
 from dplearn.kernels.search import first
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
 from dplearn.mechanisms.selection import selection_excess
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.shares import concentrated_budget
+from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, few_records, read_codes
 from dplearn.table.table import Table
 
@@ -483,7 +483,7 @@ class _MultiplicativeWeights(_CountingQueries):
         if self.cost.delta:
             noise = math.sqrt(math.log(4 * t / beta) / float(counting.rho))
         else:
-            noise = laplace_quantile(decay_ratio(counting.epsilon), Fraction(beta) / (4 * t)) - 1
+            noise = LaplaceNoise(counting.epsilon, 1).tail(Fraction(beta) / (2 * t))
         return noise + self.deviation(t)
 
     def deviation(self, t: int) -> float:
@@ -491,8 +491,7 @@ class _MultiplicativeWeights(_CountingQueries):
         _, counting = self.costs(t)
         if self.cost.delta:
             return math.sqrt(1 / (2 * float(counting.rho)))
-        ratio = float(decay_ratio(counting.epsilon))
-        return math.sqrt(2 * ratio) / (1 - ratio)
+        return LaplaceNoise(counting.epsilon, 1).deviation
 
     def usual_rounds(self, n: int) -> int:
         """Return a number of rounds with small errors in practice; the least bound has many more."""

@@ -23,7 +23,6 @@ from dplearn.fit.relation import N_IS_PUBLIC, without_count
 from dplearn.kernels.confidence_bounds import mean_bounds
 from dplearn.kernels.distributions import laplace_quantile
 from dplearn.kernels.exact import decay_ratio
-from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
@@ -32,6 +31,7 @@ from dplearn.mechanisms.stable_histogram import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
+from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     UNKNOWN_COUNT,
@@ -84,12 +84,12 @@ class Grouped(Released, ResultTable):
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         known: dict[str, dict[Hashable, Any]] = {"count": self.counts, "count, 95 %": self.count_intervals()}
         if self.means is not None and self.sums is not None:
-            intervals = self.mean_intervals()
+            means, intervals = self.means, self.mean_intervals()
             if isinstance(self.bounds, dict):
                 for name in self.bounds:
-                    known |= {f"mean {name}": self.means[name], f"mean {name}, 95 %": intervals[name]}
+                    known |= {f"mean {name}": means[name], f"mean {name}, 95 %": intervals[name]}
             else:
-                known |= {"sum": self.sums, "mean": self.means, "mean, 95 %": intervals}
+                known |= {"sum": self.sums, "mean": means, "mean, 95 %": intervals}
         return ("category", *known), [(key, *(each[key] for each in known.values())) for key in self.counts]
 
     def count_intervals(self, beta: float = 0.05) -> dict[Hashable, tuple[float, float]]:
@@ -105,7 +105,7 @@ class Grouped(Released, ResultTable):
         dict
             Maps each category to the lower and the upper end.
         """
-        off = _error(self.plan.shares[0], check_number("beta", beta, above=0, below=1), self.plan.moved)
+        off = self.plan.noise[0].tail(check_number("beta", beta, above=0, below=1))
         most = float("inf") if self.plan.most is None else float(self.plan.most)
         return {
             key: (float(max(0, count - off)), min(most, float(count + off)))
@@ -142,10 +142,11 @@ class Grouped(Released, ResultTable):
         if self.sums is None:
             raise ValueError("there are no means: the release had no values")
         failure, sampled = check_number("beta", beta, above=0, below=1), covers_sampling(of)
-        if isinstance(self.bounds, dict):
-            columns = {name: (self.sums[name], bounds) for name, bounds in self.bounds.items()}
-            return {name: self._intervals(*each, failure, sampled) for name, each in columns.items()}
-        return self._intervals(self.sums, self.bounds, failure, sampled)
+        sums: dict[Any, Any] = self.sums if isinstance(self.bounds, dict) else {None: self.sums}
+        bounds = _by_name(self.bounds)
+        return _told(
+            {name: self._intervals(sums[name], each, failure, sampled) for name, each in bounds.items()}
+        )
 
     def _intervals(
         self, sums: dict[Hashable, float], bounds: tuple[float, float], beta: Fraction, sampled: bool
@@ -174,10 +175,9 @@ def _scaled_intervals(
 
     Each of both fails with probability at most `failure`.
     """
-    (low, high), (for_counts, for_sums) = bounds, plan.shares
+    low, high = bounds
     middle, half = low / 2 + high / 2, high / 2 - low / 2
-    off = _error(for_counts, failure, plan.moved)
-    off_sum = _error_of_sum(for_sums, failure, plan.moved * plan.columns)
+    off, off_sum = (noise.tail(failure) for noise in plan.noise)
     found = {}
     for key, count in counts.items():
         total = (sums[key] - middle * count) / half if half else 0.0
@@ -186,6 +186,19 @@ def _scaled_intervals(
         first, last = np.clip([min(ends), max(ends)], -1, 1).tolist()
         found[key] = (1 + first) / 2, (1 + last) / 2, fewest
     return found
+
+
+def _by_name(bounds: Any) -> dict[Any, tuple[float, float]]:
+    """Return the bounds of each column; a single one has the name None."""
+    if bounds is None:
+        return {}
+    return bounds if isinstance(bounds, dict) else {None: bounds}
+
+
+def _told(found: dict[Any, Any]) -> dict[Hashable, Any]:
+    """Return what was found of each column by its name, or of a single one without a name."""
+    alone: dict[Hashable, Any] | None = found.get(None)
+    return found if alone is None else alone
 
 
 @documented_by(ColumnRelease)
@@ -397,7 +410,6 @@ class _Grouped(ColumnRelease[Grouped]):
     ):
         self.group_rows = group_rows
         self.bounds = _checked_bounds(bounds, with_values)
-        self.columns = 1 if not isinstance(self.bounds, dict) else len(self.bounds)
         self.categories = None if categories is None else checked_categories(categories)
         given = check_number("delta", delta, low=0, below=1)
         if self.categories is None and not given:
@@ -419,7 +431,15 @@ class _Grouped(ColumnRelease[Grouped]):
         super().__init__("grouped", cost, context, random_state)
         #: The counts, and the sums by their greatest value, that differ between neighbours.
         self.moved = moved_counts(neighbors) * self.group_rows
-        self.shares = _shares(cost.epsilon, values=with_values)
+
+    @property
+    def noise(self) -> list[LaplaceNoise]:
+        """The noise of counts and, with values, of the sums of all columns, in halves of their widths."""
+        columns, epsilon = len(_by_name(self.bounds)), self.cost.epsilon
+        if not columns:
+            return [LaplaceNoise(epsilon, self.moved)]
+        of_sums = LaplaceNoise(epsilon / 2, self.moved * columns << self.bits, 1 / (1 << self.bits))
+        return [LaplaceNoise(epsilon / 2, self.moved), of_sums]
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
         return pairs_in_parts(X, y, ("keys", "values"))
@@ -436,16 +456,13 @@ class _Grouped(ColumnRelease[Grouped]):
     def plan(self, facts: Facts, *, beta: Any = 0.05, n_keys: Any = 1) -> ReleasePlan:
         failure = check_number("beta", beta, above=0, below=1)
         together = check_count("n_keys", n_keys, low=1)
-        for_counts, for_sums = self.shares
-        each = failure / (2 * together)
-        count_error = _error(for_counts, each, self.moved)
-        sum_error = None if for_sums is None else _error_of_sum(for_sums, each, self.moved * self.columns)
-        # The mean moves by at most so much, in halves of the width, if count and sum have these errors.
-        off = count_error + (sum_error or 0)
-        needed = max(1, -int(-off / ALPHA // (1 if sum_error is None else 2)))
+        each, noise = failure / (2 * together), self.noise
+        # The mean moves by at most their sum, in halves of the width, if count and sum have these errors.
+        errors = [of.tail(each) for of in noise]
+        needed = max(1, -int(-sum(errors) / ALPHA // len(errors)))
         threshold = None
         if self.categories is None:
-            privacy = self._learning(for_counts)
+            privacy = self._learning(noise[0].epsilon)
             threshold = stable_histogram_threshold(privacy)
             needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
         n = self.count(facts)
@@ -455,52 +472,38 @@ class _Grouped(ColumnRelease[Grouped]):
             title="GroupedPlan",
             states={
                 "threshold": threshold,
-                "count_error": count_error,
-                "mean_error": None if sum_error is None else sum_error / 2,
+                "count_error": errors[0],
+                "mean_error": errors[1] / 2 if len(errors) == 2 else None,
                 "n_needed": needed,
                 "beta": float(failure),
                 "n_keys": together,
             },
             keeps={
-                "moved": self.moved,
-                "shares": self.shares,
-                "columns": self.columns,
+                "noise": noise,
                 "group_rows": self.group_rows,
                 "most": None if n is None else n * self.group_rows,
             },
             notes={"mean_error": "of a sum, in widths of the bounds", "n_needed": "records of a category"},
-            warns=() if n is None else self._few(n, threshold, count_error, sum_error),
+            warns=() if n is None else self._few(n, threshold, errors),
         )
 
-    def _few(
-        self, n: int, threshold: int | None, count_error: int, sum_error: float | None
-    ) -> tuple[str, ...]:
+    def _few(self, n: int, threshold: int | None, errors: list[float]) -> tuple[str, ...]:
         """Return a warning if no learned category can be released, or noise may exceed the records."""
         most = n * self.moved // 2  # records that take part
-        if threshold is None and most <= count_error:
-            return (
-                few_records(
-                    n,
-                    f"the noise of a count may be {count_error}",
-                    "use more records",
-                    "spend more epsilon",
-                    subset=UNKNOWN_COUNT,
-                ),
-            )
         if threshold is not None and most < threshold:
-            return (
-                few_records(
-                    n,
-                    f"no category can be released, because released counts are at least {threshold}",
-                    "declare categories=",
-                    "spend more epsilon or delta",
-                    subset=UNKNOWN_COUNT,
-                ),
+            problem = f"no category can be released, because released counts are at least {threshold}"
+            remedies = "declare categories=", "spend more epsilon or delta"
+        elif threshold is None and most <= errors[0]:
+            problem = f"the noise of a count may be {errors[0]}"
+            remedies = "use more records", "spend more epsilon"
+        elif len(errors) == 2 and most <= sum(errors):
+            problem = (
+                "the mean of a category may be any value within the bounds, even of one with all records"
             )
-        if sum_error is None or most > count_error + sum_error:
+            remedies = "use more records", "spend more epsilon"
+        else:
             return ()
-        problem = "the mean of a category may be any value within the bounds, even of one with all records"
-        return (few_records(n, problem, "use more records", "spend more epsilon", subset=UNKNOWN_COUNT),)
+        return (few_records(n, problem, *remedies, subset=UNKNOWN_COUNT),)
 
     def _learning(self, epsilon: Fraction) -> ApproxDP:
         """Return the privacy of `stable_histogram` with which the learned categories cost epsilon."""
@@ -511,48 +514,27 @@ class _Grouped(ColumnRelease[Grouped]):
         return ApproxDP(epsilon / (2 * m), delta / 2 * least, ADDED)
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Grouped:
-        for_counts, for_sums = self.shares
-        n = self.most_records if self.cost.neighbors == ADDED else plan.n_samples * self.group_rows
+        noise, n = self.noise, self.most_records
+        if self.cost.neighbors != ADDED:
+            n = plan.n_samples * self.group_rows
         if self.categories is None:
             [keys] = table.sums(partial(key_counts, [0]))
-            counts = stable_histogram(keys, privacy=self._learning(for_counts), dice=dice, most_records=n)
+            privacy = self._learning(noise[0].epsilon)
+            counts = stable_histogram(keys, privacy=privacy, dice=dice, most_records=n)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
-            categories = tuple(counts)
-            totals = table.sums(_Totals(categories))
+            _, totals = table.sums(_Totals(tuple(counts)))
         else:
-            categories = self.categories
-            totals = table.sums(_Totals(categories))
-            noisy = laplace_counts(
-                totals[0],
-                privacy=ApproxDP(for_counts),
-                dice=dice,
-                sensitivity=self.moved,
-                low=0,
-                high=n,
-            )
-            counts = dict(zip(categories, noisy.tolist(), strict=True))
-        if for_sums is None:
+            exact, totals = table.sums(_Totals(self.categories))
+            noisy = noise[0].noisy(exact, dice, low=0, high=n).tolist()
+            counts = dict(zip(self.categories, noisy, strict=True))
+        if self.bounds is None:
             return Grouped(counts, None, None, None, plan)
-        most = n << self.bits
-        sums = laplace_counts(
-            totals[1].ravel(),
-            privacy=ApproxDP(for_sums),
-            dice=dice,
-            sensitivity=self.moved * self.columns << self.bits,
-            low=-most,
-            high=most,
-        )
-        scaled = np.asarray(sums).reshape(totals[1].shape) / (1 << self.bits)
-        if not isinstance(self.bounds, dict):
-            return Grouped(
-                counts, *_sums_and_means(counts, scaled[:, 0], self.bounds, plan), self.bounds, plan
-            )
-        found = {
-            name: _sums_and_means(counts, column, bounds, plan)
-            for (name, bounds), column in zip(self.bounds.items(), scaled.T, strict=True)
-        }
-        sums_of, means_of = ({name: each[place] for name, each in found.items()} for place in range(2))
-        return Grouped(counts, sums_of, means_of, self.bounds, plan)
+        most, by_name = n << self.bits, _by_name(self.bounds)
+        scaled = noise[1].noisy(totals.ravel(), dice, low=-most, high=most).reshape(totals.shape)
+        columns = zip(by_name.items(), scaled.T / (1 << self.bits), strict=True)
+        found = {name: _sums_and_means(counts, each, bounds, plan) for (name, bounds), each in columns}
+        sums, means = (_told({name: each[place] for name, each in found.items()}) for place in range(2))
+        return Grouped(counts, sums, means, self.bounds, plan)
 
 
 def _sums_and_means(
@@ -569,22 +551,6 @@ def _sums_and_means(
         if first <= 0 and last >= 1:  # any value is possible
             means[key] = math.nan
     return sums, means
-
-
-def _shares(epsilon: Fraction, *, values: bool) -> tuple[Fraction, Fraction | None]:
-    """Return the parts of epsilon for counts and for sums."""
-    return (epsilon / 2, epsilon / 2) if values else (epsilon, None)
-
-
-def _error(epsilon: Fraction, failure: Fraction, moved: int) -> int:
-    """Return the least t that `moved` counts' and sums' noise exceeds with at most `failure`."""
-    return laplace_quantile(decay_ratio(epsilon / moved), failure / 2) - 1
-
-
-def _error_of_sum(epsilon: Fraction, failure: Fraction, moved: int) -> float:
-    """Return a bound on the noise of a sum, in halves of the width of the bounds."""
-    ratio = decay_ratio(epsilon / (moved << _BITS))
-    return (laplace_quantile(ratio, failure / 2) - 1) / (1 << _BITS)
 
 
 def _codes_of_columns(values: Any, bounds: Any, bits: int) -> NDArray[np.int64]:

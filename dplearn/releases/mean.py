@@ -1,7 +1,7 @@
 """Release the mean or the standard deviation of one column of bounded numbers, or the share of its ones."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,11 +15,9 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Grid, IntegerRange
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio
-from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
+from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.cell_statistics import check_squares
 from dplearn.releases.release import (
     ALL_GROUPS,
@@ -91,8 +89,8 @@ class Mean(_OneNumber):
             The ends, within the bounds.
         """
         z, (low, high) = normal_tail(beta, laplace=True), self.plan.bounds
-        of_mean, of_squares = self.plan.deviations
-        variance = min(self.variance + z * of_squares, (high / 2 - low / 2) * (high / 2 - low / 2))
+        of_mean, *of_squares = self.plan.deviations
+        variance = min(self.variance + z * sum(of_squares), (high / 2 - low / 2) * (high / 2 - low / 2))
         sampling = variance / self.plan.n_samples if covers_sampling(of) else 0.0
         off = z * math.hypot(of_mean, math.sqrt(sampling))
         off = off if off < math.inf else high - low  # of bounds whose squares are no floats
@@ -206,8 +204,7 @@ def mean(
     49.5
     """
     rows = rows_of_groups(groups, max_rows_per_group)
-    recipe = _Mean[Mean]("mean", bounds, epsilon, rows, random_state)
-    return recipe.run_on(values, None, ledger, groups)
+    return _Mean[Mean](bounds, epsilon, rows, random_state).run_on(values, None, ledger, groups)
 
 
 @documented_by(mean, ColumnRelease)
@@ -233,7 +230,7 @@ def mean_plan(
     >>> round(mean_plan(6000, (0, 120)).error, 3)
     0.063
     """
-    return _Mean("mean", bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
+    return _Mean(bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 @documented_by(mean, ColumnRelease)
@@ -274,8 +271,7 @@ def proportion(
     (0.3, (0.27, 0.33))
     """
     rows = rows_of_groups(groups, max_rows_per_group)
-    recipe = _Proportion("proportion", (0, 1), epsilon, rows, random_state)
-    return recipe.run_on(values, None, ledger, groups)
+    return _Proportion((0, 1), epsilon, rows, random_state).run_on(values, None, ledger, groups)
 
 
 @documented_by(mean_plan, mean, ColumnRelease)
@@ -295,9 +291,7 @@ def proportion_plan(
     >>> round(proportion_plan(6000).error, 4)
     0.0005
     """
-    return _Proportion("proportion", (0, 1), epsilon, planned_rows(max_rows_per_group)).plan(
-        Facts(n_samples), beta=beta
-    )
+    return _Proportion((0, 1), epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 @documented_by(mean, ColumnRelease)
@@ -339,8 +333,7 @@ def std(
     17.3
     """
     rows = rows_of_groups(groups, max_rows_per_group)
-    recipe = _Std("std", bounds, epsilon, rows, random_state)
-    return recipe.run_on(values, None, ledger, groups)
+    return _Std(bounds, epsilon, rows, random_state).run_on(values, None, ledger, groups)
 
 
 @documented_by(mean_plan, mean, ColumnRelease)
@@ -367,7 +360,7 @@ def std_plan(
     >>> std_plan(6000, (0, 120)).n_needed
     738
     """
-    return _Std("std", bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
+    return _Std(bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 class _Mean(ColumnRelease[Result]):
@@ -375,18 +368,17 @@ class _Mean(ColumnRelease[Result]):
 
     domain: Grid | IntegerRange
     group_rows: int
+    known_as, warns_of = "mean", "mean"
     reach = 1 << 20  # steps between the bounds; audits use fewer
     coarser = 1 << 10  # squares are those of so many steps together
-    warns_of = "mean"
 
-    def __init__(self, name: str, bounds: Any, epsilon: Any, group_rows: int = 1, random_state: Any = None):
+    def __init__(self, bounds: Any, epsilon: Any, group_rows: int = 1, random_state: Any = None):
         self.bounds, self.group_rows = checked_bounds(bounds), group_rows
         self.domain = self.domain_of()
-        self.step = (self.bounds[1] - self.bounds[0]) / self.reach
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0), assumes=(N_IS_PUBLIC, self.domain.assumption)
         )
-        super().__init__(name, cost, (repr(self.domain), str(cost.epsilon)), random_state)
+        super().__init__(self.known_as, cost, (repr(self.domain), str(cost.epsilon)), random_state)
 
     def domain_of(self) -> Any:
         """Return the domain, whose codes are the steps above the lower bound."""
@@ -397,29 +389,30 @@ class _Mean(ColumnRelease[Result]):
         return _SPREAD if n * self.cost.epsilon >= _ENOUGH else Fraction(0)
 
     @property
-    def most_square(self) -> int:
-        """The greatest square, of the distance from the middle in coarse half steps."""
-        return int(-(-self.reach // self.coarser)) ** 2
-
-    @property
     def width(self) -> float:
-        """What the error is compared with: the distance of the bounds."""
+        """The distance of the bounds."""
         return self.bounds[1] - self.bounds[0]
 
-    def error(self, total: "_Noise", squares: "_Noise | None", beta: Fraction) -> float:  # noqa: ARG002
-        """Return a bound on the noise of what is released, times the number of records."""
-        return total.tail(beta)
+    def noise(self, share: Fraction, each: int = 1) -> list[LaplaceNoise]:
+        """Return the noise of the sum and, with a share of epsilon, of the squares of so many rows a record.
+
+        Squares are of the distance from the middle, in coarse half steps.
+        """
+        most, half = int(-(-self.reach // self.coarser)) ** 2, self.width / 2
+        total = LaplaceNoise((1 - share) * self.cost.epsilon, self.reach * each, self.width / self.reach)
+        squares = LaplaceNoise(share * self.cost.epsilon, most * each, half * half / most)
+        return [total, squares] if share else [total]
+
+    def error(self, noise: Sequence[LaplaceNoise], beta: Fraction) -> tuple[float, float]:
+        """Return a bound on the noise of what is released, times the number of records, and its range."""
+        return noise[0].tail(beta), self.width
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> ReleasePlan:
         n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
-        share, half = self.spread_share(n), (self.bounds[1] - self.bounds[0]) / 2
-        total = _Noise((1 - share) * self.cost.epsilon / self.reach, self.step)
-        squares = None
-        if share:
-            unit = half * half / self.most_square
-            squares = _Noise(share * self.cost.epsilon / self.most_square, unit)
-        error = self.error(total, squares, failure)
-        needed = max(1, math.ceil(error / (self.width * float(ALPHA))))
+        share = self.spread_share(n)
+        noise = self.noise(share)
+        error, width = self.error(noise, failure)
+        needed = max(1, math.ceil(error / (width * float(ALPHA))))
         few = few_records(
             n,
             f"with epsilon {float(self.cost.epsilon):.3g}, the noise of the {self.warns_of} may be"
@@ -429,48 +422,38 @@ class _Mean(ColumnRelease[Result]):
             enough=needed,
             subset=ALL_GROUPS,
         )
-        deviations = total.deviation / n, squares.deviation / n if squares else 0.0
         return ReleasePlan(
             self.cost,
             n,
             title=f"{type(self).__name__[1:]}Plan",
             states={"error": error / n, "n_needed": needed, "beta": float(failure)},
-            keeps={"spread_share": share, "deviations": deviations, "bounds": self.bounds},
+            keeps={
+                "spread_share": share,
+                "deviations": [each.deviation / n for each in noise],
+                "bounds": self.bounds,
+            },
             warns=(few,) if n < needed else (),
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Any:
-        total, squares = table.sums(self._sums)
-        count, spread = plan.n_samples * table.each, plan.spread_share * plan.guarantee.epsilon
-        sums = [(total, self.reach, plan.guarantee.epsilon - spread)]
-        sums += [(squares, self.most_square, spread)] * bool(spread)
-        found = [
-            float(
-                laplace_counts(
-                    [each],
-                    privacy=ApproxDP(epsilon),
-                    dice=dice,
-                    sensitivity=most * table.each,
-                    low=0,
-                    high=count * most,
-                )[0]
-            )
-            / count
-            for each, most, epsilon in sums
-        ]
         low, high = self.bounds
-        mean = min(low + self.step * found[0], high)  # the last bits of a float may exceed the bound
-        if not spread:
-            near = (mean * plan.n_samples + low + high) / (plan.n_samples + 2)  # rare ones may be unseen
+        n, noise = plan.n_samples, self.noise(plan.spread_share, table.each)
+        pairs = zip(noise, table.sums(self._sums), strict=False)
+        # A sum of n records, each of several rows, is at most n times what a record moves it by.
+        found = [float(of.noisy([total], dice, low=0, high=n * of.l1)[0]) for of, total in pairs]
+        mean = min(low + self.width / self.reach * (found[0] / (n * table.each)), high)  # despite rounding
+        if len(found) == 1:
+            near = (mean * n + low + high) / (n + 2)  # rare ones may be unseen
             return self.result(mean, (high - near) * (near - low), plan)  # Bhatia and Davis (2000)
         half, off = (high - low) / 2, mean - low / 2 - high / 2
-        variance = found[1] / self.most_square * half * half - off * off
+        variance = found[1] / (n * noise[1].l1) * half * half - off * off
         return self.result(mean, min(max(variance, 0.0), (high - mean) * (mean - low)), plan)
 
     def _sums(self, steps: NDArray[Any]) -> list[Any]:
         from_middle = 2 * steps.astype(np.int64) - self.reach
         squares = ((from_middle + self.coarser // 2) // self.coarser) ** 2  # rounded to the nearest
-        return [steps.sum(dtype=np.int64), squares.clip(0, self.most_square).sum(dtype=np.int64)]
+        most = int(-(-self.reach // self.coarser)) ** 2
+        return [steps.sum(dtype=np.int64), squares.clip(0, most).sum(dtype=np.int64)]
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
         """Return the result, made of a noisy mean and variance."""
@@ -480,8 +463,8 @@ class _Mean(ColumnRelease[Result]):
 class _Proportion(_Mean[Mean]):
     """The recipe of `proportion`, whose steps are zeros and ones."""
 
+    known_as, warns_of = "proportion", "share"
     reach = coarser = 1
-    warns_of = "share"
 
     def domain_of(self) -> Any:
         return IntegerRange(0, 1)
@@ -493,7 +476,7 @@ class _Proportion(_Mean[Mean]):
 class _Std(_Mean[Std]):
     """The recipe of `std`."""
 
-    warns_of = "variance"
+    known_as, warns_of = "std", "variance"
 
     def domain_of(self) -> Any:
         check_squares("bounds", *self.bounds)
@@ -502,33 +485,10 @@ class _Std(_Mean[Std]):
     def spread_share(self, n: int) -> Fraction:  # noqa: ARG002
         return Fraction(1, 2)
 
-    @property
-    def width(self) -> float:
-        """The greatest variance within the bounds."""
-        return (super().width / 2) ** 2
-
-    def error(self, total: "_Noise", squares: "_Noise | None", beta: Fraction) -> float:
-        assert squares is not None
+    def error(self, noise: Sequence[LaplaceNoise], beta: Fraction) -> tuple[float, float]:
+        total, squares = (each.tail(beta / 2) for each in noise)
         # The mean is squared: its noise counts up to twice its distance from the middle, half of the bounds'.
-        return squares.tail(beta / 2) + super().width * total.tail(beta / 2)
+        return squares + self.width * total, (self.width / 2) ** 2
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
         return Std(math.sqrt(variance), mean, plan)
-
-
-@dataclass(frozen=True)
-class _Noise:
-    """Discrete Laplace noise in a sum: how fast it decays for each step, and the width of a step."""
-
-    rate: Fraction
-    step: float
-
-    def tail(self, beta: Fraction) -> float:
-        """Return what it exceeds with probability at most `beta`."""
-        return self.step * (laplace_quantile(decay_ratio(self.rate), beta / 2) - 1)
-
-    @property
-    def deviation(self) -> float:
-        """The standard deviation."""
-        ratio = float(decay_ratio(self.rate))
-        return self.step * math.sqrt(2 * ratio) / (1 - ratio)

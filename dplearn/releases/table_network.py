@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio
 from dplearn.kernels.simplex import nearest_shares
-from dplearn.mechanisms.noisy_counts import gaussian_counts, laplace_counts
+from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.mechanisms.selection import exponential_mechanism
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
+from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.public_tables import PublicRows, along, dependent, towards
 from dplearn.releases.release import ReleasePlan, few_records
 from dplearn.releases.table_cells import merged
@@ -89,14 +89,7 @@ class TableNoise:
             found = gaussian_counts(asked, privacy=privacy, dice=dice, squared_sensitivity=moved)
         else:
             reach = n if self.reach is None else self.reach
-            found = laplace_counts(
-                asked,
-                privacy=ApproxDP(self.epsilon),
-                dice=dice,
-                sensitivity=moved,
-                low=-reach,
-                high=n + reach,
-            )
+            found = self._laplace(len(counts)).noisy(asked, dice, low=-reach, high=n + reach)
         return np.append(found, n - found) if len(counts) == 2 else np.asarray(found)
 
     def deviation(self, size: int) -> float:
@@ -105,8 +98,7 @@ class TableNoise:
             return 0.0
         if self.rho is not None:
             return math.sqrt(_moved(size) / (2 * self.rho))
-        ratio = self._ratio(size)
-        return math.sqrt(2 * ratio) / (1 - ratio)
+        return self._laplace(size).deviation
 
     def expected_error(self, size: int) -> float:
         """Return the mean of half of the sum of the noise's magnitudes, over all cells of a table."""
@@ -114,13 +106,13 @@ class TableNoise:
             return 0.0
         mean = self.deviation(size) * math.sqrt(2 / math.pi)
         if self.rho is None:
-            ratio = self._ratio(size)
+            ratio = float(self._laplace(size).ratio)
             mean = 2 * ratio / (1 - ratio**2)
         return mean if size == 2 else size * mean / 2
 
-    def _ratio(self, size: int) -> float:
+    def _laplace(self, size: int) -> LaplaceNoise:
         assert self.epsilon is not None
-        return float(decay_ratio(self.epsilon / _moved(size)))
+        return LaplaceNoise(self.epsilon, _moved(size))
 
 
 def _moved(size: int) -> int:

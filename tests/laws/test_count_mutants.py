@@ -24,7 +24,7 @@ from dplearn.kernels.exact import decay_ratio
 from dplearn.learners.counts import naive_bayes
 from dplearn.learners.votes import recipe
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, randomizers
+from dplearn.queries import CentralOracle, noise, randomizers
 from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.queries.randomizers import CategoryRandomizer
 from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
@@ -280,7 +280,7 @@ ADDED = [
     *added(
         "added_groups",
         *ONE_MORE,
-        given("half", grouped, "laplace_counts", privacy=lambda old: ApproxDP(2 * old.epsilon)),
+        given("half", noise, "laplace_counts", privacy=lambda old: ApproxDP(2 * old.epsilon)),
     ),
 ]
 

@@ -60,6 +60,7 @@ blocks, noisy_counts, sparse_vector, keys = (
     importlib.import_module(f"dplearn.mechanisms.{name}")
     for name in ("block_points", "noisy_counts", "sparse_vector", "stable_histogram")
 )
+noises = importlib.import_module("dplearn.queries.noise")
 schemas = importlib.import_module("dplearn.releases.learned_schema")
 grouped, by_fractions = (sys.modules[f"dplearn.releases.{name}"] for name in ("grouped", "quantiles"))
 
@@ -457,7 +458,13 @@ def test_rows_near_a_middle_move_the_moments_no_further_than_the_noise_is_for(or
 
 
 def sums_of_the_whole_epsilon(monkeypatch):
-    monkeypatch.setattr(grouped, "_shares", lambda epsilon, values: (epsilon / 2, epsilon))
+    usual = grouped._Grouped.noise.fget
+
+    def noise(self):
+        of_counts, of_sums = usual(self)
+        return [of_counts, replace(of_sums, epsilon=2 * of_sums.epsilon)]
+
+    monkeypatch.setattr(grouped._Grouped, "noise", property(noise))
     return grouped_case("again", 2, CASES["grouped"].universe, coarse(["a", "b"], 2)).fit
 
 
@@ -468,14 +475,14 @@ GROUPED = [
     *on(
         "grouped_counts",
         COUNTED,
-        given("half_of_the_noise", grouped, "laplace_counts", sensitivity=lambda old: old // 2),
+        given("half_of_the_noise", noises, "laplace_counts", sensitivity=lambda old: old // 2),
     ),
     *on("grouped", SWAPPED, sums_of_the_whole_epsilon),
     *on(
         "grouped_columns",
         in_places("grouped_columns", (0,), (3,)),
         around(
-            grouped,
+            noises,
             "laplace_counts",
             lambda right, counts, *, sensitivity, **how: right(
                 counts, sensitivity=sensitivity if len(counts) == 2 else sensitivity // 2, **how

@@ -67,17 +67,13 @@ def test_noise_for_half_of_the_range_is_refuted(monkeypatch):
     kept = least_exp_epsilon(*(distribution_on(case.fit, rows) for rows in pair))[0]
     assert kept <= np.e
     release = case.fit.make()
-    monkeypatch.setattr(type(release), "plan", _halved(type(release).plan))
+    monkeypatch.setattr(type(release), "noise", _halved(type(release).noise))
     off = least_exp_epsilon(*(distribution_on(case.fit, rows) for rows in pair))[0]
     assert off > np.e**1.9
 
 
-def _halved(plan_of):
-    def plan(self, facts, **more):
-        found = plan_of(self, facts, **more)
-        return replace(found, guarantee=type(found.guarantee)(2))
-
-    return plan
+def _halved(noise_of):
+    return lambda *given: [replace(each, epsilon=2 * each.epsilon) for each in noise_of(*given)]
 
 
 def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
@@ -90,7 +86,7 @@ def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():
 
 @pytest.mark.parametrize("share", [0.0, 0.95, 1.0])
 def test_the_widest_bounds_do_not_overflow(share, monkeypatch):
-    release, module = _Mean("mean", (-1e300, 1e300), 1), import_module("dplearn.releases.mean")
+    release, module = _Mean((-1e300, 1e300), 1), import_module("dplearn.queries.noise")
     monkeypatch.setattr(module, "laplace_counts", lambda _, **how: np.array([int(share * how["high"])]))
     found = release.run(Table(InMemory(np.zeros(1, dtype=np.int64))), release.plan(Facts(10**8)), None)
     assert found.value == pytest.approx((2 * share - 1) * 1e300)

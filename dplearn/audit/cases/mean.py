@@ -35,7 +35,7 @@ def _of_groups(rows: Rows) -> list[float]:
 CASES = (
     AuditCase(
         "mean",
-        ReleaseFit(lambda: _Coarse("mean", (-1, 1), 1, 1, 0), list, _shown),
+        ReleaseFit(lambda: _Coarse((-1, 1), 1, 1, 0), list, _shown),
         (-1.0, 0.25, 3.0),  # the last is clipped
         3,
         ApproxDP(1),
@@ -46,7 +46,7 @@ CASES = (
     ),
     AuditCase(
         "mean_of_groups",
-        ReleaseFit(lambda: _Coarse("mean", (-1, 1), 1, 1, 0), _of_groups, _shown, groups_of),
+        ReleaseFit(lambda: _Coarse((-1, 1), 1, 1, 0), _of_groups, _shown, groups_of),
         [(-1.0,), (3.0,), (-1.0, 3.0), (3.0, 3.0, -1.0)],
         2,
         ApproxDP(1, protects="groups"),
@@ -56,7 +56,7 @@ CASES = (
     ),
     AuditCase(
         "mean_of_two_rows",
-        ReleaseFit(lambda: _Coarse("mean", (-1, 1), 1, 2, 0), _of_groups, _shown, groups_of),
+        ReleaseFit(lambda: _Coarse((-1, 1), 1, 2, 0), _of_groups, _shown, groups_of),
         [(-1.0,), (3.0,), (-1.0, 3.0), (3.0, 3.0, -1.0)],
         1,
         ApproxDP(1, protects="groups"),
@@ -66,7 +66,7 @@ CASES = (
     ),
     AuditCase(
         "std",
-        ReleaseFit(lambda: _CoarseStd("std", (-1, 1), 1, 1, 0), list, _shown),
+        ReleaseFit(lambda: _CoarseStd((-1, 1), 1, 1, 0), list, _shown),
         (-1.0, 0.0, 1.0),
         2,
         ApproxDP(1),
