@@ -2,7 +2,7 @@
 
 `import dplearn` would otherwise import every learner, and take twice as long as scikit-learn. What a package
 exports stands once, in a stub beside it (`__init__.pyi`), which type checkers read; here the imports of that
-stub are carried out one by one. Only for packages of which no name is that of a submodule.
+stub are carried out one by one. A package of which a name is that of a submodule asks for all names at once.
 
 >>> import dplearn
 >>> "ThresholdClassifier" in dir(dplearn), dplearn.ThresholdClassifier.__module__

@@ -1,23 +1,5 @@
 """Preprocessing transformers for pipelines of private learners: private, or without a fit to the data."""
 
-from dplearn.preprocessing.cells import CellEncoder
-from dplearn.preprocessing.k_means import PrivateKMeans
-from dplearn.preprocessing.pca import PrivatePCA
-from dplearn.preprocessing.quantile_columns import (
-    PrivateKBinsDiscretizer,
-    PrivateMinMaxClipper,
-    PrivateQuantileTransformer,
-    PrivateRobustScaler,
-)
-from dplearn.preprocessing.standard_scaler import PrivateStandardScaler
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "CellEncoder",
-    "PrivateKBinsDiscretizer",
-    "PrivateKMeans",
-    "PrivateMinMaxClipper",
-    "PrivatePCA",
-    "PrivateQuantileTransformer",
-    "PrivateRobustScaler",
-    "PrivateStandardScaler",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)
