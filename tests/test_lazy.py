@@ -8,7 +8,6 @@ import pytest
 import dplearn
 from dplearn import learners, preprocessing, queries, releases, theory
 
-
 PACKAGES = [dplearn, learners, preprocessing, queries, releases, theory]
 
 
