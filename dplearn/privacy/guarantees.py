@@ -226,7 +226,8 @@ def decimal(x: Fraction, rounding: str = ROUND_CEILING) -> str:
     short = f"{float(x):.15g}" if x < 10**300 else "0"
     if Fraction(short) == x:
         return short
-    return f"{Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)):g}"
+    rounded = Context(prec=6, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator))
+    return format(rounded, "g" if rounded >= Decimal("1e-4") else "e")
 
 
 def amounts(guarantee: Guarantee) -> dict[str, Fraction]:

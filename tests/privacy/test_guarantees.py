@@ -236,6 +236,11 @@ def test_every_guarantee_can_be_shown(epsilon):
     assert guarantee._repr_html_()
 
 
+def test_a_small_number_begins_with_its_digits_and_not_with_zeros():
+    assert "delta=3.71829e-6" in repr(ApproxDP(1, 1e-6).for_group(2))
+    assert "delta=0.0128184" in repr(ApproxDP(1, 1e-6).for_group(10))
+
+
 @repeatable
 @given(rhos)
 def test_adding_and_removing_imply_replacing_at_four_times_the_rho_and_no_less(rho):
