@@ -54,9 +54,6 @@ class Shared:
     n_jobs : int, optional
         Number of worker processes that train teachers, as in joblib; with one worker, the teachers are
         trained one after the other, or in batches.
-    verbose : bool, default=False
-        Whether to show the number of trained teachers as training proceeds; the times shown are not
-        protected.
     ledger : PrivacyLedger, optional
         The ledger that each fit is charged to, fits of clones, searches and worker processes included.
     random_state : None, int or numpy random generator, default=None

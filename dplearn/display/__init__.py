@@ -2,8 +2,7 @@
 
 Displays need matplotlib (the extra `plot`); the card has no further requirement. A display draws released
 values, and values that its caller declares public; `from_estimator` of the displays of private scores
-releases them first, at a stated cost. `PassProgress` shows how far a fit
-or a release on a table in parts has come.
+releases them first, at a stated cost.
 """
 
 from dplearn.display.card import PrivacyCard, privacy_card
@@ -23,12 +22,10 @@ from dplearn.display.planning import (
 from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
 from dplearn.display.shapes import ShapesDisplay, SyntheticTableDisplay
 from dplearn.display.statistics import StatisticsDisplay
-from dplearn.table.passes import PassProgress
 
 __all__ = [
     "DistributionDisplay",
     "EpsilonDisplay",
-    "PassProgress",
     "PrivacyCard",
     "PrivateCalibrationDisplay",
     "PrivateConfusionMatrixDisplay",

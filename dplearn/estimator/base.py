@@ -24,6 +24,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._progress import counted
 from dplearn._validation import check_constructed, check_count, check_number, shown
 from dplearn._writing import did_you_mean, in_full, shortened
 from dplearn.chance import dice_for
@@ -602,19 +603,22 @@ class TellsProgress(CallbackSupportMixin):
     """
 
     @with_callbacks  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    def _telling(self, work: Callable[[Callable[[], None]], Outcome], *, task: str, count: int) -> Outcome:
-        """Run the long step, with a function that it calls once for each finished task."""
-        if not CALLBACKS:
-            return work(lambda: None)
-        root = self._init_callback_context(max_subtasks=count).call_on_fit_task_begin(estimator=self)
+    def _telling(self, work: Callable[[Callable[[int], None]], Outcome], *, task: str, count: int) -> Outcome:
+        """Run the long step, with a function that it calls with each number of finished tasks."""
+        with counted(f"Training {task}s", count) as done:
+            if not CALLBACKS:
+                return work(done)
+            root = self._init_callback_context(max_subtasks=count).call_on_fit_task_begin(estimator=self)
 
-        def report() -> None:
-            finished = root.subcontext(task_name=task)
-            finished.call_on_fit_task_begin(estimator=self).call_on_fit_task_end(estimator=self)
+            def report(finished: int) -> None:
+                for _ in range(finished):
+                    each = root.subcontext(task_name=task)
+                    each.call_on_fit_task_begin(estimator=self).call_on_fit_task_end(estimator=self)
+                done(finished)
 
-        outcome = work(report)
-        root.call_on_fit_task_end(estimator=self)
-        return outcome
+            outcome = work(report)
+            root.call_on_fit_task_end(estimator=self)
+            return outcome
 
 
 def _check_names(kind: type[BaseEstimator], args: Sequence[Any], given: Mapping[str, Any]) -> None:

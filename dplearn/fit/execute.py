@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._progress import progress
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import columns_read_once, is_frame
@@ -200,7 +201,7 @@ def execute(
     if cost is not None and groups is not None:
         cost = replace(cost, protects="groups")
     charge = open_account(ledger, cost, name=recipe.name)
-    with float_errors_ignored(), columns_read_once():
+    with float_errors_ignored(), columns_read_once(), progress():
         ready = begin(recipe, X, y, groups=groups)
         warn(ready.plan.warnings, ready.plan.guarantee, stacklevel=stacklevel)
         charge(ready.plan.guarantee)

@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
+from dplearn._progress import unseen, watched
 from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief, did_you_mean
 from dplearn.chance import public_seed
@@ -741,7 +742,7 @@ class Choice:
 
 
 def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
-    found = [_counted(trial, plan, index, dice) for index in range(plan.n_candidates)]
+    found = _all_counted(trial, plan, dice)
     index = flipped([counts for counts, _ in found], plan, dice)
     counts, fitted = found[index]
     return Choice(index, {index: _noisy(counts, plan, _half(plan.scoring), dice)}, fitted)
@@ -756,7 +757,7 @@ def flipped(tables: Sequence[Counts], plan: SearchPlan, dice: Dice) -> int:
 
 def _by_noisy_scores(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
     """Release the tables of all candidates at once, as one table, and take the greatest score."""
-    found = [_counted(trial, plan, index, dice) for index in range(plan.n_candidates)]
+    found = _all_counted(trial, plan, dice)
     counts = np.concatenate([counts for counts, _ in found])
     whole = _noisy(counts, plan, plan.scoring, dice, tables=len(found))
     parts = np.split(whole.counts, len(found))
@@ -773,7 +774,13 @@ def _by_random_stopping(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
         return _rank(table, plan), Choice(index, {index: table}, fitted)
 
     assert plan.stopping is not None
-    return best_of_runs(run, stopping=plan.stopping, dice=dice)[1]
+    with unseen():
+        return best_of_runs(run, stopping=plan.stopping, dice=dice)[1]
+
+
+def _all_counted(trial: Trial, plan: SearchPlan, dice: Dice) -> list[tuple[Counts, Any]]:
+    candidates = watched(range(plan.n_candidates), "Trying candidates")
+    return [_counted(trial, plan, index, dice) for index in candidates]
 
 
 def _counted(trial: Trial, plan: SearchPlan, index: int, dice: Dice) -> tuple[Counts, Any]:

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 
 from dplearn._documented import documented_by
+from dplearn._progress import watched
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.estimator.recipe import FitFacts
@@ -207,7 +208,7 @@ class KMeansFit(BoxedColumnsFit):
         radius = found.radius(_RADIUS, steps, plan.order)
         centres = mean + _START * spread * _apart(stream, k, len(mean))
         counts = np.zeros(k)
-        for turn in range(self.rounds):
+        for turn in watched(range(self.rounds), "Moving centres"):
             asked = ClusterRound(centres, np.rint(mean), radius, plan.order)
             answer = oracle.ask(cluster_query(asked), share=(1 - _SPREAD_SHARE) / self.rounds)[0]
             counts = answer.means[:k] / radius

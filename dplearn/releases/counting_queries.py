@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
+from dplearn._progress import watched
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -504,7 +505,7 @@ class _MultiplicativeWeights(_CountingQueries):
         selecting, counting = self.costs(plan.n_rounds)
         count = gaussian_counts if self.cost.delta else laplace_counts
         shares, total, taken = self.start, np.zeros(self.of.size), {}
-        for done in range(plan.n_rounds):
+        for done in watched(range(plan.n_rounds), "Asking queries"):
             total += shares if 2 * done >= plan.n_rounds and done else 0  # those before the last updates
             off = np.abs(true - np.rint(n * (self.queries @ shares)).astype(np.int64))
             query = exponential_mechanism(off, privacy=selecting, dice=dice)

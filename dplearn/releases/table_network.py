@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._progress import watched
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.kernels.simplex import nearest_shares
@@ -703,7 +704,7 @@ def released_tables(
     qualities: dict[Candidate, int] = {}
     placed = [place for place in layout.first if place != layout.target]
     unplaced = [place for place in range(len(sizes)) if place not in layout.first]
-    for _ in range(layout.rounds):
+    for _ in watched(range(layout.rounds), "Choosing tables"):
         leads = _leads(plan, placed, unplaced, public)
         _add_qualities(qualities, list(leads), records, plan, model)
         chosen = exponential_mechanism(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._progress import unseen
 from dplearn.kernels.intervals import Level, counted, sorted_codes
 from dplearn.kernels.ranks import CodeCounts, Places, Ranks, ranks_of_codes
 from dplearn.table.table import Columns, Table
@@ -67,6 +68,7 @@ class PartedRanks:
         assert near is not None
         return near.counts.at(np.asarray(ranks) - near.below)
 
+    @unseen()
     def count(self, codes: Any) -> tuple[Any, Any]:
         """Return the number of codes less than each of `codes`, and the number at most it."""
         low, high = (min(codes), max(codes)) if np.ndim(codes) else (codes, codes)
@@ -110,6 +112,7 @@ class _Passes:
         self.records, self.sizes = records, sizes
         self.near: dict[int, list[_Near]] = defaultdict(list)
 
+    @unseen()
     def gather(self, windows: Sequence[tuple[int, Window]]) -> None:
         """Gather the codes of some ranks of some columns."""
         n, few = len(self.records), max(_FEWEST, _FEW // len(windows))

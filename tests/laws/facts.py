@@ -396,10 +396,7 @@ def wrong_parameters(setting):
     names = signature(type(setting)).parameters
     yield from ((name, value) for name, value in VALUES if name in names)
     for name, parameter in names.items():
-        if (
-            name not in {"n_jobs", "verbose", *(name for name, _ in VALUES)}
-            and parameter.default is not Parameter.empty
-        ):
+        if name not in {"n_jobs", *(name for name, _ in VALUES)} and parameter.default is not Parameter.empty:
             yield from ((name, value) for value in (-1, "?"))
 
 

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from dplearn._progress import watched
 from dplearn.learners.additive.cells import Column, line_rows
 from dplearn.learners.additive.losses import Base
 from dplearn.learners.additive.model import (
@@ -181,7 +182,7 @@ def newton_steps(oracle: Oracle, plan: AdditivePlan, base: Base, starts: Sequenc
     """Take all steps, those of all outputs together, and return the path of each output."""
     paths = [Path(start, plan.public.n_samples, plan.n_steps, plan.rate) for start in starts]
     bits, share = plan.bits.factors, plan.step_share
-    for _ in range(plan.n_steps):
+    for _ in watched(range(plan.n_steps), "Taking steps"):
         points = [(path.start.rows, path.weights) for path in paths]
         gradients = ask_gradients(oracle, base.loss, points, bits=bits, share=share)
         for path, (mean, noise) in zip(paths, gradients, strict=True):

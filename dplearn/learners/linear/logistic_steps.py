@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
+from dplearn._progress import watched
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.kernels.simplex import nearest_shares
@@ -245,7 +246,7 @@ def take_steps(oracle: Oracle, plan: LogisticPlan, class_weights: ClassWeights |
     label_variance = _class_variance(plan, answer)
     bounds, ridges = directions.curvature_bounds, directions.ridges(label_variance, labels)
     weights = ahead = total = np.zeros_like(labels)
-    for step in range(plan.n_steps):
+    for step in watched(range(plan.n_steps), "Taking steps"):
         gradient = labels
         if step:
             predicted = predicted_parts(plan, directions.vectors @ ahead)

@@ -15,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
+from dplearn._progress import watched
 from dplearn._validation import check_count, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import (
@@ -359,7 +360,7 @@ class MultiOutputFit(FitRecipe):
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> list[Any]:
         # One replaced record replaces one record of each output's table; each release has its own draws.
         released = []
-        for place, fit in enumerate(plan.fits):
+        for place, fit in enumerate(watched(plan.fits, "Fitting outputs")):
             learner = clone(fit.learner)
             labels = plan.public.sets[place][summary.y[:, place]]
             released.append(learner_alone(learner, partial(_released, learner, summary.X, labels, fit, dice)))

@@ -438,7 +438,6 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     classes: Sequence[Any] | None = None
     neighbors: str = "replace_one"
     n_jobs: int | None = None
-    verbose: bool = False
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
@@ -616,7 +615,6 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     classes: Sequence[Any] | None = None
     neighbors: str = "replace_one"
     n_jobs: int | None = None
-    verbose: bool = False
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 

@@ -19,12 +19,10 @@ are planned by the estimate, for the remaining budget.
 [[0, 2, 3, 6], [], [1, 4, 5]]
 """
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isqrt
-from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -54,7 +52,6 @@ from dplearn.table.table import LabelledRows, as_table, count_of
 from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
 
 _INDEPENDENT = "a teacher's training and answers depend only on its own shard and public randomness"
-_WIDTH = 30  # of a progress bar
 
 
 @dataclass(frozen=True)
@@ -200,7 +197,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             max_queries=check_count_or_auto("max_queries", self.max_queries),
             max_abstentions=check_count_or_auto("max_abstentions", self.max_abstentions),
             n_jobs=self.n_jobs,
-            verbose=bool(self.verbose),
             group_rows=1,  # a shard has all rows of its groups
             **self._more_params(),
             accepts=get_tags(self).input_tags,
@@ -391,12 +387,11 @@ class VotesFit(FitRecipe):
         self, train: Callable[..., Any], cut: dict[str, Any], plan: AggregationPlan, **how: Any
     ) -> Any:
         """Return what `train` makes of the shards, with progress shown."""
-        k = plan.n_teachers
         how |= {"estimator": plan.public.estimator, "n_jobs": self.n_jobs}
         return self.shell._telling(
-            lambda tell: train(**cut, **how, progress=_Progress(k, shown=self.verbose, tell=tell)),
+            lambda progress: train(**cut, **how, progress=progress),
             task="teacher",
-            count=k,
+            count=plan.n_teachers,
         )
 
     def _published(self, plan: AggregationPlan) -> dict[str, Any]:
@@ -455,25 +450,6 @@ def _place_length(shard_size: int | None) -> int:
     """
     mean = PREFERRED if shard_size is None else shard_size
     return mean + 4 * isqrt(mean) + 2
-
-
-class _Progress:
-    """A progress bar on standard error; its times are not protected."""
-
-    def __init__(self, count: int, *, shown: bool, tell: Callable[[], None]):
-        self._count, self._shown, self._tell, self._done, self._start = count, shown, tell, 0, monotonic()
-
-    def __call__(self, finished: int) -> None:
-        self._done += finished
-        for _ in range(finished):
-            self._tell()
-        if not self._shown:
-            return
-        filled = _WIDTH * self._done // self._count
-        bar = "#" * filled + "." * (_WIDTH - filled)
-        line = f"\r[{bar}] {self._done}/{self._count} teachers, {monotonic() - self._start:.1f} s"
-        sys.stderr.write(line + ("\n" if self._done == self._count else ""))
-        sys.stderr.flush()
 
 
 def check_classifier(name: str, estimator: Any) -> None:

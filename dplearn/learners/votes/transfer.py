@@ -245,7 +245,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     classes: Sequence[Any] | None = None
     neighbors: str = "replace_one"
     n_jobs: int | None = None
-    verbose: bool = False
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 

@@ -15,7 +15,6 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn import SubsampleAggregateClassifier
 from dplearn.chance import PublicStream
 from dplearn.learners.votes import worker_pool
 from dplearn.learners.votes.asked import Labels
@@ -290,18 +289,6 @@ def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(pool):
         assert found == [False] * 70
     assert rounds == [[3] * 23 + [1]] * 2
     assert run_tasks(abs, int, 0) == []
-
-
-@pytest.mark.parametrize("backend", ["sequential", "loky"])
-def test_a_bar_on_standard_error_shows_the_number_of_finished_teachers(backend, capsys):
-    with parallel_config(backend=backend, n_jobs=2):
-        SubsampleAggregateClassifier(TREE, n_teachers=K, epsilon=50, max_queries=9, verbose=True).fit(X, Y)
-    out, err = capsys.readouterr()
-    assert out == ""
-    lines = err.split("\r")[1:]
-    assert [line.split()[1] for line in lines] == [f"{i}/{K}" for i in range(1, K + 1)]
-    assert lines[-1].startswith(f"[{'#' * 30}] {K}/{K} teachers, ")
-    assert err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
