@@ -68,9 +68,7 @@ from dplearn.privacy import (
     epsilon_for_risk,
     event_of,
     gaussian_sigma2,
-    publishable_noisy_max_cost,
     published_subsampled,
-    secret_noisy_max_epsilon,
     subsampled,
 )
 from dplearn.privacy.composition import (
@@ -92,12 +90,6 @@ from dplearn.privacy.gaussian_dp import (
     sums_sigma2,
     tail_bounds,
     without_failure,
-)
-from dplearn.privacy.noisy_max import (
-    log_tails,
-    secret_log_chance_of_another,
-    secret_noisy_max_renyi,
-    secret_noisy_max_total,
 )
 from dplearn.privacy.random_stopping import gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import (
@@ -125,7 +117,6 @@ MODULES = (
     "privacy.events",
     "privacy.gaussian_dp",
     "privacy.guarantees",
-    "privacy.noisy_max",
     "privacy.privacy_filter",
     "privacy.random_stopping",
     "privacy.shares",
@@ -158,9 +149,6 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.conversion.decimal_up": _ROUNDS,
     "privacy.conversion.log_float": _ROUNDS,
     "privacy.conversion.rounded_up": _ROUNDS,
-    "privacy.noisy_max.EpsilonCandidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
-    "privacy.noisy_max.epsilon_candidates": (_OURS, "tests/mechanisms/test_noisy_max.py"),
-    "privacy.noisy_max.checked_counts": ("checks an argument", "tests/privacy/test_noisy_max.py"),
     "privacy.events.EVENTS": ("a registry", "tests/laws/test_events.py"),
     "privacy.shares.WORTH_DELTA": ("decides when delta is spent", "tests/learners/test_corner.py"),
     "privacy.events.Event": ("the base class, of unbounded cost", "tests/privacy/test_events.py"),
@@ -199,7 +187,6 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.guarantees.delta_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.epsilon_of": ("reads a number", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.rho_of": ("reads a number", "tests/privacy/test_guarantees.py"),
-    "privacy.noisy_max.likely_outcome_renyi": (_OURS, "tests/privacy/test_noisy_max.py"),
     "privacy.composition.THEOREMS": ("the list of theorems", "tests/privacy/test_theorems.py"),
     "privacy.conversion.chords": (_OURS, "tests/privacy/test_conversion.py"),
     "privacy.conversion.float_or_infinity": _ROUNDS,
@@ -757,66 +744,6 @@ def _gaussian_stopping(_: Ask) -> Rows:
 # Noisy max
 
 
-def winners(votes: tuple[int, int], sigma2: int) -> tuple[float, float]:
-    """Return the probabilities of two labels under discrete Gaussian noise; a tie goes to the first."""
-    reach = math.ceil(12 * math.sqrt(sigma2))
-    k = np.arange(-reach, reach + 1)
-    mass = np.exp(-(k**2) / (2 * sigma2))
-    mass /= mass.sum()
-    difference = np.convolve(mass, mass)  # of the second's noise and the first's, from -2 reach on
-    at = np.arange(-2 * reach, 2 * reach + 1)
-    second = float(difference[at > votes[0] - votes[1]].sum())
-    return 1 - second, second
-
-
-@oracle(
-    "privacy.noisy_max.publishable_noisy_max_cost",
-    "privacy.noisy_max.secret_noisy_max_epsilon",
-    "privacy.noisy_max.secret_noisy_max_renyi",
-    "privacy.noisy_max.secret_noisy_max_total",
-    "privacy.noisy_max.secret_log_chance_of_another",
-)
-def _noisy_max(_: Ask) -> Rows:
-    for votes, sigma2, k in grid(((30, 0), (20, 10), (0, 30)), (16, 100), (1, 20)):
-        delta, counts = 1e-5, np.tile(votes, (k, 1))
-        mine = winners(votes, sigma2)
-        question = f"{k} x votes {votes}, sigma2 {sigma2}"
-        worst, curve = 0.0, 0.0
-        for step in (-1, 1):
-            other = winners((votes[0] + step, votes[1] - step), sigma2)
-            logs = [{i: math.log(p) for i, p in enumerate(each) if p > 0} for each in (other, mine)]
-            one = pld.from_two_probability_mass_functions(
-                *logs,
-                pessimistic_estimate=False,
-                value_discretization_interval=1e-5,
-            )
-            worst = max(worst, float(one.self_compose(k).get_epsilon_for_delta(delta)))
-            curve = max(curve, math.log(sum(p**2 / q for p, q in zip(mine, other, strict=True) if p)))
-        secret = secret_noisy_max_epsilon(counts, sigma2=sigma2, delta=delta)
-        by = f"{DPA}, exact answers"
-        yield Comparison("privacy.noisy_max.secret_noisy_max_epsilon", question, secret, worst, by)
-        public = publishable_noisy_max_cost(k, sigma2)
-        ours = float(public.total(delta).epsilon)
-        truth = discrete(sigma2, 2 * k).get_epsilon_for_delta(delta)
-        yield Comparison(
-            "privacy.noisy_max.publishable_noisy_max_cost", question, ours, truth, f"{DPA}, counts"
-        )
-        order = {"sigma2": sigma2, "orders": [2.0]}
-        ours = float(secret_noisy_max_renyi(counts, **order)[0, 0])
-        yield Comparison(
-            "privacy.noisy_max.secret_noisy_max_renyi", question, ours, curve, "NumPy, exact answers"
-        )
-        ours = float(secret_noisy_max_total(counts, **order)[0])
-        yield Comparison(
-            "privacy.noisy_max.secret_noisy_max_total", question, ours, k * curve, "NumPy, exact answers"
-        )
-        ours = math.exp(secret_log_chance_of_another(counts, sigma2=sigma2)[0])
-        chance = mine[0] if votes[1] > votes[0] else mine[1]
-        if chance > 1e-12:
-            name = "privacy.noisy_max.secret_log_chance_of_another"
-            yield Comparison(name, question, ours, chance, "NumPy, exact answers")
-
-
 # Attack risk
 
 
@@ -922,7 +849,6 @@ def _selected(ask: Ask) -> Rows:
 
 @oracle(
     "kernels.distributions.gaussian_probabilities",
-    "privacy.noisy_max.log_tails",
     "privacy.gaussian_dp.tail_bounds",
 )
 def _normal(_: Ask) -> Rows:
@@ -936,12 +862,6 @@ def _normal(_: Ask) -> Rows:
         yield Comparison(
             "kernels.distributions.gaussian_probabilities", f"variation, sigma {sigma}", ours, truth, DPA
         )
-        for gap in (0, 1, 5, 10):
-            truth = winners((gap, 0), sigma**2)[1]  # the tail beyond the gap
-            ours = math.exp(log_tails(float(sigma**2), gap + 2)[gap + 1])
-            if truth > 1e-12:
-                question = f"tail of {gap + 1}, sigma {sigma}"
-                yield Comparison("privacy.noisy_max.log_tails", question, ours, truth, "NumPy")
     for x in (0.0, 1.0, 4.0, 8.0):
         low, high = tail_bounds(rational(x), 100)
         yield Comparison(

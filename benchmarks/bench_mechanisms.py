@@ -24,7 +24,7 @@ import numpy as np
 from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
 from dplearn.chance import SystemDice
-from dplearn.kernels.exact import decay_ratio, selection_ratio
+from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms import (
     SparseVector,
     choosing_mechanism,
@@ -33,7 +33,6 @@ from dplearn.mechanisms import (
     laplace_counts,
     randomized_response,
     release_if_stable,
-    report_noisy_max,
     sparse_vector,
     stability,
     stable_histogram,
@@ -79,7 +78,6 @@ def questions(size: int) -> dict[str, Contenders]:
     return {
         LAPLACE: laplace(counts),
         GAUSSIAN: gaussian(counts),
-        "report_noisy_max": noisy_max(counts),
         "randomized_response": response(counts % 10),
         "stable_histogram": histogram(size),
         KEPT: sparse(FEW, renew=False),
@@ -114,17 +112,6 @@ def gaussian(counts: np.ndarray) -> Contenders:
         DIFFPRIVLIB_EACH: each(counts, "GaussianDiscrete", epsilon=EPSILON, delta=float(DELTA)),
         FLOATS: lambda: counts + generator.normal(scale=float(sigma2) ** 0.5, size=counts.size),
         LIMIT: one_gather(counts),
-    }
-
-
-def noisy_max(qualities: np.ndarray) -> Contenders:
-    ratio, generator, scale = selection_ratio(Fraction(EPSILON)), public_generator(), 2 / EPSILON
-    return {
-        OURS: lambda: report_noisy_max(qualities, privacy=PURE, dice=dice),
-        NOISE: lambda: dice.geometric(ratio, size=qualities.size),
-        OPENDP: selection(qualities, "max_divergence", scale),
-        FLOATS: lambda: np.argmax(qualities + generator.exponential(scale, qualities.size)),
-        LIMIT: one_gather(qualities),
     }
 
 

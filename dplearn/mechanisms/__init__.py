@@ -3,7 +3,6 @@
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.interior_point import interior_point_code, recursive_interior_point
 from dplearn.mechanisms.noisy_counts import gaussian_counts, gaussian_sums, laplace_counts, tree_counts
-from dplearn.mechanisms.noisy_max import report_noisy_max, sanitized_noisy_max_epsilon
 from dplearn.mechanisms.parity import consistent_parity
 from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.randomized_response import randomized_response
@@ -40,8 +39,6 @@ __all__ = [
     "randomized_response",
     "recursive_interior_point",
     "release_if_stable",
-    "report_noisy_max",
-    "sanitized_noisy_max_epsilon",
     "select_exponential",
     "select_permute_and_flip",
     "stable_histogram",

@@ -20,11 +20,6 @@ from dplearn.privacy.events import (
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP
 from dplearn.privacy.ledger import PrivacyLedger, open_account
 from dplearn.privacy.ledger_storage import ReleaseRecord
-from dplearn.privacy.noisy_max import (
-    publishable_noisy_max_cost,
-    secret_noisy_max_epsilon,
-    secret_noisy_max_renyi,
-)
 from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.privacy.pipelines import pipeline_guarantee
 from dplearn.privacy.privacy_filter import BudgetExceededError, LedgerError
@@ -62,9 +57,6 @@ __all__ = [
     "gaussian_sigma2",
     "open_account",
     "pipeline_guarantee",
-    "publishable_noisy_max_cost",
     "published_subsampled",
-    "secret_noisy_max_epsilon",
-    "secret_noisy_max_renyi",
     "subsampled",
 ]

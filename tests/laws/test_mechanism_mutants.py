@@ -19,14 +19,13 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.cases.mechanisms import MECHANISM_FITS
 from dplearn.audit.replay import RULES
 from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio, exp_bounds, selection_ratio
+from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.mechanisms import (
     choosing,
     gaussian_counts,
     interior_point,
     laplace_counts,
     noisy_counts,
-    noisy_max,
     release_if_stable,
     sparse_vector,
     stability,
@@ -71,16 +70,6 @@ def spending(name, factor):
 
 
 # Counts, scores and keys
-
-
-def noisy_value_returned(qualities, *, privacy, dice):
-    return int(np.max(qualities + dice.geometric(selection_ratio(privacy.epsilon), size=qualities.size)))
-
-
-def ties_by_data(qualities, *, privacy, dice):
-    noisy = qualities + dice.geometric(selection_ratio(privacy.epsilon), size=qualities.size)
-    best = np.flatnonzero(noisy == noisy.max())
-    return int(best[np.argmax(qualities[best])])
 
 
 def laplace_none_for_zeros(counts, **how):
@@ -168,16 +157,7 @@ def and_0(right, dice, n, size=None):
     return right(dice, n + 1, size) - 1
 
 
-def squares_of_costs(right, *known):
-    return [cost**2 for cost in right(*known)]
-
-
-def least_bound_that_withstands(right, *known):
-    return [9 * cost for cost in right(*known)]
-
-
 COUNTS = [
-    *in_its_place(MECHANISMS["report_noisy_max"], noisy_value_returned, ties_by_data),
     *in_its_place(MECHANISMS["laplace_counts"], laplace_none_for_zeros, ends_from_data, raw_where_all_agree),
     *in_its_place(MECHANISMS["gaussian_counts"], gaussian_none_for_zeros),
     *in_its_place(MECHANISMS["stable_histogram"], cut_without_noise),
@@ -196,8 +176,6 @@ COUNTS = [
     inside("randomized_response", RESPONSE, "truth_probability", truth_of(1), "one_value_more"),
     inside("randomized_response", RESPONSE, "truth_probability", truth_of(-1), "one_value_less"),
     Mistake(in_draws("a_shift_that_may_be_0", and_0, "below"), MECHANISMS["randomized_response"]),
-    inside("sanitized_noisy_max_epsilon", noisy_max, "costs_of_candidates", squares_of_costs),
-    inside("sanitized_noisy_max_epsilon", noisy_max, "costs_of_candidates", least_bound_that_withstands),
 ]
 
 

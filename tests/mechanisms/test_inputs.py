@@ -19,7 +19,6 @@ from dplearn.mechanisms import (
     most_frequent_if_stable,
     permute_and_flip,
     randomized_response,
-    report_noisy_max,
 )
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 
@@ -59,7 +58,6 @@ EACH = {
     "gaussian_counts": (by_name(gaussian_counts, ZeroConcentratedDP), ARRAY.format("counts")),
     "exponential_mechanism": (by_name(exponential_mechanism, pure), NONEMPTY),
     "permute_and_flip": (by_name(permute_and_flip, pure), NONEMPTY),
-    "report_noisy_max": (by_name(report_noisy_max, pure), NONEMPTY),
     "choosing_mechanism": (by_name(choosing_mechanism, approximate), NONEMPTY),
     "randomized_response": (
         by_name(randomized_response, pure, 100),
@@ -111,7 +109,6 @@ def test_unsigned_values_beyond_63_bits_do_not_wrap(dtype):
     assert sparse(values, 1, SystemDice()).tolist() == [True] * 2
     release = StableAnswers(max_abstentions=1, privacy=approximate(1), dice=SystemDice())
     assert release.answer([1, 2, 3], values).tolist() == [1, 2, 3]
-    assert report_noisy_max(values[[0, 2]], privacy=pure(1), dice=SystemDice()) == 1
     for votes in ([-2], [100], values[1:2]):
         with pytest.raises(ValueError, match=r"^votes must be from -1 to n_labels - 1 = 99$"):
             most_frequent_if_stable(votes, 100, privacy=approximate(1), dice=EnumeratingDice())
@@ -125,7 +122,7 @@ def test_no_epsilon_or_value_overflows(epsilon):
         noisy = laplace_counts(far, privacy=pure(epsilon), dice=SeededDice(seed), **ends)
         assert noisy.dtype == np.int64
         assert -5 <= noisy.min() <= noisy.max() <= 2**61
-        for name in ("report_noisy_max", "exponential_mechanism", "permute_and_flip"):
+        for name in ("exponential_mechanism", "permute_and_flip"):
             chosen = EACH[name][0](far, epsilon, SeededDice(seed))
             assert chosen in range(5)
             assert epsilon != 10**9 or chosen == 2

@@ -77,8 +77,6 @@ PAIRS = {
     "permute_and_flip": ((1, 1, 6, 6), (1, 6, 6, 6), 4),
     "randomized_response": ((0, 0), (1, 0), 4),
     "recursive": ((1,) * 10, (0,) + (1,) * 9, 40),
-    "report_noisy_max": ((1, 1, 2), (1, 2, 2), 4),
-    "sanitized_noisy_max_epsilon": ((2,) * 12, (0,) + (2,) * 11, 4),
     "sparse_vector": ((3,), (12,), 4),
     "stable_answers": ((0, 0, 0, 0, 0, 1, 1), (0, 0, 0, 0, 0, 1, 2), 4),
     "stable_histogram": ((0, 0, 0, 0, 0, 1), (0, 0, 0, 0, 0, 0), 4),

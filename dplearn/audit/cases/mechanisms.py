@@ -32,7 +32,6 @@ _CHOOSING = ApproxDP(4, Fraction(1, 100))
 _STABLE = ApproxDP(1, Fraction(1, 100))
 _STABLE_ANSWERS = ApproxDP(3, Fraction(1, 20))
 _KEYS = ApproxDP(2, Fraction(1, 20))
-_BOUND = ApproxDP(3)
 
 
 def _sums(rows: Rows) -> Any:
@@ -51,9 +50,9 @@ def _listed(noisy: Any) -> Shown:
     return str(noisy.tolist()), noisy
 
 
-def _over_qualities(mechanism: Any, rows: Rows, dice: Dice, *, epsilon: int = 1) -> Shown:
+def _over_qualities(mechanism: Any, rows: Rows, dice: Dice) -> Shown:
     """Every record approves of any subset of some candidates."""
-    return _shown(mechanism(_sums(rows), privacy=ApproxDP(epsilon), dice=dice))
+    return _shown(mechanism(_sums(rows), privacy=ApproxDP(1), dice=dice))
 
 
 def _over_a_histogram(mechanism: Any, rows: Rows, dice: Dice) -> Shown:
@@ -129,15 +128,6 @@ def _over_values(mechanism: Any, rows: Rows, dice: Dice) -> Shown:
     return _listed(mechanism(rows, 4, privacy=ApproxDP(1), dice=dice))
 
 
-def _over_teachers(mechanism: Any, rows: Rows, dice: Dice) -> Shown:
-    """Every record is a teacher with a vote in two queries; a replaced teacher may change both votes."""
-    ones, n = _sums(rows), len(rows)
-    noise = {"sigma2": Fraction(1, 2), "delta": Fraction(1, 100)}
-    return _shown(
-        mechanism(np.stack([n - ones, ones], axis=1), n_teachers=n, privacy=_BOUND, dice=dice, **noise)
-    )
-
-
 def _over_equations(mechanism: Any, rows: Rows, dice: Dice) -> Shown:
     """Every record is any equation: bits, of which the last is the right-hand side."""
     equations = np.array(rows)
@@ -160,7 +150,6 @@ def _bits(k: int) -> list[tuple[int, ...]]:
     return list(product((0, 1), repeat=k))
 
 
-_TWO_VOTES = ((0, 0), (0, 1), (1, 1))
 _two_sums = partial(_over_two_cells, unit=6, privacy=GaussianSums(1))
 _one_positive = partial(_over_questions, privacy=ApproxDP(3))
 _renewed = partial(_over_questions, privacy=ApproxDP(4), max_positives=2, renew_threshold=True)
@@ -203,15 +192,6 @@ def _case(
 CASES = (
     _case("permute_and_flip", _over_qualities, _bits(3), 4, ApproxDP(1), Required(61, _EXACT)),
     _case("exponential_mechanism", _over_qualities, _bits(3), 7, ApproxDP(1), Required(169, 0.95)),
-    _case(
-        "report_noisy_max",
-        partial(_over_qualities, epsilon=2),
-        _bits(2),
-        3,
-        _open(2),
-        Required(7, _EXACT),
-        tail_bits=33,
-    ),
     _case(
         "laplace_counts", _over_a_histogram, range(3), 3, ApproxDP(1), Required(10, _EXACT), rules=_MOVED_BY_2
     ),
@@ -309,7 +289,6 @@ CASES = (
     ),
     _case("stable_histogram", _over_keys, ("", "a", "b"), 6, _KEYS, Required(28, 0.85), rules=None),
     _case("randomized_response", _over_values, range(4), 2, ApproxDP(1), Required(16, _EXACT), ordered=True),
-    _case("sanitized_noisy_max_epsilon", _over_teachers, _TWO_VOTES, 12, _BOUND, Required(21, 0.7)),
     _case(
         "consistent_parity_of_three_bits",
         _over_equations,
