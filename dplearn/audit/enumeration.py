@@ -94,10 +94,6 @@ def exact_distribution(
     again : callable, optional
         The same computation, for the second runs; `run` by default.
 
-    Returns
-    -------
-    OutputDistribution
-
     Raises
     ------
     RuntimeError
@@ -253,10 +249,6 @@ class PrivacyReport:
         claim : ApproxDP
             Its `delta` and `neighbors` must equal those of the report.
 
-        Returns
-        -------
-        bool
-
         Raises
         ------
         ValueError
@@ -302,10 +294,6 @@ def enumerate_privacy(
         False runs each multiset once, in sorted order: only for a `fit` that does not depend on the order.
     tail_bits : int, default=40
         Precision of draws with infinite support; the probability that is left out is subtracted from delta.
-
-    Returns
-    -------
-    PrivacyReport
 
     Examples
     --------

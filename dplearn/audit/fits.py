@@ -63,11 +63,6 @@ def fitted_with(model: Any, X: Any, y: Any = None, *, dice: Dice, groups: Any = 
     PrivateEstimator
         Fitted.
 
-    Raises
-    ------
-    TypeError
-        If `model` is not an estimator of dplearn that is fitted with dice.
-
     Examples
     --------
     >>> from dplearn import StatisticalQueryNaiveBayes

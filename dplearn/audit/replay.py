@@ -293,10 +293,6 @@ def replay_privacy(
     dice : Dice, optional
         Source of chance for all runs; run i has `SeededDice(i)` unless given.
 
-    Returns
-    -------
-    ReplayReport
-
     Notes
     -----
     Replay compares the arguments of draws only. It assumes the proof's statements about their outcomes and

@@ -184,10 +184,6 @@ def sample_privacy(
     dice : Dice, optional
         Source of chance; the operating system's entropy unless given.
 
-    Returns
-    -------
-    SamplingReport
-
     Raises
     ------
     TypeError, ValueError

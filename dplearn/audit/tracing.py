@@ -129,15 +129,6 @@ def trace_outputs(
         Source of the labels and coins; the operating system's entropy unless given. It must not be known to
         the fit.
 
-    Returns
-    -------
-    TraceReport
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter, or the result of `fit_predict`, is not as described.
-
     Notes
     -----
     Both candidates of each record are drawn before the coins, so a changed coin is exactly one replaced
@@ -284,11 +275,6 @@ def guesses_p_value(
     -------
     float
         From 0 to 1, rounded up by one part in a million.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Notes
     -----

@@ -110,15 +110,6 @@ def public_seed(random_state: Any, *context: object) -> int:
     *context : object
         The purpose of the choices.
 
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    TypeError
-        If `random_state` is none of these.
-
     Examples
     --------
     >>> from dplearn.chance import public_seed

@@ -118,15 +118,6 @@ def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
     warns : bool, default=True
         Whether a seed gives a warning, once a process; False for choices that are public.
 
-    Returns
-    -------
-    Dice
-
-    Raises
-    ------
-    TypeError
-        If `random_state` is none of these.
-
     Examples
     --------
     >>> from dplearn.chance import dice_for

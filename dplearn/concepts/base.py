@@ -127,10 +127,6 @@ class ConceptClass(ABC):
             Private. The records, as returned by `domain.encode`.
         y : ndarray of intp of shape (n,)
             Private. Their label codes.
-
-        Returns
-        -------
-        ErrorProfile
         """
 
     def dichotomies(self, columns: Any) -> "ConceptClass":  # noqa: ARG002 - of use to subclasses

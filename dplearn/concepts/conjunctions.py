@@ -83,8 +83,6 @@ class Conjunctions(BitConcepts):
 
     Raises
     ------
-    TypeError
-        If a parameter is of the wrong type.
     ValueError
         If a parameter is out of range, or there are more than 2**28 conjunctions, which are all counted.
 

@@ -101,10 +101,6 @@ class FiniteClass(CountedClass):
             Public. For functions, all records that are possible; of concepts that label them alike, the first
             one is kept. None for a table, whose columns are all values.
 
-        Returns
-        -------
-        FiniteClass
-
         Notes
         -----
         By Sauer's lemma, a class of VC dimension v has at most `sauer_bound(v, n)` labellings of n records,

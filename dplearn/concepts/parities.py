@@ -100,8 +100,6 @@ class Parities(BitConcepts):
 
     Raises
     ------
-    TypeError
-        If a parameter is of the wrong type.
     ValueError
         If a parameter is out of range. The number of features is limited because the errors of all 2**d
         parities are counted.

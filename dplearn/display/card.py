@@ -132,11 +132,6 @@ class PrivacyCard:
         ----------
         path : str or path-like
             A name that ends with .html or .htm gets the page, a name that ends with .txt the text.
-
-        Raises
-        ------
-        ValueError
-            If the name has another ending.
         """
         kind = Path(path).suffix.lower()
         if kind not in (*_PAGES, _TEXT):
@@ -190,10 +185,6 @@ def privacy_card(
     shapes : bool, default=False
         Whether the card has a table of the released effects of the most important columns of an additive
         model.
-
-    Returns
-    -------
-    PrivacyCard
 
     Raises
     ------

@@ -550,15 +550,6 @@ class DistributionDisplay:
             As for the class.
         ax, name
             As for `plot`.
-
-        Returns
-        -------
-        DistributionDisplay
-
-        Raises
-        ------
-        TypeError
-            If `release` is another object.
         """
         return cls(release, beta=beta, reference=reference).plot(ax, name=name)
 
@@ -571,10 +562,6 @@ class DistributionDisplay:
             The axes to draw on; None takes a new figure.
         name : str, default="x"
             The name of the measured quantity, for the labels of the axes.
-
-        Returns
-        -------
-        self : DistributionDisplay
         """
         axes = self.distribution.plot(axes_or_new(ax), beta=self.beta)
         if self.reference is not None:

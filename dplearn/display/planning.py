@@ -117,10 +117,6 @@ class EpsilonDisplay:
         ax, **how
             As for `plot`.
 
-        Returns
-        -------
-        EpsilonDisplay
-
         Raises
         ------
         BudgetExceededError
@@ -173,10 +169,6 @@ class EpsilonDisplay:
             The predictions of a model without privacy.
         ax, **how
             As for `plot`.
-
-        Returns
-        -------
-        EpsilonDisplay
         """
         found = {
             epsilon: [_accuracy(y_true, row) for row in np.atleast_2d(np.asarray(each))]
@@ -198,10 +190,6 @@ class EpsilonDisplay:
             The line's name in the legend.
         **line_kw
             Arguments for matplotlib's `plot`.
-
-        Returns
-        -------
-        self : EpsilonDisplay
         """
         part = float(check_number("share", share, low=0, high=1))
         axes = axes_or_new(ax)
@@ -387,11 +375,6 @@ class SampleSizeDisplay:
             As for the class.
         **fixed
             The calculator's other parameters.
-
-        Raises
-        ------
-        ValueError
-            If there is no calculator of that name.
         """
         count = _calculator(calculator)
         sizes = [count(**{vary: value}, **fixed) for value in values]
@@ -416,10 +399,6 @@ class SampleSizeDisplay:
             As for `of`.
         ax : matplotlib Axes, optional
             As for `plot`.
-
-        Returns
-        -------
-        SampleSizeDisplay
         """
         return cls.of(calculator, values, vary=vary, simulated=simulated, **fixed).plot(ax)
 
@@ -434,10 +413,6 @@ class SampleSizeDisplay:
             The line's name in the legend.
         **line_kw
             Arguments for matplotlib's `plot`.
-
-        Returns
-        -------
-        self : SampleSizeDisplay
         """
         axes = axes_or_new(ax)
         (self.line_,) = axes.plot(self.values, self.sizes, **{"marker": ".", "label": label} | line_kw)
@@ -524,10 +499,6 @@ class TeacherAgreementDisplay:
             As for the class.
         ax, **bar_kw
             As for `plot`.
-
-        Returns
-        -------
-        TeacherAgreementDisplay
         """
         return cls(votes, least_lead=least_lead).plot(ax, **bar_kw)
 
@@ -542,10 +513,6 @@ class TeacherAgreementDisplay:
             The number of bars; at most one for each possible gap.
         **bar_kw
             Arguments for matplotlib's `hist`.
-
-        Returns
-        -------
-        self : TeacherAgreementDisplay
         """
         axes = axes_or_new(ax)
         edges = np.linspace(-0.5, self.n_teachers + 0.5, min(bins, self.n_teachers + 1) + 1)
@@ -615,10 +582,6 @@ class QueryBudgetDisplay:
         ax, **line_kw
             As for `plot`.
 
-        Returns
-        -------
-        QueryBudgetDisplay
-
         Raises
         ------
         ImportError
@@ -664,10 +627,6 @@ class QueryBudgetDisplay:
             As for the class.
         ax, **line_kw
             As for `plot`.
-
-        Returns
-        -------
-        QueryBudgetDisplay
         """
         return cls(answers, abstain_label=abstain_label, max_abstentions=max_abstentions).plot(ax, **line_kw)
 
@@ -680,10 +639,6 @@ class QueryBudgetDisplay:
             The axes to draw on; None takes a new figure.
         **line_kw
             Arguments for matplotlib's `step`.
-
-        Returns
-        -------
-        self : QueryBudgetDisplay
         """
         axes = axes_or_new(ax)
         asked = np.arange(1, self.abstentions.size + 1)

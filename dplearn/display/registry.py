@@ -91,11 +91,6 @@ class RegistryEntry:
         path : str or path-like
             Its name has lower-case letters, digits and underscores, and ends with .yaml, as the registry
             demands.
-
-        Raises
-        ------
-        ValueError
-            If the name is another one.
         """
         if not re.fullmatch(r"[a-z0-9_]+\.yaml", Path(path).name):
             raise ValueError(

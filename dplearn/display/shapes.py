@@ -215,10 +215,6 @@ class ShapesDisplay:
         axes, most, label, **line_kw
             As for `plot`.
 
-        Returns
-        -------
-        ShapesDisplay
-
         Raises
         ------
         ImportError
@@ -256,10 +252,6 @@ class ShapesDisplay:
             labels, or, of two labels, on the margin of the second.
         **line_kw
             Arguments for matplotlib's `step`, which draws the lines of numbers.
-
-        Returns
-        -------
-        self : ShapesDisplay
         """
         count = min(check_count("most", most, low=1), len(self.shapes))
         curves = self._curves(label)
@@ -590,10 +582,6 @@ class SyntheticTableDisplay:
             Fitted, so the display costs no privacy.
         axes, most
             As for `plot`.
-
-        Returns
-        -------
-        SyntheticTableDisplay
         """
         return cls(table).plot(axes=axes, most=most)
 
@@ -606,10 +594,6 @@ class SyntheticTableDisplay:
             One for the network, and one for each column drawn. None: those of a new figure.
         most : int, default=7
             The most columns whose shares are drawn, at least 1.
-
-        Returns
-        -------
-        self
 
         Raises
         ------

@@ -305,10 +305,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
 
-        Returns
-        -------
-        self : object
-
         Raises
         ------
         DomainError, TypeError, ValueError
@@ -362,10 +358,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             in parts: the name of the column that holds them, which is then no feature.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
-
-        Returns
-        -------
-        self : object
 
         Raises
         ------
@@ -452,10 +444,6 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
             in parts: the name of the column that holds them, which is then no feature.
         **fit_parameters : None
             Not supported: a `sample_weight` other than None is refused.
-
-        Returns
-        -------
-        self : object
 
         Raises
         ------

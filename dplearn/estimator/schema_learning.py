@@ -69,10 +69,6 @@ def learns_schema(*, parameter: str = "domain") -> Callable[[Kind], Kind]:
     parameter : str, default="domain"
         The name of the parameter that is "learn", as for `set_params`.
 
-    Returns
-    -------
-    callable
-
     Notes
     -----
     **Privacy.** The guarantee of the learner's parameters. A learner with `trust_model="local"` learns

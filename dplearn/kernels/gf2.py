@@ -140,13 +140,6 @@ class Elimination:
         -------
         Elimination
             This object.
-
-        Raises
-        ------
-        TypeError
-            If `A` or `b` are neither integers nor booleans.
-        ValueError
-            If their shapes do not fit, or an integer is neither 0 nor 1. The messages show no bits.
         """
         matrix = as_matrix(A)
         if matrix.n_columns != self.n_columns:
@@ -167,11 +160,6 @@ class Elimination:
         -------
         ndarray of uint8 of shape (n_columns,) or (n_columns, n_sides), or None
             None if some right-hand side has no solution.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As for `add`.
 
         Notes
         -----
@@ -289,17 +277,6 @@ def rank(A: Any) -> int:
     A : BitMatrix, or array-like of bits of shape (n, d)
         Any matrix, possibly empty.
 
-    Returns
-    -------
-    int
-
-    Raises
-    ------
-    TypeError
-        If `A` holds neither integers nor booleans.
-    ValueError
-        If `A` is not two-dimensional or an integer is neither 0 nor 1. The message does not show it.
-
     Examples
     --------
     >>> from dplearn.kernels.gf2 import rank
@@ -323,11 +300,6 @@ def rref(A: Any) -> tuple[Any, NDArray[np.intp]]:
         A basis of the row space, the same for all matrices with that row space.
     pivots : ndarray of int of shape (rank,)
         Increasing: the column of each row's first 1, in which all other rows are 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `rank`.
 
     Examples
     --------
@@ -353,11 +325,6 @@ def nullspace(A: Any) -> Any:
     ndarray of uint8, or BitMatrix if `A` is one, of shape (d - rank, d)
         The basis vectors as rows, the same for all matrices with the same row space.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As for `rank`.
-
     Examples
     --------
     >>> from dplearn.kernels.gf2 import nullspace
@@ -381,13 +348,6 @@ def solve(A: Any, b: Any) -> NDArray[np.uint8] | None:
     -------
     ndarray of uint8 of shape (d,) or (d, k), or None
         The solution with zeros in the columns without pivot. None if one of the k systems has no solution.
-
-    Raises
-    ------
-    TypeError
-        If `A` or `b` hold neither integers nor booleans.
-    ValueError
-        If their shapes do not fit or an integer is neither 0 nor 1. The messages show no bits.
 
     Examples
     --------
@@ -414,11 +374,6 @@ def only_solution(A: Any, b: Any) -> NDArray[np.uint8] | None:
     -------
     ndarray of uint8 of shape (d,) or (d, k), or None
         None unless each of the k systems has exactly one solution.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `solve`.
 
     Examples
     --------
@@ -450,11 +405,6 @@ def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
         A function of the set of solutions and of `bits` only. If `bits` are uniform, each solution has the
         same probability, and the solutions of the k systems are independent. None if one of the k systems has
         no solution.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `solve`.
 
     Notes
     -----

@@ -168,13 +168,6 @@ class BitMatrix:
     n_columns : int
         At most 64 * n_words.
 
-    Raises
-    ------
-    TypeError
-        If `words` is not an array of uint64, or `n_columns` is not an integer.
-    ValueError
-        If `words` is not two-dimensional, or has too few words for `n_columns`.
-
     Examples
     --------
     >>> from dplearn.kernels.gf2 import pack
@@ -238,11 +231,6 @@ class BitMatrix:
         Returns
         -------
         ndarray of uint8 of shape (n_rows,) or (n_rows, k)
-
-        Raises
-        ------
-        ValueError
-            If `other` has another number of rows, or more than two dimensions.
         """
         right, shape = as_columns("other", other, self.n_columns)
         product = np.zeros((len(self), n_words(right.n_columns)), dtype=WORD)

@@ -43,11 +43,6 @@ def choosing_mechanism(
         exp(-epsilon / 4). None (abstention) if best + Z < `choosing_threshold(growth, privacy)` or best is 0;
         otherwise a solution of positive quality q with probability proportional to r ** -q.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described; the message shows no quality.
-
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that growth and sensitivity are counted in. Let m be the best
@@ -111,10 +106,6 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
         As for `choosing_mechanism`.
     privacy : ApproxDP
         Epsilon and delta positive.
-
-    Returns
-    -------
-    int
 
     Notes
     -----

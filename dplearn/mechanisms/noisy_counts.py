@@ -49,11 +49,6 @@ def laplace_counts(
     int, or ndarray of int64 of shape (k,)
         Within low..high.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described; the message shows no count.
-
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in. Proof: if a count moves by s,
@@ -188,11 +183,6 @@ def gaussian_sums(
     -------
     int, or ndarray of int64 of shape (k,)
         Within low..high.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for `gaussian_counts`.
 
     Notes
     -----

@@ -38,11 +38,6 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
         None (abstention) with probability `parity_probabilities(epsilon)[1]`, independently of the data, and
         whenever the kept equations have no solution. Otherwise a uniformly random solution of them.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `A` and `b` are not bits of these shapes.
-
     Notes
     -----
     **Privacy.** `privacy`, where neighbours differ in one replaced equation. Proof: let p be the probability
@@ -121,11 +116,6 @@ def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
         1 + 2 p / (1 - p) <= E.
     abstain : Fraction
         1 / (E + 2): the least q with 1 + p (1 - q) / q <= E for that p.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If epsilon is not a positive number.
 
     Notes
     -----

@@ -32,11 +32,6 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
         The reports. A report is the true value with probability `truth_probability(n_values, epsilon)`,
         otherwise a uniformly random one of the other values.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described; the message shows no value.
-
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record, even if every single report is published (local

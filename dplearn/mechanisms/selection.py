@@ -37,11 +37,6 @@ def exponential_mechanism(
         Index i, with probability proportional to ratio ** (best quality - qualities[i]); ratio is
         exp(-epsilon / (2 sensitivity)) rounded up to a rational number.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `qualities` is not a nonempty array of integers, or `sensitivity` not a positive integer.
-
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that `sensitivity` is counted in.
@@ -157,11 +152,6 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     int
         The first candidate i, in a uniformly random order, whose coin of bias
         ratio ** (best quality - qualities[i]) succeeds.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `qualities` is not a nonempty array of integers, or `sensitivity` not a positive integer.
 
     Notes
     -----

@@ -51,11 +51,6 @@ class SparseVector:
     positives_left : int
         Public. The number of further answers that can be True.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
     Notes
     -----
     **Privacy.** `privacy`, for all answers together, for any number of adaptively chosen questions and the
@@ -122,10 +117,6 @@ class SparseVector:
         value : int
             Private. Clipped to 2**61 in magnitude.
 
-        Returns
-        -------
-        bool
-
         Raises
         ------
         RuntimeError
@@ -149,8 +140,6 @@ class SparseVector:
 
         Raises
         ------
-        TypeError
-            If `values` is not an array of integers.
         RuntimeError
             If the sparse vector had stopped before the call.
         """
@@ -306,11 +295,6 @@ def first_reaching(counts: Any, threshold: int, *, privacy: ApproxDP, dice: Dice
     int
         The first i with counts[i] + G[i] >= threshold + B; m - 1 if there is none. B and all G are
         independent and geometric, with the ratios of `reaching_ratios`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Notes
     -----

@@ -41,11 +41,6 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
         `answer` with probability `release_probabilities(privacy)[distance]`, which is 1 beyond the end of
         that table; otherwise None (abstention).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `distance` is not a nonnegative integer, or `privacy` has no positive epsilon and delta.
-
     Notes
     -----
     **Privacy.** `privacy`, for the neighbours that `distance` is counted in. Proof: let p(d) be the
@@ -104,11 +99,6 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
     int or None
         The label with the most votes, of equal ones the first; None for abstention.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `votes` is not such an array, or `n_labels` not such a number.
-
     Notes
     -----
     **Privacy.** `privacy`, where neighbours differ in one vote, which may be changed, added or removed.
@@ -156,11 +146,6 @@ def release_probabilities(privacy: ApproxDP) -> tuple[Fraction, ...]:
     tuple of Fraction
         p(0) = delta, then p(d + 1) = min(exp(epsilon) p(d) + delta, 1 - exp(-epsilon) (1 - p(d) - delta), 1),
         each rounded down by a relative error of less than 2**-64.
-
-    Raises
-    ------
-    ValueError
-        If epsilon or delta is 0, or epsilon too small.
 
     Notes
     -----

@@ -39,11 +39,6 @@ class StableAnswers:
     abstentions_left : int
         Public. Number of further abstentions; 0 in a forked process, which cannot use the object.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
     Notes
     -----
     **Privacy.** `privacy`, for all answers together, for any number of adaptively chosen queries and the
@@ -101,8 +96,6 @@ class StableAnswers:
 
         Raises
         ------
-        TypeError, ValueError
-            If these are not arrays of integers of one length; the message shows no value.
         RuntimeError
             If the object had stopped before the call.
         """

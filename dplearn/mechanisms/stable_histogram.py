@@ -48,13 +48,6 @@ def stable_histogram(
         `most_records` with neighbours "add_remove"; sorted by key. NumPy strings and integers are converted
         to those of Python.
 
-    Raises
-    ------
-    TypeError
-        If a key is of another type; the message shows no key.
-    ValueError
-        If epsilon or delta is 0.
-
     Notes
     -----
     **Privacy.** `privacy`, for one replaced record. Proof: a replaced record subtracts 1 from the count of

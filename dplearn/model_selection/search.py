@@ -253,10 +253,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             are not; `fit` may then find that each fit of a candidate can have a larger budget.
         beta : float, default=0.05
             A bound on the probability that the noise changes a score by `score_error` or more, in (0, 1).
-
-        Returns
-        -------
-        SearchPlan
         """
         n = check_count("n_samples", n_samples, low=2)
         fit = self._recipe(self.random_state is not None)
@@ -324,10 +320,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             Private. The group of each row, such as the person that it belongs to: texts or integers. The
             guarantee then protects all rows of a group together. One row of each group takes part, which is
             chosen by public chance, and the set of groups is public.
-
-        Returns
-        -------
-        self : object
 
         Raises
         ------
@@ -405,10 +397,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
             Labels or targets.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
-
-        Returns
-        -------
-        float
         """
         found: float = self._best().score(X, y, sample_weight=sample_weight)
         return found

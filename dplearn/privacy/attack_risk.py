@@ -167,11 +167,6 @@ def attack_risk(guarantee: Guarantee, event: Event | None = None) -> AttackRisk:
     AttackRisk
         With `advantage`, `true_positive_rate`, `posterior`, `exception` and `sentences`.
 
-    Raises
-    ------
-    TypeError
-        If `guarantee` or `event` is of another type.
-
     Notes
     -----
     **Privacy.** No private value is used.

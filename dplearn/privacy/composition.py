@@ -203,10 +203,6 @@ def compose(events: Events) -> Composition:
     events : mapping of Event to int, or iterable of Event or of pairs (Event, int)
         The releases, with the number of times that each is made.
 
-    Returns
-    -------
-    Composition
-
     Examples
     --------
     >>> from dplearn.privacy import PureDP, compose

@@ -250,10 +250,6 @@ def published_subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:
     n : int
         Number of records, at least 2 m; public.
 
-    Returns
-    -------
-    ApproxDP
-
     Notes
     -----
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 4.12.

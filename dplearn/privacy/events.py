@@ -410,15 +410,6 @@ def event_of(guarantee: Guarantee) -> Event:
     guarantee : ApproxDP or ZeroConcentratedDP
         Only its numbers are used: the caller must compare neighbours and assumptions.
 
-    Returns
-    -------
-    Event
-
-    Raises
-    ------
-    TypeError
-        If `guarantee` is of another kind.
-
     Examples
     --------
     >>> from dplearn.privacy import ApproxDP, event_of

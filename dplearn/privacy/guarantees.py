@@ -280,11 +280,6 @@ class ApproxDP(Guarantee):
         True if the noise can be drawn again from a seed. The guarantee then holds only against an observer
         without the seed, and the release should not be published.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
     Examples
     --------
     >>> from dplearn.privacy import ApproxDP
@@ -404,11 +399,6 @@ class ZeroConcentratedDP(Guarantee):
     reproducible : bool, default=False
         True if the noise can be drawn again from a seed. The guarantee then holds only against an observer
         without the seed, and the release should not be published.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
 
     Examples
     --------

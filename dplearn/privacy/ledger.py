@@ -63,8 +63,6 @@ class PrivacyLedger:
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter is not as described.
     LedgerError
         If the file cannot be used, or was made for another budget.
 
@@ -192,8 +190,6 @@ class PrivacyLedger:
         LedgerError
             If the release cannot be charged to this ledger, or the ledger cannot be reached. Nothing is
             charged, except perhaps after a disk failure during the write; nothing must be released.
-        TypeError
-            If `guarantee` is not a guarantee, or `estimator` not a string.
         """
         if not isinstance(estimator, str):
             raise TypeError(f"estimator must be a string, got {estimator!r}")

@@ -142,15 +142,6 @@ def stable_answers_noise(
         Whether to draw the noise of the threshold again after each abstention. None selects the variant
         that answers queries at smaller distances.
 
-    Returns
-    -------
-    StableAnswersNoise
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not as described.
-
     Notes
     -----
     **Privacy.** `privacy`, for all answers together, for neighbours between which each query's distance moves

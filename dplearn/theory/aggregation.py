@@ -69,10 +69,6 @@ def published_setting(
     beta : number, default=0.05
         Probability of failure, in (0, 1).
 
-    Returns
-    -------
-    PublishedSetting
-
     Examples
     --------
     >>> from dplearn.privacy import ApproxDP
@@ -108,10 +104,6 @@ def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: A
         In (0, 1).
     gamma : number, default=0
         The least error in the class, at least 0 and below 1.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -195,11 +187,6 @@ def classification_queries_sample_size(
         n' = constant (V ln(1/alpha) + ln(k/beta))/alpha examples, or constant (V + ln(k/beta))/alpha**2 with
         `gamma`. (The theorems have ln(m/beta) there, for at most as many teachers as queries.)
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is invalid.
-
     Examples
     --------
     >>> from dplearn.privacy import ApproxDP
@@ -250,11 +237,6 @@ def knowledge_transfer_sample_size(
     TransferSampleSize
         n_public = m is the greater of constant (V + ln(1/beta))/alpha**2 and 4 ln(1/(alpha beta))/alpha**2,
         which Theorems 4.3 and 4.4 require; n_private is `classification_queries_sample_size` for m.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is invalid.
 
     Examples
     --------

@@ -114,10 +114,6 @@ def box_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     n_features : int
         The number d of columns, at least 1. The tree must have at most 16 levels.
 
-    Returns
-    -------
-    MistakeTree
-
     Notes
     -----
     All boxes contain the centre c. A box ends less than 2**(bits - 1) steps from c in each of 2 d directions;
@@ -163,10 +159,6 @@ def halfspace_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     n_features : int
         The number d of columns, at least 1; with 1, halfspaces are thresholds. The tree must have at most 16
         levels.
-
-    Returns
-    -------
-    MistakeTree
 
     Notes
     -----
@@ -222,10 +214,6 @@ def ball_mistake_tree(bits: int, n_features: int) -> MistakeTree:
     ----------
     bits, n_features : int
         As for `halfspace_mistake_tree`.
-
-    Returns
-    -------
-    MistakeTree
 
     Notes
     -----
@@ -323,10 +311,6 @@ def littlestone_dimension(concepts: Any, *, most_spaces: int = MOST_SPACES) -> L
     most_spaces : int, default=10**6
         The greatest number of version spaces in memory. Beyond it, the search stops and the result has
         bounds: the depth of a tree that was found, and the logarithm of the number of concepts.
-
-    Returns
-    -------
-    LittlestoneDimension
 
     Raises
     ------

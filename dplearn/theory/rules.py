@@ -78,10 +78,6 @@ def generic_failure_bound(class_size: int, n_samples: int, *, epsilon: Any, alph
     epsilon, alpha : float
         As for `generic_sample_size`.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from dplearn.theory import generic_failure_bound
@@ -158,10 +154,6 @@ def dichotomy_sample_size(
     agnostic : bool, default=False
         False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
-    Returns
-    -------
-    int
-
     Notes
     -----
     n records have at most n_columns n_labels (n_labels - 1) n + n_labels stumps with cuts at their values.
@@ -206,10 +198,6 @@ def public_cut_sample_size(
         Allowed probability of failure, in (0, 1).
     agnostic : bool, default=False
         False: some stump makes no error. True: the errors of all stumps may be greater than 0.
-
-    Returns
-    -------
-    int
 
     Raises
     ------

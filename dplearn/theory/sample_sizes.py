@@ -94,10 +94,6 @@ def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha
     beta : number
         Probability of failure, in (0, 1).
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> from dplearn.theory import generalisation_sample_size
@@ -249,10 +245,6 @@ def noisy_counts_sample_size(
         0: discrete Laplace noise (`laplace_counts`). Positive: discrete Gaussian noise (`gaussian_counts`).
     alpha, beta : number
         As for `small_database_sizes`.
-
-    Returns
-    -------
-    int
 
     Notes
     -----

@@ -90,10 +90,6 @@ def simulate_locally(
         None: the operating system's entropy. Any other value makes the answers reproducible, for tests only;
         the guarantee states this.
 
-    Returns
-    -------
-    LocalRun
-
     Raises
     ------
     ValueError
@@ -236,8 +232,6 @@ def run_locally(algorithm: Callable[[], Rounds], records: Any, *, epsilon: Any, 
 
     Raises
     ------
-    TypeError
-        If `algorithm` is not such a function.
     BudgetExceededError
         If the requests to a record exceed `epsilon`; no record reports in that round.
 
@@ -320,10 +314,6 @@ def simulate_by_queries(
         Source of chance.
     interactive : bool, default=True
         False asks all queries in one round; the algorithm must then have one round too.
-
-    Returns
-    -------
-    QueriedRun
 
     Raises
     ------

@@ -87,10 +87,6 @@ def published_soft_label_setting(
     beta : number, default=0.05
         Probability of failure, in (0, 1).
 
-    Returns
-    -------
-    PublishedSoftLabelSetting
-
     Notes
     -----
     Theorem 5.6 omits an assumption: a query for which both histograms are unstable counts twice towards T.
@@ -198,10 +194,6 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
         p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
         within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     For each outcome of the learner's draws the variance of a score over shards is at most half the sum of the
@@ -234,10 +226,6 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     probability : number, default=0.75
         p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
         within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
-
-    Returns
-    -------
-    float
 
     Notes
     -----

@@ -126,10 +126,6 @@ def largest_step(constants: LossConstants) -> float:
     constants : LossConstants
         The constants of a convex loss.
 
-    Returns
-    -------
-    float
-
     Examples
     --------
     >>> from dplearn.theory import largest_step, logistic_constants
@@ -263,15 +259,6 @@ def sgd_stability(
         Diameter of a convex set onto which the weights are projected after each step. None: no projection;
         then no step may exceed 2/smoothness.
 
-    Returns
-    -------
-    SGDStability
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is invalid.
-
     Notes
     -----
     Both runs start from the same weights and use examples in the same order. A step of size e on a common
@@ -320,10 +307,6 @@ def logistic_score_stability(weights: SGDStability, radius: Any) -> SGDStability
         Bounds on the change of w.
     radius : number
         An upper bound on the norm of a queried row; with an intercept sqrt(R^2 + 1).
-
-    Returns
-    -------
-    SGDStability
 
     Notes
     -----
@@ -445,15 +428,6 @@ def measure_stability(
         Number of pairs, at least 2. The rows of each pair are drawn without replacement.
     seed : int, default=0
         Public. Determines the pairs.
-
-    Returns
-    -------
-    MeasuredStability
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is invalid.
 
     Examples
     --------

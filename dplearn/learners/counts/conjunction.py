@@ -492,10 +492,6 @@ def conjunction_query_sample_size(
     noise : {"laplace", "gaussian", "local"}, default="laplace"
         The noise; see `share_noise`.
 
-    Returns
-    -------
-    int
-
     Examples
     --------
     >>> from dplearn.theory import conjunction_query_sample_size

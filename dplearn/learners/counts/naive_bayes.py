@@ -231,10 +231,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         groups : array-like of shape (n_samples,), optional
             Private. As for `fit`; each call has groups of its own, and all calls have groups or none.
 
-        Returns
-        -------
-        self : object
-
         Raises
         ------
         DomainError

@@ -200,10 +200,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
         **fit_parameters : None
             Not supported: a `sample_weight` other than None raises an error.
 
-        Returns
-        -------
-        self : object
-
         Raises
         ------
         DomainError
@@ -786,10 +782,6 @@ def representation_failure(
         The probability that the list lacks such a concept, in [0, 1).
     agnostic : bool, default=False
         False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
-
-    Returns
-    -------
-    float
 
     Notes
     -----

@@ -543,10 +543,6 @@ def pure_line_failure(n_samples: int, p: int, *, epsilon: Any, alpha: Any) -> fl
     alpha : number
         In (0, 1).
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     The line of the labels has no errors. A line with k errors is selected with probability at most r**k, r =
@@ -575,10 +571,6 @@ def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
         Positive.
     alpha, beta : number
         Allowed error and probability of failure, in (0, 1).
-
-    Returns
-    -------
-    int
 
     Examples
     --------

@@ -53,10 +53,6 @@ def stable_point_failure(
     n_outputs : int, default=1
         Number of labels of a record.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
@@ -140,10 +136,6 @@ def sanitized_point_failure(
     n_keys : int, default=1
         The most keys with label 1, of each output.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Let t be `n_keys`, S the keys with label 1 of an output, A those of them that are published, r the ratio
@@ -213,10 +205,6 @@ def sanitized_point_sample_size(
         Number of labels of a record.
     n_keys : int, default=1
         The most keys with label 1, of each output.
-
-    Returns
-    -------
-    int
 
     Examples
     --------
@@ -345,10 +333,6 @@ def hashed_point_failure(
     n_columns : int, optional
         The number of columns, if keys are prefixes of rows.
 
-    Returns
-    -------
-    float
-
     Notes
     -----
     Let t be the greatest number of keys with label 1, and c the probability of the other keys in the buckets
@@ -406,10 +390,6 @@ def hashed_point_sizes(
         The most keys with label 1.
     n_columns : int, optional
         The number of columns, if keys are prefixes of rows.
-
-    Returns
-    -------
-    HashedPointSizes
 
     Raises
     ------

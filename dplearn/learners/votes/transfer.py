@@ -270,10 +270,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         **fit_parameters : None
             Not supported: a `sample_weight` other than None raises an error.
 
-        Returns
-        -------
-        self : object
-
         Raises
         ------
         TypeError
