@@ -69,8 +69,24 @@ class Shared:
         Number of labels of a record.
     beta : float, default=0.05
         Allowed probability of failure, in (0, 1).
+    X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        Rows of the kinds that `fit` takes.
+    groups : array-like of shape (n_samples,), optional
+        Private. The group of each row, such as the person that it belongs to: texts or integers. The
+        guarantee then protects all rows of a group together, and the set of groups is public.
     **fit_parameters : None
         Not supported: a `sample_weight` other than None is refused.
+
+    Returns
+    -------
+    predict : ndarray of shape (n_samples,)
+        Entries of `classes_`; of a regressor, targets of float64.
+    predict_proba : ndarray of float64 of shape (n_samples, n_classes)
+        Probabilities, in the order of `classes_`.
+    predict_log_proba : ndarray of float64 of shape (n_samples, n_classes)
+        In the order of `classes_`.
+    decision_function : ndarray of float64 of shape (n_samples,), or (n_samples, n_classes) of more than two
+        Margins, in the order of `classes_`.
 
     Attributes
     ----------
@@ -112,13 +128,15 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     These are parameters of its own signature, in that order; from others that are classes also attributes,
     for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
     or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for
-    their entries. Public methods of a class get parameters in the same way, if all of them are described.
+    their entries. Public methods of a class get parameters in the same way, if all of them are described, and
+    predictions their results.
     """
 
     def completed(thing: _Thing) -> _Thing:
         if Shared.__doc__ is None:  # python -OO, where a dataclass has a docstring, too, but no entries
             return thing
-        _complete(thing, others)
+        if not isclass(thing) or "__init__" in vars(thing):  # a base leaves parameters to its subclasses
+            _complete(thing, others)
         for name, member in list(vars(thing).items()) if isclass(thing) else ():
             method = getattr(member, "fn", member)  # of `available_if`
             if isfunction(method) and method.__doc__ and not name.startswith("_"):
@@ -147,6 +165,8 @@ def _complete(thing: Any, others: tuple[Any, ...]) -> None:
         if name == "Parameters":
             found = {each: (known | mine)[each] for each in takes}
         own[name] = _joined(found)
+    if isfunction(thing) and "Returns" not in own:
+        own["Returns"] = _shared("Returns").get(thing.__name__, "").partition(" : ")[2]
     ordered = {heading: own[heading] for heading in (*_FIRST, *own) if own.get(heading)}
     texts = [f"{heading}\n{'-' * len(heading)}\n{text.strip()}" for heading, text in ordered.items()]
     thing.__doc__ = "\n\n".join([intro.strip(), *texts]) + "\n"

@@ -24,6 +24,7 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from dplearn._documented import documented_by
 from dplearn._progress import counted
 from dplearn._validation import check_constructed, check_count, check_number, shown
 from dplearn._writing import did_you_mean, in_full, shortened
@@ -284,6 +285,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         return tags
 
 
+@documented_by()
 class PrivateClassifier(ClassifierMixin, PrivateEstimator):
     """Base of all private classifiers; the `_publish` of a subclass also sets `classes_`."""
 
@@ -299,11 +301,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
             Private. Labels; of shape (n_samples, n_outputs) for a class with several outputs. None where each
             part of X is a pair of rows and labels.
         groups : array-like of shape (n_samples,), or str, optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public. Of a table
-            in parts: the name of the column that holds them, which is then no feature.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused.
+            ... Of a table in parts: the name of the column that holds them, which is then no feature.
 
         Raises
         ------
@@ -320,8 +318,6 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,) or (n_samples, n_outputs)
             The labels of the rows, of any type that `fit` takes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -338,6 +334,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         return tags
 
 
+@documented_by()
 class PrivateRegressor(RegressorMixin, PrivateEstimator):
     """Base of all private regressors, of targets within a declared range."""
 
@@ -353,11 +350,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
             Private. Numbers within the declared range of the target. None where each part of X is a pair of
             rows and targets.
         groups : array-like of shape (n_samples,), or str, optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public. Of a table
-            in parts: the name of the column that holds them, which is then no feature.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused.
+            ... Of a table in parts: the name of the column that holds them, which is then no feature.
 
         Raises
         ------
@@ -375,8 +368,6 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows.
         y : array-like of shape (n_samples,)
             The targets of the rows, of any type that `fit` takes.
         sample_weight : array-like of shape (n_samples,), optional
@@ -426,6 +417,7 @@ def _transformed(fitted: Any, given: Given) -> Given:
     return given._replace(X=fitted.transform(given.X)) if count_of(given.X) else given
 
 
+@documented_by()
 class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
     """Base of all private transformers."""
 
@@ -439,11 +431,7 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         y : ignored
             Except as the name of a column, which is left out of a table in parts.
         groups : array-like of shape (n_samples,), or str, optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public. Of a table
-            in parts: the name of the column that holds them, which is then no feature.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None is refused.
+            ... Of a table in parts: the name of the column that holds them, which is then no feature.
 
         Raises
         ------
@@ -456,6 +444,7 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
 
 
+@documented_by()
 class RuleClassifier(PrivateClassifier):
     """Base of classifiers that publish a decision rule.
 
@@ -469,28 +458,13 @@ class RuleClassifier(PrivateClassifier):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Numbers outside the domain are replaced with its nearest value.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
         """
         codes = self._codes(X)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return probability 1 for the predicted label, since a rule has no confidence; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples, n_classes)
-        """
+        """Return probability 1 for the predicted label, since a rule has no confidence; costs no privacy."""
         codes = self._codes(X)
         return np.eye(len(self.classes_))[codes]
 
@@ -501,15 +475,6 @@ class RuleClassifier(PrivateClassifier):
 
         Of a rule with cuts, the margin of the predicted class is the distance from the cut, of several cuts
         the least from inside.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
         """
         scores = self._scores(self._columns(X))
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
@@ -534,6 +499,7 @@ class RuleClassifier(PrivateClassifier):
         raise NotImplementedError
 
 
+@documented_by()
 class SeveralOutputsClassifier(PrivateClassifier):
     """Base of classifiers whose `classes_` are a list, if there are several outputs; it uses `_codes`."""
 
@@ -542,11 +508,6 @@ class SeveralOutputsClassifier(PrivateClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Rows of the kinds that `fit` takes.
 
         Returns
         -------
@@ -558,11 +519,6 @@ class SeveralOutputsClassifier(PrivateClassifier):
 
     def predict_proba(self, X: Any) -> Any:
         """Return probability 1 for the predicted label, since the release contains no probabilities.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            As for `predict`.
 
         Returns
         -------

@@ -364,44 +364,19 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         X : array-like or data frame of shape (n_samples, n_features)
             As for `fit`; a value outside the domain is replaced by the nearest one, an unknown category by
             None.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
         """
         return self._trained().predict(self._rows(X))  # type: ignore[no-any-return]
 
     @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the fitted classifier; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the probabilities of the fitted classifier; costs no privacy."""
         return self._trained().predict_proba(self._rows(X))  # type: ignore[no-any-return]
 
     @available_if(offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
     @ignores_float_errors
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins of the fitted classifier; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two classes
-        """
+        """Return the margins of the fitted classifier; costs no privacy."""
         return self._trained().decision_function(self._rows(X))  # type: ignore[no-any-return]
 
 
@@ -533,17 +508,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
         self.estimator_, self.estimator_error_ = trained(given, rows, targets, seed)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Predict targets, clipped to the declared range; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `SyntheticDataClassifier.predict`.
-
-        Returns
-        -------
-        ndarray of float64 of shape (n_samples,)
-        """
+        """Predict targets, clipped to the declared range; costs no privacy."""
         found = self._trained().predict(self._rows(X))
         return np.asarray(found, dtype=np.float64).clip(*self.target_range_)
 

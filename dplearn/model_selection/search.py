@@ -335,52 +335,21 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         return self._fit_privately(X, y, groups=groups)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels or targets by the best candidate; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`; of a regressor, float64.
-        """
+        """Predict labels or targets by the best candidate; costs no privacy."""
         found: NDArray[Any] = self._best().predict(X)
         return found
 
     @available_if(offers("decision_function"))  # type: ignore[untyped-decorator]
     @ignores_float_errors
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the margins of the best candidate; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,), or (n_samples, n_classes) of more than two
-        """
+        """Return the margins of the best candidate; costs no privacy."""
         margins: NDArray[np.float64] = self._best().decision_function(X)
         return margins
 
     @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities that the best candidate predicts; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the probabilities that the best candidate predicts; costs no privacy."""
         likely: NDArray[np.float64] = self._best().predict_proba(X)
         return likely
 
@@ -391,8 +360,6 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
         y : array-like of shape (n_samples,)
             Labels or targets.
         sample_weight : array-like of shape (n_samples,), optional

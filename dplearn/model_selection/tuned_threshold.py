@@ -263,18 +263,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         self.estimator_ = fitted_together(fitted, self.guarantee_)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the positive label where its probability is at least `best_threshold_`; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
+        """Predict the positive label where its probability reaches `best_threshold_`; costs no privacy."""
         check_is_fitted(self)
         place = int(self.classes_[1] == self.pos_label_)
         reached = self.predict_proba(X)[:, place] >= self.best_threshold_
@@ -283,17 +272,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
 
     @ignores_float_errors
     def predict_proba(self, X: Any) -> Floats64:
-        """Return the probabilities that the fitted classifier predicts; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, 2)
-        """
+        """Return the probabilities that the fitted classifier predicts; costs no privacy."""
         check_is_fitted(self)
         likely: Floats64 = self.estimator_.predict_proba(X)
         return likely

@@ -171,6 +171,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
+            Transformed rows.
 
         Returns
         -------

@@ -380,6 +380,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Transformed rows.
 
         Returns
         -------
@@ -607,6 +608,7 @@ class PrivateRobustScaler(QuantilesOfColumns):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Transformed rows.
 
         Returns
         -------
@@ -844,6 +846,7 @@ class PrivateQuantileTransformer(QuantilesOfColumns):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Transformed rows.
 
         Returns
         -------

@@ -187,6 +187,7 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
+            Transformed rows.
 
         Returns
         -------

@@ -162,6 +162,9 @@ def test_an_entry_takes_the_type_the_text_or_the_first_words_that_it_leaves_out(
         def plan(self, n_samples):
             """Plan it."""
 
+        def predict_proba(self, X):
+            """Predict."""
+
     lines = inspect.getdoc(Derived).splitlines()
     assert lines[4:7] == ["b : int", "    The second. Ours counts from 1.", "delta : float, default=0.5"]
     assert lines[7].startswith("    Probability with which")
@@ -170,6 +173,8 @@ def test_an_entry_takes_the_type_the_text_or_the_first_words_that_it_leaves_out(
     assert inspect.getdoc(Derived).partition("Attributes\n----------\n")[2] == added
     assert "n_samples : int\n    Number of records." in inspect.getdoc(Derived.plan)
     assert "Raises" not in inspect.getdoc(Derived.plan)  # which nothing is charged for
+    assert set(sections(Derived.predict_proba)) == {"Parameters", "Returns"}
+    assert "(n_samples, n_classes)\n    Probabilities" in sections(Derived.predict_proba)["Returns"]
 
 
 def test_nothing_is_missed_where_python_removes_docstrings(monkeypatch):

@@ -287,31 +287,11 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         self.log_prior_, self.log_ratios_ = outcome.log_prior, list(outcome.log_ratios)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return class probabilities, with columns assumed independent given the class; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return class probabilities, with columns assumed independent given the class; costs no privacy."""
         return np.asarray(np.exp(self.predict_log_proba(X)), dtype=np.float64)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the logarithms of the probabilities of `predict_proba`.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the logarithms of the probabilities of `predict_proba`."""
         return np.asarray(log_softmax(self._scores(self._columns(X)), axis=1), dtype=np.float64)
 
     has_margins = True

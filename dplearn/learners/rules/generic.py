@@ -194,11 +194,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
             label these rows differently, one for each way to label them; among stumps and thresholds with
             cuts at their values. Not for a drawn class. In a pipeline give the rows as earlier steps would
             transform them. None: all concepts; required if only labels are protected.
-        groups : array-like of shape (n_samples,), optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None raises an error.
 
         Raises
         ------
@@ -321,11 +316,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `predict`.
 
         Returns
         -------

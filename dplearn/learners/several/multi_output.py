@@ -251,11 +251,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the probabilities that the fitted classifiers predict; costs no privacy.
 
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or a list of n_outputs such arrays

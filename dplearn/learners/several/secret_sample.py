@@ -137,34 +137,13 @@ class SecretSampleClassifier(PrivateClassifier):
         self.estimator_, self.classes_ = outcome, outcome.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
+        """Predict labels; costs no privacy."""
         check_is_fitted(self)
         labels: NDArray[Any] = self.estimator_.predict(X)
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the probabilities of the fitted classifier; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            As for `estimator`.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-        """
+        """Return the probabilities of the fitted classifier; costs no privacy."""
         check_is_fitted(self)
         likely: NDArray[np.float64] = self.estimator_.predict_proba(X)
         return likely

@@ -264,11 +264,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
             Private labels.
         X_public : PublicData, optional
             Public rows without labels; required if examples are protected, else an error.
-        groups : array-like of shape (n_samples,), optional
-            Private. The group of each row, such as the person that it belongs to: texts or integers. The
-            guarantee then protects all rows of a group together, and the set of groups is public.
-        **fit_parameters : None
-            Not supported: a `sample_weight` other than None raises an error.
 
         Raises
         ------
@@ -309,18 +304,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
         return self._planned(n_samples, n_labels, n_rows)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict labels; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Any rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            Entries of `classes_`.
-        """
+        """Predict labels; costs no privacy."""
         check_is_fitted(self)
         rows = self._rows(X)
         predicted: NDArray[Any] = self.student_.predict(rows)
@@ -330,11 +314,6 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     @ignores_float_errors
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the student's probabilities; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Any rows.
 
         Returns
         -------
@@ -439,18 +418,7 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     _asked = Scores
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return the student's probabilities; costs no privacy.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
-            Any rows.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes)
-            In the order of `classes_`; each row sums to 1.
-        """
+        """Return the student's probabilities; costs no privacy."""
         return self._probabilities(X)
 
     def _more_params(self) -> dict[str, Any]:
