@@ -1,9 +1,11 @@
 """What public functions or classes describe in the same words stands once, and is added to the others.
 
 Entries that many estimators share are those of `Shared`; those of a few stand in a base class or in one.
+Functions have entries in common with others of their kind.
 """
 
 import re
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -122,6 +124,45 @@ class Unspent:
     """
 
 
+class Mechanism:
+    """Entries of mechanisms.
+
+    Parameters
+    ----------
+    dice : Dice
+        Source of chance: `dplearn.chance.SystemDice()` for private data. Seeded dice, as in the example, make
+        a release repeatable.
+    size : int
+        Number of codes in the domain; an integer of any size.
+    """
+
+
+class Calculator:
+    """Entries of calculators.
+
+    Parameters
+    ----------
+    epsilon : number
+        Privacy parameter, positive.
+    delta : number
+        Privacy parameter, at least 0 and below 1; positive where it has no default.
+    privacy : ApproxDP
+        The guarantee, with epsilon and delta positive.
+    alpha : number
+        Target error, in (0, 1).
+    beta : number
+        Allowed probability of failure, in (0, 1).
+    n_queries : int
+        m, the number of queries, at least 1.
+    n_records : int
+        n', the number of examples of one teacher, at least 1.
+    n_unknowns : int
+        d: number of columns, and one more for an intercept; at least 1.
+    constants : LossConstants
+        The constants of a convex loss.
+    """
+
+
 def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     """Return a decorator that adds to a docstring the entries of others, and of `Shared`, that it leaves out.
 
@@ -145,6 +186,12 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
         return thing
 
     return completed
+
+
+def document_exports(package: str, kind: type) -> None:
+    """Complete the docstrings of all that a package exports by the entries of a kind."""
+    for name in vars(sys.modules[package])["__all__"]:
+        documented_by(kind)(getattr(sys.modules[package], name))
 
 
 def _complete(thing: Any, others: tuple[Any, ...]) -> None:

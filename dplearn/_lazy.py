@@ -12,13 +12,19 @@ stub are carried out one by one. A package of which a name is that of a submodul
 import ast
 from collections.abc import Callable
 from importlib import import_module, resources
+from inspect import isfunction
 from typing import Any
 
+from dplearn._documented import documented_by
 
-def exports_of_stub(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+
+def exports_of_stub(
+    package: str, kind: type | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub.
 
-    The stub has a docstring, imports with `from`, and `__all__` unless each import is `name as name`.
+    The stub has a docstring, imports with `from`, and `__all__` unless each import is `name as name`. The
+    docstrings of functions are completed by the entries of a kind.
     """
     text = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
     exports: list[str] = []
@@ -40,6 +46,8 @@ def exports_of_stub(package: str) -> tuple[Callable[[str], Any], Callable[[], li
                     raise
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(modules[name]), name)
+        if kind is not None and isfunction(found):
+            documented_by(kind)(found)
         vars(import_module(package))[name] = found  # is not asked for again
         return found
 

@@ -253,6 +253,7 @@ def multi_label_lower_bound(
 
     Parameters
     ----------
+    delta : number, default=0
     k : int
         Number of labels of a record, at least 1.
     task : {"realizable", "agnostic", "thresholds", "parities"}
@@ -260,10 +261,6 @@ def multi_label_lower_bound(
         records is decided by a concept. "agnostic": the same, accurate for any labels, in comparison with the
         best concept. "thresholds": thresholds of ordered values; a threshold decides each label. "parities":
         parities of bits; a parity decides each label.
-    epsilon : number
-        Privacy parameter, positive.
-    delta : number, default=0
-        Privacy parameter, at least 0 and below 1.
     alpha, beta : number
         Error, and probability of failure of any of the k hypotheses; in (0, 1).
     rooted : bool, default=False

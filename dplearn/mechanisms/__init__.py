@@ -1,5 +1,6 @@
 """Differentially private mechanisms on integers with exact noise: counts, selection, tests, histograms."""
 
+from dplearn._documented import Mechanism, document_exports
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.interior_point import interior_point_code, recursive_interior_point
 from dplearn.mechanisms.noisy_counts import gaussian_counts, gaussian_sums, laplace_counts, tree_counts
@@ -44,3 +45,5 @@ __all__ = [
     "stable_histogram",
     "tree_counts",
 ]
+
+document_exports(__name__, Mechanism)

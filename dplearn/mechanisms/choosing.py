@@ -33,8 +33,6 @@ def choosing_mechanism(
         The greatest number of solutions whose quality one record can raise.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole; both positive.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -67,8 +65,6 @@ def choosing_mechanism(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import choosing_mechanism
@@ -104,8 +100,6 @@ def choosing_threshold(growth: int, privacy: ApproxDP) -> int:
     ----------
     growth : int
         As for `choosing_mechanism`.
-    privacy : ApproxDP
-        Epsilon and delta positive.
 
     Notes
     -----

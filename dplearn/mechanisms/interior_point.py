@@ -25,12 +25,8 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
     ----------
     codes : sequence of int of length n
         Private. From 0 to size - 1, in any order.
-    size : int
-        Number of codes in the domain; an integer of any size.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -54,8 +50,6 @@ def interior_point_code(codes: Sequence[int], size: int, *, privacy: ApproxDP, d
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import interior_point_code
     >>> from dplearn.privacy import ApproxDP
@@ -82,8 +76,6 @@ def recursive_interior_point(
     ----------
     codes : sequence of int of length n
         Private. From 0 to size - 1, in any order; integers of any size.
-    size : int
-        Number of codes in the domain.
     sizes : RecursiveSizes
         Public. The depth of the recursion, and the number of records and the budget of each of its steps.
     privacy : ApproxDP
@@ -128,8 +120,6 @@ def recursive_interior_point(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import recursive_interior_point
     >>> from dplearn.privacy import ApproxDP

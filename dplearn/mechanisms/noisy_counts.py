@@ -35,8 +35,6 @@ def laplace_counts(
         Private.
     privacy : ApproxDP
         Its `epsilon` is spent whole, by all counts together; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         L1 sensitivity: the greatest sum of absolute differences of the counts between neighbours. A replaced
         record changes a histogram by 2.
@@ -67,8 +65,6 @@ def laplace_counts(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import laplace_counts
     >>> from dplearn.privacy import ApproxDP
@@ -102,8 +98,6 @@ def gaussian_counts(
         Private.
     privacy : ZeroConcentratedDP
         Its `rho` is spent whole, by all counts together.
-    dice : Dice
-        Source of chance.
     squared_sensitivity : int, default=1
         Squared L2 sensitivity: the greatest sum of squared differences of the counts between neighbours. A
         replaced record changes two cells of a histogram by 1 each, so it is 2 for a histogram.
@@ -138,8 +132,6 @@ def gaussian_counts(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import gaussian_counts
@@ -172,8 +164,6 @@ def gaussian_sums(
         Private.
     privacy : GaussianSums
         Its `budget`, mu^2 / 2, is spent whole, by all sums together; positive.
-    dice : Dice
-        Source of chance.
     squared_sensitivity : int, default=1
         As for `gaussian_counts`.
     low, high : int, optional
@@ -200,8 +190,6 @@ def gaussian_sums(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import gaussian_sums
@@ -258,16 +246,12 @@ def tree_counts(
     ----------
     codes : array-like of int of shape (n,), or SortedRecords
         Private. From 0 to size - 1, in any order.
-    size : int
-        Number of codes in the domain; an integer of any size.
     fan_out : int
         Number of nearly equal children of a split node; at least 2.
     threshold : int
         A node of two codes or more is split if its noisy count is at least this; the root, if n is.
     privacy : ApproxDP or ZeroConcentratedDP
         Its `epsilon` is spent whole on Laplace noise, or its `rho` on Gaussian noise.
-    dice : Dice
-        Source of chance.
     low, high : int, optional
         Public ends of counts, as for `laplace_counts`.
 
@@ -297,8 +281,6 @@ def tree_counts(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import tree_counts

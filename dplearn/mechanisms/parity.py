@@ -29,8 +29,6 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
         Private. The records' right-hand sides.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -62,8 +60,6 @@ def consistent_parity(A: Any, b: Any, *, privacy: ApproxDP, dice: Dice) -> NDArr
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import consistent_parity
@@ -103,11 +99,6 @@ def _checked(A: Any, b: Any) -> tuple[BitMatrix, NDArray[np.uint8]]:
 
 def parity_probabilities(epsilon: Any) -> tuple[Fraction, Fraction]:
     """Return the probabilities that `consistent_parity` keeps a record and that it abstains at the start.
-
-    Parameters
-    ----------
-    epsilon : float
-        Positive.
 
     Returns
     -------

@@ -60,14 +60,10 @@ def codes_in_windows(
     ----------
     ranks : Ranks
         Private. n codes from 0 to size - 1, n = terms.n.
-    size : int
-        Number of codes in the domain; an integer of any size.
     terms : WindowTerms
         Public, with n > (k + 1) `least` and `least` >= 2 `reach`.
     privacy : ApproxDP
         Its `epsilon` is at least that of `terms`; its `delta` is not used.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -136,8 +132,6 @@ def codes_in_windows(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice

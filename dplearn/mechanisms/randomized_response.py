@@ -23,8 +23,6 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
         Public. Number of possible values, at least 2.
     privacy : ApproxDP
         Its `epsilon` is spent whole on each record's report; its `delta` is not used.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -49,8 +47,6 @@ def randomized_response(values: Any, n_values: int, *, privacy: ApproxDP, dice: 
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import randomized_response
@@ -83,8 +79,6 @@ def truth_probability(n_values: int, epsilon: Any) -> Fraction:
     ----------
     n_values : int
         Number of possible values, at least 2.
-    epsilon : number
-        Positive.
 
     Returns
     -------

@@ -35,8 +35,6 @@ def code_near_rank(
         From 0 to 1; the target rank is t = fraction * m.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     alone : bool, default=True
         True if this is the only cell that can hold a record. False if a replaced record can leave this cell
         and enter another cell with the same `privacy`: then one added or removed code costs half of epsilon,
@@ -72,8 +70,6 @@ def code_near_rank(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
@@ -223,14 +219,10 @@ def codes_at_fractions(
     ----------
     ranks : Ranks
         Private. n codes from 0 to size - 1; n is at least 1 where it is public.
-    size : int
-        Number of codes in the domain; an integer of any size.
     fractions : sequence of Fraction of length k
         Strictly increasing, from 0 to 1.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     most : int, optional
         Public. None: n is public. Otherwise n is private, from 0 to `most`.
 
@@ -271,8 +263,6 @@ def codes_at_fractions(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice

@@ -26,8 +26,6 @@ def exponential_mechanism(
         Private. Greater is better.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         The most by which one quality differs between neighbours.
 
@@ -53,8 +51,6 @@ def exponential_mechanism(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import exponential_mechanism
@@ -92,8 +88,6 @@ def select_exponential(
         Private. The number of candidates in group i; integers of any size.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         The most by which one candidate's cost differs between neighbours.
 
@@ -119,8 +113,6 @@ def select_exponential(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import select_exponential
     >>> from dplearn.privacy import ApproxDP
@@ -142,8 +134,6 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
         Private. Greater is better.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         The most by which one quality differs between neighbours.
 
@@ -168,8 +158,6 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import permute_and_flip
@@ -207,8 +195,6 @@ def select_permute_and_flip(
         Private. The number of candidates in group i; integers of any size.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         The most by which one candidate's cost differs between neighbours.
 
@@ -241,8 +227,6 @@ def select_permute_and_flip(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import select_permute_and_flip
     >>> from dplearn.privacy import ApproxDP

@@ -35,8 +35,6 @@ class SparseVector:
     privacy : ApproxDP
         Spent whole when the object is made, for all answers together. Its `delta` is used only with
         `renew_threshold`.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         The most by which the value of one question differs between neighbours.
     renew_threshold : bool, default=False
@@ -76,8 +74,6 @@ class SparseVector:
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import SparseVector
     >>> from dplearn.privacy import ApproxDP
@@ -179,8 +175,6 @@ class AboveThreshold(SparseVector):
         Public. The threshold before noise.
     privacy : ApproxDP
         Its `epsilon` is spent whole, when the object is made; its `delta` is not used.
-    dice : Dice
-        Source of chance.
     sensitivity : int, default=1
         The most by which the value of one question differs between neighbours.
 
@@ -196,8 +190,6 @@ class AboveThreshold(SparseVector):
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import AboveThreshold
     >>> from dplearn.privacy import ApproxDP
@@ -287,8 +279,6 @@ def first_reaching(counts: Any, threshold: int, *, privacy: ApproxDP, dice: Dice
         Public.
     privacy : ApproxDP
         Its `epsilon` is spent whole; its `delta` is not used.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -318,8 +308,6 @@ def first_reaching(counts: Any, threshold: int, *, privacy: ApproxDP, dice: Dice
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import first_reaching
     >>> from dplearn.privacy import ApproxDP

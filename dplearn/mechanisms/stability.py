@@ -32,8 +32,6 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
         change of the answer.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole; both positive.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -63,8 +61,6 @@ def release_if_stable(answer: Answer, distance: int, *, privacy: ApproxDP, dice:
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import release_if_stable
     >>> from dplearn.privacy import ApproxDP
@@ -91,8 +87,6 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
         Public. Number of labels, at least 2.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole.
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -113,8 +107,6 @@ def most_frequent_if_stable(votes: Any, n_labels: int, *, privacy: ApproxDP, dic
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import most_frequent_if_stable
     >>> from dplearn.privacy import ApproxDP

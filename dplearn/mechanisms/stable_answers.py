@@ -27,8 +27,6 @@ class StableAnswers:
         Public. After this many abstentions the object stops permanently; from 1 to 10**9.
     privacy : ApproxDP
         Spent whole when the object is made, for all answers together; epsilon and delta positive.
-    dice : Dice
-        Source of chance.
     n_queries : int, default=1000
         Number of queries for which the noise is optimised; the guarantee holds for any number of queries.
 
@@ -61,8 +59,6 @@ class StableAnswers:
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> import numpy as np
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import StableAnswers

@@ -36,8 +36,6 @@ def stable_histogram(
         some of their values are equal to an int.
     privacy : ApproxDP
         Its `epsilon` and `delta` are spent whole; both positive. Its `neighbors` decide the noise.
-    dice : Dice
-        Source of chance.
     most_records : int, default=2**32
         Public. With neighbours "add_remove", noisy counts are clipped to it.
 
@@ -78,8 +76,6 @@ def stable_histogram(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import stable_histogram
     >>> from dplearn.privacy import ApproxDP
@@ -104,11 +100,6 @@ def stable_histogram(
 
 def stable_histogram_threshold(privacy: ApproxDP) -> int:
     """Return the least noisy count that a stable histogram publishes.
-
-    Parameters
-    ----------
-    privacy : ApproxDP
-        Epsilon and delta positive.
 
     Returns
     -------
@@ -162,8 +153,6 @@ def frequent_keys(
         Its `rho` is spent whole, by all columns together. For neighbours that replace one record.
     delta : Fraction
         Probability of failure, by all columns together; in (0, 1).
-    dice : Dice
-        Source of chance.
 
     Returns
     -------
@@ -192,8 +181,6 @@ def frequent_keys(
 
     Examples
     --------
-    Seeded dice make this example repeatable; private data need `dplearn.chance.SystemDice`.
-
     >>> from fractions import Fraction
     >>> from dplearn.chance import SeededDice
     >>> from dplearn.mechanisms import frequent_keys

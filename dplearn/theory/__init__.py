@@ -4,6 +4,7 @@ No code that runs on private data imports this package. Calculators that a mecha
 defined in its module, and exported here too.
 """
 
+from dplearn._documented import Calculator
 from dplearn._lazy import exports_of_stub
 
-__getattr__, __dir__, __all__ = exports_of_stub(__name__)
+__getattr__, __dir__, __all__ = exports_of_stub(__name__, Calculator)

@@ -60,14 +60,9 @@ def published_setting(
 
     Parameters
     ----------
-    privacy : ApproxDP
-        The guarantee, with epsilon and delta positive.
     max_abstentions : int
         T, at least 1.
-    n_queries : int
-        m, at least 1.
     beta : number, default=0.05
-        Probability of failure, in (0, 1).
 
     Examples
     --------
@@ -98,10 +93,6 @@ def published_max_abstentions(n_queries: int, *, alpha: Any, beta: Any, gamma: A
 
     Parameters
     ----------
-    n_queries : int
-        m, at least 1.
-    alpha, beta : number
-        In (0, 1).
     gamma : number, default=0
         The least error in the class, at least 0 and below 1.
 
@@ -129,8 +120,6 @@ def agreement_bound(n_teachers: int, *, n_queries: int, beta: Any, probability: 
     ----------
     n_teachers, n_queries : int
         k and m, at least 1.
-    beta : number
-        In (0, 1).
     probability : number, default=0.75
         p, above 0 and at most 1.
 
@@ -169,8 +158,6 @@ def classification_queries_sample_size(
         V, at least 1.
     n_queries : int
         The number m of binary queries, at least 4 ln(1/(alpha beta))/alpha**2.
-    privacy : ApproxDP
-        The guarantee, with epsilon and delta positive.
     alpha, beta : number
         Excess error of a teacher and probability of failure, in (0, 1).
     gamma : number, optional
@@ -222,8 +209,6 @@ def knowledge_transfer_sample_size(
     ----------
     vc_dimension : int
         V, at least 1.
-    privacy : ApproxDP
-        The guarantee, with epsilon and delta positive.
     alpha, beta : number
         In (0, 1), beta at most alpha. The probability that the student has a greater error is at most 3 beta.
     gamma : number, optional

@@ -399,10 +399,6 @@ def pure_private_lower_bound(concepts: Any, *, epsilon: Any, alpha: Any, beta: A
         The Littlestone dimension of the class, or a lower bound on it; or the class, as for
         `littlestone_dimension`. A class gives a slightly better bound where some point has one label in a
         part of full dimension.
-    epsilon : number
-        Positive.
-    alpha, beta : number
-        Error and probability of failure, in (0, 1).
 
     Returns
     -------

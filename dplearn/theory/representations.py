@@ -120,8 +120,6 @@ def deterministic_representation(concepts: Any, alpha: Any) -> NDArray[np.uint8]
     ----------
     concepts : array-like of shape (n_concepts, n_points), or ConceptClass
         As for `littlestone_dimension`; at most seven points.
-    alpha : number
-        In (0, 1).
 
     Returns
     -------
@@ -184,8 +182,6 @@ def representation_value(concepts: Any, alpha: Any) -> ProvedValue:
     ----------
     concepts : array-like of shape (n_concepts, n_points), or ConceptClass
         As for `littlestone_dimension`; at most seven points, and six take seconds.
-    alpha : number
-        Error, in (0, 1).
 
     Returns
     -------

@@ -29,12 +29,8 @@ def generic_sample_size(class_size: int, *, epsilon: Any, alpha: Any, beta: Any,
     ----------
     class_size : int
         Number of concepts, ``|H|``; any size.
-    epsilon : float
-        Positive.
     alpha : float
         Excess error over the best concept, in (0, 1).
-    beta : float
-        Probability of failure, in (0, 1).
     bound : {"proof", "paper"}, default="proof"
         "proof": the least n from which on the failure bound in the proof of Theorem 3.4 is at most beta.
         "paper": the closed form ``6 (ln|H| + ln(1/beta)) max(1/(epsilon alpha), 1/alpha**2)`` of the theorem,
@@ -145,12 +141,8 @@ def dichotomy_sample_size(
         Number of columns, of numbers with arbitrarily many values.
     n_labels : int, default=2
         Number of labels.
-    epsilon : number
-        Positive.
     alpha : number
         Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
-    beta : number
-        Allowed probability of failure, in (0, 1).
     agnostic : bool, default=False
         False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
@@ -190,12 +182,8 @@ def public_cut_sample_size(
         Number of columns, and of public rows.
     n_labels : int, default=2
         Number of labels.
-    epsilon : number
-        Positive.
     alpha : number
         Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
-    beta : number
-        Allowed probability of failure, in (0, 1).
     agnostic : bool, default=False
         False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
@@ -237,12 +225,6 @@ def parity_sample_size(
 
     Parameters
     ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
     beta : float
         Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
     method : {"elimination", "agnostic", "once"}, default="elimination"
@@ -299,10 +281,6 @@ def nonprivate_parity_sample_size(n_unknowns: int, *, alpha: Any, beta: Any) -> 
 
     Parameters
     ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
-    alpha : float
-        Target error, in (0, 1).
     beta : float
         Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 

@@ -91,8 +91,6 @@ def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha
         True error, in (0, 1).
     empirical_alpha : number, default=0
         Empirical error, as a share of the records, at least 0 and below alpha.
-    beta : number
-        Probability of failure, in (0, 1).
 
     Examples
     --------
@@ -183,8 +181,6 @@ def small_database_sizes(
         Number of values of a record, at least 2.
     n_queries : int
         Number of queries, at least 1. The answer to a query is the share of the records with a property.
-    epsilon : number
-        Positive.
     alpha : number
         Error of an answer, in (0, 1).
     beta : number
@@ -294,12 +290,9 @@ def empirical_lower_bound(vc_dimension: int, *, epsilon: Any, delta: Any = 0, al
 
     Parameters
     ----------
+    delta : number, default=0
     vc_dimension : int
         The Vapnik-Chervonenkis dimension of the class, or a lower bound on it; at least 1.
-    epsilon : number
-        Privacy parameter, positive.
-    delta : number, default=0
-        Privacy parameter, at least 0 and below 1.
     alpha, beta : number
         Error on the given records, and probability of failure; in (0, 1).
 
@@ -379,14 +372,10 @@ def interior_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0
 
     Parameters
     ----------
+    delta : number, default=0
     domain_size : int
         The number of codes, of any size.
-    epsilon : number
-        Privacy parameter, positive.
-    delta : number, default=0
-        Privacy parameter, at least 0 and below 1.
     beta : number, default=0.05
-        Probability of failure, in (0, 1).
 
     Returns
     -------
@@ -485,14 +474,11 @@ def corner_lower_bound(
 
     Parameters
     ----------
+    delta : number, default=0
     n_columns : int
         The number of columns d: the label is 1 where each is at most its cut.
     domain_size : int
         The number of values of each column, of any size.
-    epsilon : number
-        Privacy parameter, positive.
-    delta : number, default=0
-        Privacy parameter, at least 0 and below 1.
     alpha, beta : number
         Error on the given records, and probability of failure; in (0, 1).
 

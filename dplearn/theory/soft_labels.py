@@ -78,14 +78,9 @@ def published_soft_label_setting(
 
     Parameters
     ----------
-    privacy : ApproxDP
-        The guarantee, with epsilon and delta positive.
     max_abstentions : int
         T, at least 1: the number of queries whose first histogram may be unstable.
-    n_queries : int
-        m, at least 1.
     beta : number, default=0.05
-        Probability of failure, in (0, 1).
 
     Notes
     -----
@@ -118,12 +113,8 @@ def published_strong_quality_teachers(
 
     Parameters
     ----------
-    privacy : ApproxDP
-        The guarantee, with epsilon and delta positive.
     max_abstentions : int
         T, at least 1: the number of queries whose first histogram may be unstable.
-    n_queries : int
-        m, at least 1.
     beta : number, default=0.05
         beta', the probability of failure for this query, in (0, 1).
 
@@ -154,8 +145,6 @@ def published_soft_label_precision(stability: Any, n_records: int, *, quality: A
     stability : number
         a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
         is `SGDStability.root_mean_square`, not its `mean`.
-    n_records : int
-        n', the number of examples of one teacher, at least 1.
     quality : number, default=0
         nu, from 0 to 1/2: on all queries but T the mean prediction is below nu or above 1 - nu.
 
@@ -188,8 +177,6 @@ def score_radius(stability: Any, n_records: int, *, probability: Any = 0.75) -> 
     stability : number
         a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
         is `SGDStability.root_mean_square`, not its `mean`.
-    n_records : int
-        n', the number of examples of one teacher, at least 1.
     probability : number, default=0.75
         p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
         within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
@@ -221,8 +208,6 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     ----------
     any_order : number
         b, above 0: `SGDStability.any_order` of a score, which holds for each order of the examples.
-    n_records : int
-        n', the number of examples of one teacher, at least 1.
     probability : number, default=0.75
         p, above 0 and below 1: the probability, over a teacher's shard and random draws, that its score is
         within the radius. At 3/4 the radius is a sqrt(2n'), a fourth of that of Lemma 5.8.
@@ -259,8 +244,6 @@ def soft_label_precision(
     stability : number
         a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
         is `SGDStability.root_mean_square`, not its `mean`.
-    n_records : int
-        n', the number of examples of one teacher, at least 1.
     quality : number, default=0
         nu, from 0 to 1/2: on all queries but T the mean prediction is below nu or above 1 - nu.
     probability : number, default=0.75

@@ -121,11 +121,6 @@ def largest_step(constants: LossConstants) -> float:
     With mu = 0 this is the bound 2/smoothness of Hardt, Recht and Singer (2016). With mu > 0 it is at least
     1/smoothness, their bound for constant steps.
 
-    Parameters
-    ----------
-    constants : LossConstants
-        The constants of a convex loss.
-
     Examples
     --------
     >>> from dplearn.theory import largest_step, logistic_constants
@@ -175,13 +170,9 @@ def published_weight_bound(constants: LossConstants, steps: Iterable[float], n_r
 
     Parameters
     ----------
-    constants : LossConstants
-        The constants of a convex loss.
     steps : iterable of float
         Step sizes, above 0 and at most `largest_step`, in order; each step uses one example. The sizes and
         their number must not depend on the data.
-    n_records : int
-        n', at least 1.
 
     Returns
     -------
@@ -208,8 +199,6 @@ def published_decaying_bound(constants: LossConstants, n_records: int, *, diamet
     ----------
     constants : LossConstants
         The constants of a strongly convex loss: mu above 0.
-    n_records : int
-        n', at least 1.
     diameter : number
         Diameter of a convex set onto which the weights are projected after each step.
 
@@ -244,13 +233,9 @@ def sgd_stability(
 
     Parameters
     ----------
-    constants : LossConstants
-        The constants of a convex loss.
     steps : iterable of float
         Step sizes, above 0, in order; each step uses one example. The sizes and their number must not depend
         on the data.
-    n_records : int
-        n', at least 1.
     order : {"permutation", "sampling", "in_turn"}, default="permutation"
         "permutation": a new permutation for each pass. "sampling": each step samples with replacement.
         "in_turn": the given order, or any other order that is the same in all passes. A pass of

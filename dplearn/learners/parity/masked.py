@@ -448,10 +448,6 @@ def masked_parity_sample_size(
     ----------
     n_bits : int
         The number of bits of the parity, d.
-    epsilon : float
-        Positive.
-    beta : float
-        Allowed probability of failure, in (0, 1).
     trust_model : {"central", "local"}
         As for `masked_parity_sizes`.
     interactive : bool, default=True

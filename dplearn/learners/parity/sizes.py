@@ -58,14 +58,8 @@ def agnostic_failure(n_unknowns: int, n_samples: int, *, epsilon: Any, alpha: An
 
     Parameters
     ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
     n_samples : int
         n, at least 0.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
 
     Returns
     -------
@@ -102,14 +96,8 @@ def elimination_failure(
 
     Parameters
     ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
     n_parts, part_size, test_size : int
         k, n' and s, as in `EliminationSizes`; at least 1, 0 and 0.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
 
     Returns
     -------
@@ -161,12 +149,6 @@ def elimination_sizes(n_unknowns: int, *, epsilon: Any, alpha: Any, beta: Any) -
 
     Parameters
     ----------
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
     beta : float
         Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
@@ -193,14 +175,6 @@ def elimination_split(
 
     Parameters
     ----------
-    n_samples : int
-        n, at least 1.
-    n_unknowns : int
-        d: number of columns, and one more for an intercept; at least 1.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
     beta : float
         Allowed probability of failure, which is a greater error or an abstention; in (0, 1).
 
@@ -425,8 +399,6 @@ def stable_parity_sizes(
         d: the number of columns, all fair coins; at least 1.
     epsilon, delta : float
         Privacy budget: epsilon positive, delta in (0, 1).
-    beta : float
-        Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False
         Whether complements of parities are learned also.
 
@@ -458,14 +430,10 @@ def stable_parity_split(
 
     Parameters
     ----------
-    n_samples : int
-        n, at least 1.
     n_features : int
         d: the number of columns, all fair coins; at least 1.
     epsilon, delta : float
         Privacy budget: epsilon positive, delta in (0, 1).
-    beta : float
-        Allowed probability of failure, in (0, 1).
     fit_intercept : bool, default=False
         Whether complements of parities are learned also.
 

@@ -761,8 +761,6 @@ def representation_failure(
     ----------
     class_size, n_samples : int
         Number of concepts in the list, and of independent records.
-    epsilon : number
-        Positive.
     alpha : number
         The error, in (0, 1). With `agnostic`, the excess error over the best concept.
     kappa : number, default=0
@@ -823,8 +821,6 @@ def representation_sample_size(
     ----------
     class_size : int
         Number of concepts in the list.
-    epsilon : number
-        Positive.
     alpha : number
         The error, in (0, 1). With `agnostic`, the excess error over the best concept.
     beta : number

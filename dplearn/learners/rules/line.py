@@ -337,15 +337,6 @@ def line_budgets(epsilon: Any, delta: Any) -> tuple[ApproxDP, ApproxDP]:
 def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> float:
     """Return a bound on the probability of failure of "stability", for every p and every distribution.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    epsilon, delta : number
-        Both positive.
-    alpha : number
-        In (0, 1).
-
     Returns
     -------
     float
@@ -394,13 +385,6 @@ def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> flo
 
 def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
     """Return a number of records for which `line_failure` is at most beta, found by bisection.
-
-    Parameters
-    ----------
-    epsilon, delta : number
-        Both positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
 
     Returns
     -------
@@ -534,14 +518,8 @@ def pure_line_failure(n_samples: int, p: int, *, epsilon: Any, alpha: Any) -> fl
 
     Parameters
     ----------
-    n_samples : int
-        Number of records.
     p : int
         A prime.
-    epsilon : number
-        Positive.
-    alpha : number
-        In (0, 1).
 
     Notes
     -----
@@ -567,10 +545,6 @@ def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     ----------
     p : int
         A prime.
-    epsilon : number
-        Positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
 
     Examples
     --------
@@ -589,8 +563,6 @@ def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     ----------
     p : int
         A prime.
-    epsilon : number
-        Positive.
     alpha, beta : number
         Allowed error and probability of failure; below 1/2 and below 1.
 

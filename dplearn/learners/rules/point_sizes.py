@@ -42,17 +42,6 @@ def stable_point_failure(
 
     It is exact for one output, and an upper bound, which may exceed 1, for several.
 
-    Parameters
-    ----------
-    n_samples : int
-        Number of records.
-    epsilon, delta : number
-        Both positive.
-    alpha : number
-        In (0, 1).
-    n_outputs : int, default=1
-        Number of labels of a record.
-
     Notes
     -----
     **One output.** Only the key of the point function has records labelled 1, and it has no records labelled
@@ -85,15 +74,6 @@ def stable_point_failure(
 def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any, n_outputs: int = 1) -> int:
     """Return the least number of records for which `stable_point_failure` is at most beta.
 
-    Parameters
-    ----------
-    epsilon, delta : number
-        Both positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
-    n_outputs : int, default=1
-        Number of labels of a record.
-
     Returns
     -------
     int
@@ -125,14 +105,6 @@ def sanitized_point_failure(
 
     Parameters
     ----------
-    n_samples : int
-        Number of records.
-    epsilon, delta : number
-        Both positive.
-    alpha : number
-        In (0, 1).
-    n_outputs : int, default=1
-        Number of labels of a record.
     n_keys : int, default=1
         The most keys with label 1, of each output.
 
@@ -197,12 +169,6 @@ def sanitized_point_sample_size(
 
     Parameters
     ----------
-    epsilon, delta : number
-        Both positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
-    n_outputs : int, default=1
-        Number of labels of a record.
     n_keys : int, default=1
         The most keys with label 1, of each output.
 
@@ -223,14 +189,9 @@ def proper_point_lower_bound(domain_size: int, *, epsilon: Any, delta: Any = 0, 
 
     Parameters
     ----------
+    delta : number, default=0
     domain_size : int
         The number of keys, of any size, at least 1.
-    epsilon : number
-        Privacy parameter, positive.
-    delta : number, default=0
-        Privacy parameter, at least 0 and below 1.
-    alpha, beta : number
-        Error and probability of failure, in (0, 1).
 
     Returns
     -------
@@ -320,14 +281,8 @@ def hashed_point_failure(
 
     Parameters
     ----------
-    n_samples : int
-        Number of records.
     n_buckets : int
         Number of buckets.
-    epsilon : number
-        Positive.
-    alpha : number
-        In (0, 1).
     n_keys : int, default=1
         The most keys with label 1.
     n_columns : int, optional
@@ -382,10 +337,6 @@ def hashed_point_sizes(
 
     Parameters
     ----------
-    epsilon : number
-        Positive.
-    alpha, beta : number
-        Allowed error and probability of failure, in (0, 1).
     n_keys : int, default=1
         The most keys with label 1.
     n_columns : int, optional

@@ -550,8 +550,6 @@ def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, eps
         The greatest number of cuts of a column, which is one more than the number of values in its domain.
     n_columns : int, default=1
         Number of columns to select from.
-    epsilon : float
-        Positive.
     beta : float
         Allowed probability of more errors, in (0, 1).
 
@@ -589,16 +587,10 @@ def interior_point_examples(
 
     Parameters
     ----------
-    n_samples : int
-        Number of records.
     n_cuts : int
         The greatest number of cuts of a column, which is one more than the number of values in its domain.
     n_columns : int, default=1
         Number of columns to select from.
-    epsilon : float
-        Positive.
-    alpha : float
-        Target error, in (0, 1).
     beta : float
         Allowed probability of more errors, in (0, 1).
 
@@ -656,8 +648,6 @@ def threshold_sample_size(
         The greatest number of cuts of a column, which is one more than the number of values in its domain.
     n_columns : int, default=1
         Number of columns to select from.
-    epsilon : float
-        Positive.
     alpha : float
         Excess error over the best threshold on the distribution, in (0, 1).
     beta : float
