@@ -11,8 +11,11 @@ into those of true labels.
 import math
 import warnings
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import Any, ClassVar
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,13 +44,10 @@ from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
 from dplearn.table.features import read_rows
-from dplearn.table.table import LabelledRows
+from dplearn.table.table import LabelledRows, Table
 from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
 
 __all__ = ["PrivateLabelsClassifier"]
-
-CLUSTERS = "clusters"
-_METHODS = ("reports", CLUSTERS)
 
 _LEAF = 20  # effective records of the default boosting's leaves
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
@@ -198,7 +198,8 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         fit = self._recipe(self.random_state is not None)
         labels = n_labels if fit.classes is None else len(fit.classes)
         labels = check_given("n_labels", labels, source="classes", low=2)
-        found: StatedPlan = fit.planned(FitFacts(check_count("n_samples", n_samples, low=1), n_labels=labels))
+        n = check_count("n_samples", n_samples, low=1)
+        found: StatedPlan = fit.planned(LabelsFacts(n, n_labels=labels))
         return found
 
     def _recipe(self, reproducible: bool) -> "LabelsFit":
@@ -213,7 +214,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             cost,
             classes=self.classes,
             estimator=self.estimator,
-            method=check_choice("method", self.method, (AUTO, *_METHODS)),
+            method=check_choice("method", self.method, (AUTO, Reports.name, Clusters.name)),
             n_clusters=self._n_clusters,
             sparse_rows=sparse,
         )
@@ -276,15 +277,83 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         return tags
 
 
-@dataclass(frozen=True)
-class ClusteredFacts(FitFacts):
-    """The public facts of a table whose rows are clustered: `clusters` is the cluster of each row."""
+class Reports:
+    """Each label is released by itself, by randomised response. Made from public numbers."""
 
-    clusters: Any = None
+    name = "reports"
+    with_forest = False
+
+    def __init__(self, n: int, k: int, epsilon: Fraction):
+        truth = float(truth_probability(k, epsilon))
+        other = (1 - truth) / (k - 1)
+        share = (1 - k * other) ** 2  # of the records, as many as reports tell as much as
+        self.n_effective = n * share
+        self.states = {"truth": truth, "n_effective": self.n_effective}
+        self.few, self.enough = self.n_effective < _FEW * k, _FEW * k / share if share else math.inf
+        self.tells = f"reports tell as much as the true labels of {self.n_effective:.3g} records"
+        # Of _IN_CLUSTER / epsilon reports, over 8 / epsilon**2.
+        variance = _IN_CLUSTER * float(epsilon) * other * (1 - other) / 8 / share if share else math.inf
+        self.lose = self.n_effective < _CLUSTERED_BELOW * k and variance > _LEAST_SHARE
+
+    def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
+        return self
+
+    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> tuple[Any, None]:
+        """Return the report of each record, and no counts."""
+        # One changed label changes one report.
+        return randomized_response(codes, plan.n_labels, privacy=plan.guarantee, dice=dice), None
+
+
+class Clusters:
+    """The numbers of labels in clusters of public features are released. Made from public numbers."""
+
+    name = "clusters"
+    clusters: NDArray[np.int64]  # the cluster of each row, once they are prepared
+
+    def __init__(self, n: int, k: int, epsilon: Fraction, size: int | None = None):
+        # The noise in numbers of k labels leaves most of clusters of so many records.
+        records = max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / float(epsilon)
+        self.size = size or max(1, min(int(min(n / records, _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
+        self.n_effective = n
+        self.with_forest = n <= _FOREST or k > _BOOSTED_LABELS
+        least = _FEW_CLUSTERS * k
+        enough = least * max(records, _LEAST_IN_CLUSTER)
+        self.few, self.enough = self.size < least, enough if least <= _MOST_CLUSTERS else math.inf
+        deviation = 1 / (math.sqrt(2) * math.sinh(min(float(epsilon), 2000) / 4))  # of discrete Laplace noise
+        self.states = {"n_clusters": self.size, "deviation": deviation}
+        self.tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
+
+    @ignores_float_errors
+    def prepared(self, X: Any, seed: int) -> Self:
+        """Return the method with the cluster of each row."""
+        from sklearn.cluster import MiniBatchKMeans
+
+        places, known = scaled(X).fit_transform(X), copy(self)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fewer distinct rows than clusters
+            means = MiniBatchKMeans(self.size, n_init=1, batch_size=_BATCH, random_state=seed).fit(places)
+        known.clusters = np.asarray(means.labels_, dtype=np.int64)
+        return known
+
+    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> tuple[Any, Any]:
+        """Return a label for each record, in the released shares of its cluster, and the counts."""
+        n, k = plan.n_samples, plan.n_labels
+        # One changed label moves two of these numbers by 1; the clusters and the ends are public.
+        counts = np.bincount(self.clusters * k + codes, minlength=self.size * k)
+        noisy = laplace_counts(counts, privacy=plan.guarantee, dice=dice, sensitivity=2, low=-n, high=2 * n)
+        numbers = np.asarray(noisy).reshape(-1, k)
+        return _in_shares_of(numbers, self.clusters, plan.public.stream), numbers
+
+
+@dataclass(frozen=True)
+class LabelsFacts(FitFacts):
+    """The public facts of a table, with the method of a fit."""
+
+    way: Any = None
 
 
 class LabelsFit(FitRecipe):
-    """The fit of `PrivateLabelsClassifier`; the public facts of a plan of clusters hold them."""
+    """The fit of `PrivateLabelsClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         stream = self.stream()
@@ -292,106 +361,72 @@ class LabelsFit(FitRecipe):
         classes, codes = read_labels(y, X.shape[0], self.classes)
         check_several_labels(classes)
         names = getattr(reader, "feature_names_in_", None)
-        return FitFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream), LabelledRows(
-            X, codes.astype(np.int64)
-        )
+        facts = LabelsFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
+        return facts, LabelledRows(X, codes.astype(np.int64))
 
-    def plan(self, facts: FitFacts) -> StatedPlan:
-        n, k, epsilon = facts.n_samples, facts.n_labels, float(self.cost.epsilon)
-        truth = float(truth_probability(k, self.cost.epsilon))
-        other = (1 - truth) / (k - 1)
-        share = (1 - k * other) ** 2  # of the records, as many as reports tell as much as
-        effective = n * share
-        # Of _IN_CLUSTER / epsilon reports, over 8 / epsilon**2.
-        variance = _IN_CLUSTER * epsilon * other * (1 - other) / 8 / share if share else math.inf
-        clustered = effective < _CLUSTERED_BELOW * k and variance > _LEAST_SHARE
-        method = self.method if self.method != AUTO else _METHODS[clustered]
-        states = {"n_samples": n, "n_labels": k, "method": method}
-        if method == CLUSTERS:
-            clusters = self.n_clusters or _n_clusters(n, k, epsilon)
-            least = _FEW_CLUSTERS * k
-            few, records = clusters < least, max(_records(k, epsilon), _LEAST_IN_CLUSTER)
-            enough = least * records if least <= _MOST_CLUSTERS else math.inf
-            deviation = 1 / (math.sqrt(2) * math.sinh(min(epsilon, 2000) / 4))  # of discrete Laplace noise
-            tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
-            states |= {"n_clusters": clusters, "deviation": deviation}
-        else:
-            few, enough = effective < _FEW * k, _FEW * k / share if share else math.inf
-            tells = f"reports tell as much as the true labels of {effective:.3g} records"
-            states |= {"truth": truth, "n_effective": effective}
+    def plan(self, facts: LabelsFacts) -> StatedPlan:
+        n, k, epsilon = facts.n_samples, facts.n_labels, self.cost.epsilon
+        reports, clusters = Reports(n, k, epsilon), Clusters(n, k, epsilon, self.n_clusters)
+        ways: dict[str, Any] = {AUTO: clusters if reports.lose else reports}
+        way = (ways | {each.name: each for each in (reports, clusters)})[self.method]
         warned = few_records(
             n,
-            f"of {k} labels with epsilon {epsilon:.3g}, {tells}",
+            f"of {k} labels with epsilon {float(epsilon):.3g}, {way.tells}",
             "spend more epsilon",
-            enough=math.ceil(enough) if enough <= _MOST_NEEDED else None,
+            enough=math.ceil(way.enough) if way.enough <= _MOST_NEEDED else None,
         )
         return StatedPlan(
             replace(self.cost, assumes=(labels_assumed(self.classes), PUBLIC_FEATURES)),
             title="PrivateLabelsPlan",
-            states=states,
-            warns=(warned,) if few else (),
-            public=facts,
+            states={"n_samples": n, "n_labels": k, "method": way.name} | way.states,
+            warns=(warned,) if way.few else (),
+            public=replace(facts, way=way),
         )
 
-    def try_out(self, plan: StatedPlan, table: Any) -> StatedPlan:
-        facts = plan.public
-        if facts.stream is None:
-            return plan
-        rows = table.take(np.arange(min(_TRIED, facts.n_samples))).X  # features are public
+    def try_out(self, plan: StatedPlan, table: Table) -> StatedPlan:
+        facts, rows = plan.public, _whole(table).X  # features are public
         given, classes = self.estimator, facts.classes
         if given is None:  # which takes any number of labels
-            given, classes = _standard(rows, np.ones(2, dtype=np.int64), plan), classes[:2]
-        failure = dry_run(given, rows, classes, facts.stream, most=_TRIED)
-        if failure and facts.n_samples > _TRIED:  # some need more rows
-            rows = table.take(np.arange(facts.n_samples)).X
-            failure = dry_run(given, rows, classes, facts.stream, most=facts.n_samples)
-        if failure:
+            given, classes = _standard(rows, np.ones(2, dtype=np.int64), facts), classes[:2]
+        attempt = partial(dry_run, given, rows, classes, facts.stream)
+        if failure := attempt(most=_TRIED) and attempt(most=len(table)):  # some need more rows
             raise ValueError(
-                f"estimator must be able to learn from {rows.shape[0]} rows with random labels, but fails:"
+                f"estimator must be able to learn from {len(table)} rows with random labels, but fails:"
                 f" {failure}"
             )
-        if plan.method != CLUSTERS:
-            return plan
-        found = _clusters(table.take(np.arange(facts.n_samples)).X, plan.n_clusters, facts.stream.seeds(1)[0])
-        return replace(plan, public=ClusteredFacts(**vars(facts), clusters=found))
+        return replace(plan, public=replace(facts, way=facts.way.prepared(rows, facts.stream.seeds(1)[0])))
+
+    def summarized(self, table: Table, plan: StatedPlan) -> Any:  # noqa: ARG002
+        return _whole(table)
 
     def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> tuple[Any, ...]:
         facts, rows = plan.public, summary
-        if plan.method == CLUSTERS:
-            counts = _counted(rows.y, plan, dice)
-            codes = _in_shares_of(counts, plan)
-        else:  # One changed label changes one report.
-            counts = None
-            codes = randomized_response(rows.y, facts.n_labels, privacy=plan.guarantee, dice=dice)
+        codes, counts = facts.way.released(rows.y, plan, dice)
         # From here on all is a function of released labels and of public features.
         reports = facts.classes[codes]
         given, reported = self.estimator, np.bincount(codes, minlength=facts.n_labels)
         if np.count_nonzero(reported) == 1:  # which many classifiers refuse
             given = DummyClassifier()
         elif given is None:
-            given = _standard(rows.X, reported, plan)
+            given = _standard(rows.X, reported, facts)
         return *trained(given, rows.X, reports, facts.stream.seeds(1)[0]), reports, counts
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
         return () if learner.estimator_error_ is None else (learner._failure(),)
 
 
-def _counted(codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> NDArray[np.int64]:
-    """Return the noisy number of each label in each cluster."""
-    n, k, clusters = plan.n_samples, plan.n_labels, plan.public.clusters
-    # One changed label moves two of these numbers by 1; the clusters and the ends are public.
-    counts = np.bincount(clusters * k + codes, minlength=plan.n_clusters * k)
-    noisy = laplace_counts(counts, privacy=plan.guarantee, dice=dice, sensitivity=2, low=-n, high=2 * n)
-    return np.asarray(noisy).reshape(-1, k)
+def _whole(table: Table) -> Any:
+    """Return all rows, in memory."""
+    rows = table.at_once(lambda rows: rows)
+    return table.take(np.arange(len(table))) if rows is None else rows
 
 
-def _in_shares_of(counts: NDArray[np.int64], plan: StatedPlan) -> NDArray[np.int64]:
+def _in_shares_of(counts: NDArray[Any], clusters: NDArray[np.int64], stream: Any) -> NDArray[np.int64]:
     """Return a label for each record, such that each cluster has its released shares of the labels."""
-    n, clusters = plan.n_samples, plan.public.clusters
+    n = len(clusters)
     sizes = np.bincount(clusters, minlength=len(counts))  # of clusters of public features
     shares = nearest_shares(counts / np.maximum(sizes, 1)[:, None])
     # The i-th of a cluster's m records, in random order, has the label of the share at (i + u) / m.
-    stream = plan.public.stream
     order = np.lexsort((stream.permutation(n), clusters))
     own = clusters[order]
     starts = np.cumsum(sizes) - sizes - (stream.permutation(len(sizes)) + 0.5) / len(sizes)
@@ -401,37 +436,14 @@ def _in_shares_of(counts: NDArray[np.int64], plan: StatedPlan) -> NDArray[np.int
     return found
 
 
-def _records(k: int, epsilon: float) -> float:
-    """Return the number of records of a cluster, of which the noise in numbers of k labels leaves most."""
-    return max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / epsilon
-
-
-def _n_clusters(n: int, k: int, epsilon: float) -> int:
-    return max(1, min(int(min(n / _records(k, epsilon), _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
-
-
-@ignores_float_errors
-def _clusters(X: Any, size: int, seed: int) -> NDArray[np.int64]:
-    """Return the cluster of each row, a function of public features."""
-    from sklearn.cluster import MiniBatchKMeans
-
-    places = scaled(X).fit_transform(X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of fewer distinct rows than clusters
-        means = MiniBatchKMeans(size, n_init=1, batch_size=_BATCH, random_state=seed).fit(places)
-    return np.asarray(means.labels_, dtype=np.int64)
-
-
-def _standard(X: Any, reported: NDArray[np.int64], plan: StatedPlan) -> Any:
+def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
-    n = plan.n_samples
-    clustered = plan.method == CLUSTERS
-    if clustered and (n <= _FOREST or plan.n_labels > _BOOSTED_LABELS):
+    n, way = facts.n_samples, facts.way
+    if way.with_forest:
         return make_pipeline(scaled(X), ExtraTreesClassifier(min_samples_leaf=5))
     if not is_frame(X) and hasattr(X, "tocsr"):
         return standard_estimator(X, C=1.0).set_params(logisticregression__max_iter=2000)
-    effective = n if clustered else plan.n_effective
-    leaf = int(min(_LEAF * n / max(effective, 1.0), max(_LEAF, n // 10)))
+    leaf = int(min(_LEAF * n / max(way.n_effective, 1.0), max(_LEAF, n // 10)))
     boosting = HistGradientBoostingClassifier(
         learning_rate=0.05,
         max_iter=300 if reported.min() >= _STRATIFIED else 100,
