@@ -4,8 +4,8 @@ The class of an estimator, or the function of a release, shows which features it
 `REFUSALS` lists the pairs of features that nothing supports, and the error that says why. It is raised before
 a value of the table is read, and before a charge.
 
->>> REFUSALS["labels", "groups"]
-"groups must be None where protects='labels', since groups are whole rows"
+>>> REFUSALS["add_remove", "groups"]
+"groups must be None for neighbors='add_remove': the set of groups is public"
 """
 
 from collections.abc import Collection, Iterable
@@ -54,7 +54,11 @@ REFUSALS = _OF_TABLES | {
     ("add_remove", "outputs"): "neighbors must be 'replace_one' for several outputs, got 'add_remove' and"
     " {n_outputs} outputs; {recipe.name} takes one output with neighbors='add_remove': fit a classifier to"
     " each, with a share of the budget",
-    ("labels", "groups"): "groups must be None where protects='labels', since groups are whole rows",
+    (
+        "labels",
+        "groups",
+    ): "groups must be None where protects='labels', which protects one label; for a"
+    " person with at most k of them, give epsilon / k and quote guarantee_.for_group(k)",
     ("labels", "learn"): "domain must not be 'learn' where protects='labels': all features are public then,"
     " so declare what X shows, or leave domain=None for numbers",
     ("learn", "partial_fit"): "domain must be declared for partial_fit, got 'learn': a schema that is learned"

@@ -171,7 +171,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     estimator_: Any = field(init=False)
     classes_: NDArray[Any] = field(init=False)
 
-    keeps_types = True
+    keeps_types = reads_parts = True
     spends_delta = False
     _kept = "the randomised labels", "reports_"
     _n_clusters: ClassVar[int | None] = None  # None: by the plan; audits use other numbers

@@ -36,6 +36,7 @@ PARTED = {
     "small_classifier": "ExponentialMechanismClassifier",
     "small_transfer": "KnowledgeTransferClassifier",
     "linear": "LinearRegressor",
+    "labels_of_two_clusters": "PrivateLabelsClassifier",
     "small_soft_labels": "SoftLabelAggregateClassifier",
     "logistic": "StatisticalQueryLogisticRegression",
     "naive_bayes": "StatisticalQueryNaiveBayes",

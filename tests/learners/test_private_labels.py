@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn import config_context
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -204,6 +205,15 @@ def test_sparse_rows_are_predicted_like_dense_ones():
     X, y = load_wine(return_X_y=True)
     model = PrivateLabelsClassifier(epsilon=2, method="clusters", random_state=0).fit(X, y)
     assert model.predict(csr_array(X)).tolist() == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("method", ["reports", "clusters"])
+def test_tables_in_parts_are_brought_together(method):
+    model = PrivateLabelsClassifier(epsilon=1, method=method, random_state=0)
+    whole = clone(model).fit(TABLE[:900], Y[:900])
+    parts = model.fit([TABLE[:500], TABLE[500:900]], [Y[:500], Y[500:900]])
+    assert (parts.reports_ == whole.reports_).all()
+    np.testing.assert_array_equal(parts.predict_proba(TABLE), whole.predict_proba(TABLE))
 
 
 def test_many_labels_have_larger_clusters_and_a_forest():
