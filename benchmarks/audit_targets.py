@@ -33,7 +33,7 @@ from dplearn.audit.enumeration import OutputDistribution, distribution_on, least
 from dplearn.audit.fits import Fit, Rows, StagedFit, TableFit, WholeFit, run_on
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import log_bounds
+from dplearn.kernels import log_bounds
 from dplearn.learners import SoftLabelAggregateClassifier, SubsampleAggregateClassifier
 from dplearn.privacy import ApproxDP
 

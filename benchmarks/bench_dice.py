@@ -17,7 +17,7 @@ import numpy as np
 from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
 from dplearn.chance import SystemDice, sampling
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 
 opendp = peer("opendp.prelude")
 

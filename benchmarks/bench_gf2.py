@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 from side_by_side import Contenders, compared, options_of, peer, public_generator, shown, write
 
-from dplearn.kernels.gf2 import BitMatrix, rref, uniform_solution
+from dplearn.kernels import BitMatrix
+from dplearn.kernels.gf2 import rref, uniform_solution
 
 galois, flint = peer("galois"), peer("flint")
 

@@ -27,7 +27,7 @@ from side_by_side import lined_up, options_of, public_generator, write
 
 from dplearn.chance import SystemDice
 from dplearn.domains import Floats, IntegerRange, NumberDomain
-from dplearn.kernels.ranks import SortedCodes
+from dplearn.kernels import SortedCodes
 from dplearn.mechanisms.quantile_windows import codes_in_windows
 from dplearn.mechanisms.rank_selection import codes_at_fractions
 from dplearn.privacy import ApproxDP

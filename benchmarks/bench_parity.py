@@ -27,7 +27,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
 from dplearn import ParityClassifier
-from dplearn.kernels.gf2 import pack
+from dplearn.kernels import pack
 
 COLUMNS, RECORDS, EPSILON, DELTA = 16, 4000, 1.0, 1e-6
 GOOD, SHARE = 0.99, 0.95

@@ -44,7 +44,8 @@ from dplearn import (
     SoftLabelTransferClassifier,
 )
 from dplearn.chance import PublicStream, SystemDice
-from dplearn.kernels.votes import FIXED_POINT_ONE, SoftVotes, soft_tally
+from dplearn.kernels import FIXED_POINT_ONE
+from dplearn.kernels.votes import SoftVotes, soft_tally
 from dplearn.learners.votes.aggregators import SOFT_AGGREGATIONS, Ballot
 from dplearn.learners.votes.asked import Scores
 from dplearn.learners.votes.online import probabilities_of

@@ -42,7 +42,7 @@ from side_by_side import lined_up, options_of, write
 from dplearn.audit import BonehShawCode, TardosCode, ThresholdCode, TraceReport, UniformCode, trace_outputs
 from dplearn.audit.traced import CONTROL, TRACED
 from dplearn.chance import SystemDice
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.privacy import ApproxDP
 
 ERROR, INNOCENT, ENOUGH, DELTA = 0.01, 2, 0.9, Fraction(1, 10**6)

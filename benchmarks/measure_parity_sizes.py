@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 from dplearn import ApproxDP
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.estimator.recipe import OutputsFacts
-from dplearn.kernels.gf2 import pack
+from dplearn.kernels import pack
 from dplearn.learners.parity.parity import PARITY_METHODS, Equations, plan_of_method
 from dplearn.theory import parity_sample_size, stable_parity_sizes
 

@@ -30,7 +30,7 @@ from dplearn.audit import (
     trace_outputs,
 )
 from dplearn.chance import SeededDice
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.mechanisms import interior_point_code
 
 USERS, MEMBERS, RUNS = 12, 10, 20

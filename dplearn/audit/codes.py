@@ -24,8 +24,7 @@ from scipy.special import gammaln
 from dplearn._validation import check_count, check_number
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import exp_bounds, float_above
-from dplearn.kernels.search import first
+from dplearn.kernels import exp_bounds, first, float_above
 
 _BIASES = 128  # a bias is one of the odd multiples of 1/256
 _BITS = 53  # of the uniform numbers that biases and labels of Tardos' code are made from

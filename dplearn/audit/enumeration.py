@@ -15,7 +15,7 @@ from dplearn.audit.fits import Fit, Rows, run_on
 from dplearn.audit.outcomes import freeze, kept_by
 from dplearn.chance.dice import Dice
 from dplearn.chance.enumerating import EnumeratingDice, enumerate_paths
-from dplearn.kernels.exact import at_most_exp, log_bounds
+from dplearn.kernels import at_most_exp, log_bounds
 from dplearn.privacy import ApproxDP, LedgerError
 from dplearn.privacy.guarantees import decimal
 

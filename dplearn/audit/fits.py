@@ -17,7 +17,8 @@ from sklearn.base import clone
 
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.fit.execute import Recipe, begin, issued
+from dplearn.fit import Recipe, begin
+from dplearn.fit.execute import issued
 from dplearn.learners.bins import UNDECLARED
 from dplearn.privacy.plan import Plan
 

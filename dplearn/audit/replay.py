@@ -16,7 +16,7 @@ from dplearn._validation import check_count
 from dplearn.audit.enumeration import Run, observe
 from dplearn.chance import Draw, ReplayDice, SeededDice
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import at_most_exp
+from dplearn.kernels import at_most_exp
 from dplearn.privacy import ApproxDP
 
 Rule = Callable[[tuple[Any, ...], tuple[Any, ...]], bool]

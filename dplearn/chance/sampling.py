@@ -36,8 +36,9 @@ from dplearn.chance.dice import (
     one_moved_into,
     one_or_many,
 )
+from dplearn.kernels import log_bounds
 from dplearn.kernels.distributions import halving_width
-from dplearn.kernels.exact import fixed_decay, fixed_power, log_bounds
+from dplearn.kernels.exact import fixed_decay, fixed_power
 
 BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.domains import Bits, Domain, Product
-from dplearn.kernels.grouping import group_counts, nth_equal
+from dplearn.kernels import group_counts, nth_equal
 
 Labels = NDArray[np.intp]  # label codes 0..n_labels-1
 

@@ -20,8 +20,9 @@ from dplearn._validation import check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import Concept, ConceptClass, Labels
 from dplearn.domains import Domain, Floats, Product
+from dplearn.kernels import group_counts
 from dplearn.kernels.cuts import Cuts, label_histogram
-from dplearn.kernels.grouping import distinct_values, group_counts
+from dplearn.kernels.grouping import distinct_values
 
 _MOST_CELLS = 1 << 24
 _BLOCK = 1 << 20  # cells that are searched for a member together

@@ -12,7 +12,7 @@ from dplearn._validation import check_bool, check_count
 from dplearn._writing import brief
 from dplearn.concepts.base import BitConcepts, CountedErrors, ErrorProfile, Labels, ListedMembers, literal
 from dplearn.domains import Bits, Product
-from dplearn.kernels.grouping import group_counts, nth_equal
+from dplearn.kernels import group_counts, nth_equal
 from dplearn.kernels.hadamard import nearest_parity, parity_errors, points_of
 
 #: Greatest number of columns of the class: 2**26 counts of 32 bits take 256 MiB.

@@ -22,7 +22,7 @@ from sklearn.model_selection import GridSearchCV, RandomizedSearchCV
 
 from dplearn import model_selection, releases
 from dplearn._writing import cut, listed
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels import exp_bounds
 from dplearn.preprocessing import CellEncoder
 from dplearn.privacy import (
     ApproxDP,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._writing import brief
-from dplearn.kernels.float_errors import IgnoresFloatErrors
+from dplearn.kernels import IgnoresFloatErrors
 
 Codes = NDArray[Any]  # unsigned integers, as narrow as the domain allows
 

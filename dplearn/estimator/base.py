@@ -32,16 +32,15 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute, warn
-from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored, ignores_float_errors
-from dplearn.kernels.search import first
+from dplearn.kernels import IgnoresFloatErrors, first, float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import NEIGHBORS, in_words
 from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.table import Given, count_of
 from dplearn.table.features import read_features
 from dplearn.table.groups import with_ids
 from dplearn.table.sources import table_in_parts
-from dplearn.table.table import Given, count_of
 from dplearn.table.targets import joined_outputs, label_columns, read_numbers, share_all_right
 
 try:

@@ -38,7 +38,7 @@ from sklearn.base import clone, is_regressor
 from dplearn.chance.public import PublicStream
 from dplearn.estimator.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.privacy.held import held_by
-from dplearn.table.rows import plain, rows_of
+from dplearn.table import plain, rows_of
 
 Fit = Callable[[Any, Any, NDArray[Any]], Any]
 

@@ -21,8 +21,8 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import ROUTED
 from dplearn.estimator.recipe import FitRecipe
-from dplearn.fit.support import refuse_unsupported
-from dplearn.kernels.float_errors import float_errors_ignored
+from dplearn.fit import refuse_unsupported
+from dplearn.kernels import float_errors_ignored
 from dplearn.privacy import ApproxDP
 from dplearn.table.targets import check_classes
 

@@ -19,17 +19,16 @@ from dplearn._validation import check_count, check_given
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Product
-from dplearn.fit.execute import Recipe
+from dplearn.fit import Recipe, refuse_unsupported
 from dplearn.fit.relation import plan_with_count, warnings_with_count
-from dplearn.fit.support import refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE
 from dplearn.queries.oracle import CentralOracle, Oracle, oracle_for
+from dplearn.table import Columns, Given, Table, count_of
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, is_used, read_features, schemas_of
 from dplearn.table.groups import MOST_ROWS
-from dplearn.table.table import Columns, Given, Table, count_of
 from dplearn.table.targets import (
     check_equal_outputs,
     labels_in_parts,

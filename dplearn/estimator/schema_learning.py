@@ -24,9 +24,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid, Learn, Product, Schema
 from dplearn.domains.column_kinds import ColumnKinds, as_learn, kinds_of
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.execute import Facts, begin
-from dplearn.fit.relation import TABLE
-from dplearn.fit.support import refuse_unsupported
+from dplearn.fit import TABLE, Facts, begin, refuse_unsupported
 from dplearn.privacy import ApproxDP
 from dplearn.releases.learned_schema import (
     NUMBERS,
@@ -36,8 +34,8 @@ from dplearn.releases.learned_schema import (
     SchemaRelease,
 )
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
+from dplearn.table import Columns, Given, LabelledRows, Table
 from dplearn.table.features import read_features
-from dplearn.table.table import Columns, Given, LabelledRows, Table
 from dplearn.table.targets import (
     joined_outputs,
     label_columns,

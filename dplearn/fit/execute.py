@@ -34,13 +34,13 @@ from dplearn.chance.dice import Dice
 from dplearn.domains.cells import columns_read_once, is_frame
 from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
-from dplearn.kernels.float_errors import float_errors_ignored
+from dplearn.kernels import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.table import Given, InMemory, Table, count_of, table_in_memory
 from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
 from dplearn.table.passes import PartsChangedError
-from dplearn.table.sources import check_index, table_in_memory, table_in_parts
-from dplearn.table.table import Given, InMemory, Table, count_of
+from dplearn.table.sources import check_index, table_in_parts
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from dplearn._validation import shown
 from dplearn.concepts.base import literal
 from dplearn.domains import Bits, Domain, Floats, Product
-from dplearn.kernels.intervals import CodePlaces, first_codes
-from dplearn.kernels.rows import blocks
-from dplearn.table.table import Columns
+from dplearn.kernels import CodePlaces, blocks
+from dplearn.kernels.intervals import first_codes
+from dplearn.table import Columns
 
 __all__ = [
     "MOST_BINS",

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.kernels.exact import exp_bounds, float_above
-from dplearn.kernels.search import first, least
+from dplearn.kernels import exp_bounds, first, float_above, least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import Guarantee
 

@@ -35,16 +35,15 @@ from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.public_data import PUBLIC_FEATURES
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.simplex import nearest_shares
+from dplearn.kernels import ignores_float_errors, nearest_shares
 from dplearn.learners.votes.standard import coded, scaled, standard_estimator
 from dplearn.mechanisms import laplace_counts, randomized_response
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
+from dplearn.table import LabelledRows, Table
 from dplearn.table.features import read_rows
-from dplearn.table.table import LabelledRows, Table
 from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
 
 __all__ = ["PrivateLabelsClassifier"]

@@ -28,8 +28,8 @@ from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.fit import TABLE
+from dplearn.kernels import ignores_float_errors
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import CONCENTRATED
@@ -50,8 +50,8 @@ from dplearn.releases.table_network import (
     synthetic_table_plan,
 )
 from dplearn.releases.table_types import TableTypes, as_table
+from dplearn.table import Columns, LabelledRows, Table
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns, LabelledRows, Table
 from dplearn.table.targets import (
     STEPS,
     TargetRange,

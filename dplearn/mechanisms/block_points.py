@@ -6,9 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio, exp_bounds
+from dplearn.kernels import Cell, SortedCodes, decay_ratio, exp_bounds
 from dplearn.kernels.intervals import exact_codes
-from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms.interior_point import interior_point_of, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of

@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.kernels.distributions import laplace_quantile, power_at_most
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.grouping import check_integers, group_counts, nth_equal
+from dplearn.kernels import (
+    check_integers,
+    decay_ratio,
+    group_counts,
+    laplace_quantile,
+    nth_equal,
+    power_at_most,
+)
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of

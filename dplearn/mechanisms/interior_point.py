@@ -9,9 +9,8 @@ import numpy as np
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import Cell, SortedCodes, decay_ratio
 from dplearn.kernels.intervals import exact_codes
-from dplearn.kernels.ranks import Cell, SortedCodes
 from dplearn.mechanisms.choosing import choosing_mechanism
 from dplearn.mechanisms.rank_selection import code_by_cost
 from dplearn.privacy import ApproxDP

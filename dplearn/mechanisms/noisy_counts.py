@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.grouping import near_integers
-from dplearn.kernels.intervals import Level, SortedRecords, children_of, depth_of, whole
+from dplearn.kernels import Level, decay_ratio, depth_of, near_integers
+from dplearn.kernels.intervals import SortedRecords, children_of, whole
 from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 from dplearn.privacy.gaussian_dp import sums_sigma2
 from dplearn.privacy.guarantees import epsilon_of, rho_of

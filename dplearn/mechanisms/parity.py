@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import exp_bounds
-from dplearn.kernels.gf2 import BitMatrix, pack, uniform_solution
+from dplearn.kernels import BitMatrix, exp_bounds, pack
+from dplearn.kernels.gf2 import uniform_solution
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 

@@ -7,8 +7,7 @@ from itertools import accumulate, pairwise
 from math import ceil, comb, lgamma, log
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import exp_bounds, log_bounds, selection_ratio
-from dplearn.kernels.ranks import Cell, Ranks
+from dplearn.kernels import Cell, Ranks, exp_bounds, log_bounds, selection_ratio
 from dplearn.mechanisms.rank_selection import code_by_cost
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of

@@ -7,7 +7,7 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 

@@ -7,10 +7,10 @@ from itertools import count, islice, repeat
 import numpy as np
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.distributions import halving_width, power_at_most
-from dplearn.kernels.exact import selection_ratio
+from dplearn.kernels import Cell, Ranks, power_at_most, selection_ratio
+from dplearn.kernels.distributions import halving_width
 from dplearn.kernels.intervals import piece_arrays
-from dplearn.kernels.ranks import ApartCodes, Cell, Ranks, finest_fraction, halving, rank_sensitivity
+from dplearn.kernels.ranks import ApartCodes, finest_fraction, halving, rank_sensitivity
 from dplearn.mechanisms.selection import select_exponential
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of

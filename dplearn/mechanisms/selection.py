@@ -8,8 +8,7 @@ from typing import Any, TypeVar
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.grouping import check_integers, group_counts, nth_equal
+from dplearn.kernels import check_integers, group_counts, nth_equal, selection_ratio
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.random_stopping import RandomStopping

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.grouping import near_integers
+from dplearn.kernels import decay_ratio, near_integers
 from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.shares import equal_epsilon

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
-from dplearn.kernels.grouping import near_integers
+from dplearn.kernels import near_integers
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, OneTimeState
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise

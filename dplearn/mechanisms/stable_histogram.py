@@ -12,8 +12,7 @@ from dplearn._validation import check_choice, check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import counts_by_key
 from dplearn.domains.keys import KeyCounts, counted_keys
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels import at_most_exp, decay_ratio, laplace_quantile
 from dplearn.mechanisms.noisy_counts import gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of, rho_of

@@ -27,8 +27,7 @@ from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.base_models import check_own_code, quiet
 from dplearn.estimator.isolation import alone, reraised
 from dplearn.estimator.recipe import FitFacts
-from dplearn.fit.execute import begin
-from dplearn.fit.support import refuse_wrapped
+from dplearn.fit import begin, refuse_wrapped
 from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.model_selection.tables import Counts, Statistic
 from dplearn.privacy import ApproxDP, Event, GaussianSums, PrivacyLedger
@@ -36,8 +35,7 @@ from dplearn.privacy.gaussian_dp import FAILURE
 from dplearn.privacy.held import held_by
 from dplearn.privacy.pipelines import check_steps_leak_nothing, may_learn
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.table.rows import rows_of
-from dplearn.table.table import LabelledRows
+from dplearn.table import LabelledRows, rows_of
 from dplearn.table.targets import labels_assumed
 
 Places = NDArray[np.int64]

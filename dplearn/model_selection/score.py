@@ -16,17 +16,18 @@ from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import cells_of
 from dplearn.estimator.base_models import check_own_code
-from dplearn.fit.execute import Facts, Recipe, execute
-from dplearn.fit.relation import N_IS_PUBLIC, ROWS
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.fit import N_IS_PUBLIC, Facts, Recipe
+from dplearn.fit.execute import execute
+from dplearn.fit.relation import ROWS
+from dplearn.kernels import ignores_float_errors
 from dplearn.model_selection.candidates import answers_from_a_budget, last_step
 from dplearn.model_selection.metrics import Measure, PrivateScorer, measure_of
 from dplearn.model_selection.tables import NoisyTable, Statistic, TableNoise, noisy_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.release import ReleasePlan
+from dplearn.table import InMemory, Table, count_of
 from dplearn.table.features import is_used, schemas_of
-from dplearn.table.table import InMemory, Table, count_of
 from dplearn.table.targets import check_classes, label_cells
 
 _ASSUMES = (

@@ -31,8 +31,8 @@ from dplearn.estimator.base import PrivateEstimator, refuse_parameters
 from dplearn.estimator.on_released import offers
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.fit import TABLE
+from dplearn.kernels import ignores_float_errors
 from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.candidates import (
@@ -56,8 +56,8 @@ from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.random_stopping import MOST_RUNS, RandomStopping, gaussian_run_budget
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
+from dplearn.table import LabelledRows
 from dplearn.table.features import read_rows
-from dplearn.table.table import LabelledRows
 from dplearn.table.targets import (
     TargetRange,
     check_classes,

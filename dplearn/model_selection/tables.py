@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError
 from dplearn.estimator.isolation import alone, attempt
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels import decay_ratio, ignores_float_errors, laplace_quantile
 from dplearn.mechanisms import gaussian_sums, laplace_counts
 from dplearn.privacy import ApproxDP, GaussianSums
 from dplearn.privacy.gaussian_dp import sums_sigma2

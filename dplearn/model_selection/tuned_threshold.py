@@ -24,10 +24,8 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.simplex import nearest_shares
+from dplearn.fit import TABLE
+from dplearn.kernels import decay_ratio, ignores_float_errors, nearest_shares
 from dplearn.model_selection.candidates import (
     SearchFacts,
     Trial,
@@ -43,7 +41,7 @@ from dplearn.model_selection.tables import BinnedScores, Floats64, NoisyTable, T
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.pipelines import fitted_together
 from dplearn.privacy.plan import Plan, hidden
-from dplearn.table.table import LabelledRows
+from dplearn.table import LabelledRows
 from dplearn.table.targets import check_classes, check_two_labels, declared_classes, labels_assumed
 
 _SPLIT = "the split into training and held-out records depends only on the records' positions"

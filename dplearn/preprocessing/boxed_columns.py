@@ -32,9 +32,9 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, NumberDomain, Product
 from dplearn.estimator.incremental import Calls, joined_deviations
 from dplearn.estimator.recipe import FitFacts
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.rows import norm_powers, row_blocks, sums_and_squares
+from dplearn.fit import TABLE
+from dplearn.kernels import ignores_float_errors, norm_powers, row_blocks
+from dplearn.kernels.rows import sums_and_squares
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import Event
@@ -43,9 +43,9 @@ from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
 from dplearn.releases.quantiles import QuantileSearch, quantile_warnings, release_quantiles
+from dplearn.table import Columns, Table, as_table
 from dplearn.table.features import as_product
 from dplearn.table.ranks import ranks_of
-from dplearn.table.table import Columns, Table, as_table
 
 #: The quantiles of a column without bounds, their share of epsilon, and the part of their distance that is
 #: added on each side. Chosen on made tables.

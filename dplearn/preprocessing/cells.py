@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dplearn.domains import Categories, Domain, Floats, Hashed, Product
 from dplearn.domains.cells import cells_of, frame_column, is_frame, object_array, text_of
 from dplearn.estimator.base import ROUTED_WITHOUT_GROUPS, refuse_parameters
-from dplearn.kernels.float_errors import IgnoresFloatErrors
+from dplearn.kernels import IgnoresFloatErrors
 from dplearn.privacy.pipelines import learns_nothing
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
+from dplearn.table import table_in_memory
 from dplearn.table.features import refuse_sparse
-from dplearn.table.sources import table_in_memory
 
 _NUMBERS = Floats(significand_bits=32, smallest=2.0**-40, largest=2.0**40, missing=True)
 

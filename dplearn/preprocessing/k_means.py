@@ -15,7 +15,7 @@ from dplearn._progress import watched
 from dplearn._validation import check_count
 from dplearn.chance import PublicStream
 from dplearn.estimator.recipe import FitFacts
-from dplearn.kernels.rows import float_blocks
+from dplearn.kernels import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,

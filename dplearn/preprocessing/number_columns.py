@@ -21,11 +21,11 @@ from dplearn.domains.cells import as_numbers, frame_column, is_frame
 from dplearn.domains.product import is_pair
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.kernels.rows import row_blocks
+from dplearn.kernels import row_blocks
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.release import as_number_domain
+from dplearn.table import Columns
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns
 
 Numbers = NDArray[np.float64]
 

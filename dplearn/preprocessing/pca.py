@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.estimator.recipe import FitFacts
-from dplearn.kernels.rows import float_blocks
+from dplearn.kernels import float_blocks
 from dplearn.preprocessing.boxed_columns import (
     Asked,
     Box,

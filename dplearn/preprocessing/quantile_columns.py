@@ -23,9 +23,8 @@ from dplearn._validation import check_bool, check_choice, check_count, check_num
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
 from dplearn.estimator.recipe import FitFacts
-from dplearn.fit.relation import N_IS_PUBLIC, TABLE
-from dplearn.kernels.distributions import power_at_most
-from dplearn.kernels.ranks import Ranks, ranks_of_codes
+from dplearn.fit import N_IS_PUBLIC, TABLE
+from dplearn.kernels import Ranks, power_at_most, ranks_of_codes
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
@@ -42,9 +41,8 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.releases.quantiles import quantile_warnings, quantiles_plan, release_quantiles
 from dplearn.releases.release import ReleasePlan, few_records_warnings
+from dplearn.table import Columns, Table, as_table, parted_ranks
 from dplearn.table.features import as_product
-from dplearn.table.ranks import parted_ranks
-from dplearn.table.table import Columns, Table, as_table
 
 _SEARCH = "above_threshold"
 _METHODS = ("auto", "quantiles", _SEARCH)

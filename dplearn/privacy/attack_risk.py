@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from dplearn._validation import check_number
-from dplearn.kernels.exact import exp_bounds, log_bounds, root_above
+from dplearn.kernels import exp_bounds, log_bounds, root_above
 from dplearn.privacy.conversion import rounded_up
 from dplearn.privacy.events import Event, event_of
 from dplearn.privacy.gaussian_dp import LARGEST_EPSILON, delta_of_mu

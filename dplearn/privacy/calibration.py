@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels import exp_bounds
 from dplearn.kernels.search import between
 from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.conversion import log_float

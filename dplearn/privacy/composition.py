@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.exact import exp_bounds, float_above, log_bounds, root_above, short_above
+from dplearn.kernels import exp_bounds, float_above, log_bounds, root_above, short_above
 from dplearn.privacy.conversion import (
     Floats,
     concentrated_epsilon,

@@ -25,7 +25,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.kernels.exact import float_above, log_bounds
+from dplearn.kernels import float_above, log_bounds
 
 _DIGITS = 12
 _LARGEST_EXPONENT = 700.0  # its exponential is within the range of floats

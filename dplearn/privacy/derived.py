@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.kernels.exact import exp_bounds, log_bounds, short_above
+from dplearn.kernels import exp_bounds, log_bounds, short_above
 from dplearn.privacy.conversion import Floats
 from dplearn.privacy.events import Approximate, Event, checked, freeze, register
 from dplearn.privacy.guarantees import ApproxDP

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from dplearn._validation import check_number
-from dplearn.kernels.exact import short_above
+from dplearn.kernels import short_above
 from dplearn.privacy.conversion import Floats, chords, float_or_infinity, pure_and_concentrated
 from dplearn.privacy.gaussian_dp import FAILURE, mu2_of_gaussian, mu2_of_pure
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP

@@ -18,7 +18,8 @@ from functools import lru_cache
 
 from scipy.special import log_ndtr
 
-from dplearn.kernels.exact import decay_bounds, exp_bounds, root_above
+from dplearn.kernels import exp_bounds, root_above
+from dplearn.kernels.exact import decay_bounds
 from dplearn.kernels.search import between
 from dplearn.privacy.conversion import concentrated_epsilon, log_float, rounded_up
 

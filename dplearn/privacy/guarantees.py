@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn._writing import brief
-from dplearn.kernels.exact import exp_bounds, log_bounds
+from dplearn.kernels import exp_bounds, log_bounds
 from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
 
 NEIGHBORS = ("replace_one", "add_remove")

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any, ClassVar
 
 from dplearn._writing import cut
-from dplearn.kernels.exact import float_above
+from dplearn.kernels import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.events import BoundedRange, Event, event_of
 from dplearn.privacy.guarantees import Guarantee, in_words

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import check_count
-from dplearn.kernels.exact import log_bounds, root_above
+from dplearn.kernels import log_bounds, root_above
 from dplearn.privacy.gaussian_dp import FAILURE, LARGEST_EPSILON, delta_of_mu
 from dplearn.privacy.guarantees import ApproxDP, delta_of, epsilon_of
 from dplearn.privacy.shares import gaussian_budget

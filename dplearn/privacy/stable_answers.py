@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.distributions import power_at_most
-from dplearn.kernels.exact import decay_bounds, decay_ratio, exp_bounds, log_bounds
+from dplearn.kernels import decay_ratio, exp_bounds, log_bounds, power_at_most
+from dplearn.kernels.exact import decay_bounds
 from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.conversion import log_float
 from dplearn.privacy.events import Approximate

@@ -21,9 +21,8 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
-from dplearn.fit.relation import without_count
-from dplearn.kernels.float_errors import float_errors_ignored
-from dplearn.kernels.search import first
+from dplearn.fit import without_count
+from dplearn.kernels import first, float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.one_time_state import OneTimeState
@@ -32,7 +31,8 @@ from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE, MOST_RECORDS
 from dplearn.queries.answer import Answer, TailBound, tolerance_of
 from dplearn.queries.noise import QUERY_MODELS, CentralNoise, LocalNoise, Noise, answers_of, checked_bounds
 from dplearn.queries.query import KINDS, HistogramQuery, StatisticalQuery, one_each, totals
-from dplearn.table.table import Table, as_records, as_table, count_of
+from dplearn.table import Table, as_table, count_of
+from dplearn.table.table import as_records
 
 Image = Callable[[Any], Any]  # from records to as many records
 

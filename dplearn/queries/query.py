@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import as_fraction, check_choice, check_count
 from dplearn.domains.cells import is_frame
-from dplearn.kernels.float_errors import IgnoresFloatErrors, ignores_float_errors
-from dplearn.kernels.grouping import near_integers
+from dplearn.kernels import IgnoresFloatErrors, ignores_float_errors, near_integers
 from dplearn.kernels.rows import kept_short
 from dplearn.queries.randomizers import (
     BitRandomizer,
@@ -27,7 +26,7 @@ from dplearn.queries.randomizers import (
     LocalRandomizer,
     VectorRandomizer,
 )
-from dplearn.table.table import count_of
+from dplearn.table import count_of
 
 _OF_NUMBERS: dict[str, Callable[[int, int, Fraction], LocalRandomizer]] = {
     "bit": BitRandomizer,

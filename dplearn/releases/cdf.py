@@ -18,9 +18,9 @@ from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, NumberDomain
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.intervals import Level, prefix_counts, sorted_codes
+from dplearn.fit import N_IS_PUBLIC, Facts
+from dplearn.kernels import Level
+from dplearn.kernels.intervals import prefix_counts, sorted_codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -44,8 +44,8 @@ from dplearn.releases.release import (
     few_records_warnings,
     written,
 )
+from dplearn.table import Table
 from dplearn.table.ranks import PartedTreeRecords, gathered_codes
-from dplearn.table.table import Table
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number

@@ -15,10 +15,8 @@ from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.distributions import laplace_quantile, partial_sum_bound
-from dplearn.kernels.exact import decay_rate, decay_ratio
-from dplearn.kernels.intervals import depth_of
-from dplearn.kernels.search import first, least, lowest
+from dplearn.kernels import decay_rate, decay_ratio, depth_of, first, laplace_quantile, least, lowest
+from dplearn.kernels.distributions import partial_sum_bound
 from dplearn.mechanisms.block_points import block_cost, deltas_of_points
 from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.privacy import ApproxDP, ZeroConcentrated, ZeroConcentratedDP, calibrate

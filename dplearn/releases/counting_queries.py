@@ -36,7 +36,7 @@ from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, few_records, read_codes
-from dplearn.table.table import Table
+from dplearn.table import Table
 
 MOST_CANDIDATES = 1 << 20  #: The most small databases that are compared.
 _MOST_CELLS = 1 << 24  # of a table of queries, and of all candidates or their answers

@@ -24,9 +24,8 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.column_kinds import as_learn
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC, ROWS_OF_TABLE, without_count
-from dplearn.fit.support import refuse_unsupported
+from dplearn.fit import N_IS_PUBLIC, Facts, refuse_unsupported, without_count
+from dplearn.fit.relation import ROWS_OF_TABLE
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.privacy.shares import GAUSSIAN
@@ -52,8 +51,8 @@ from dplearn.releases.synthetic_table import (
     rows_in_cells,
 )
 from dplearn.releases.table_columns import TableColumn
+from dplearn.table import Columns, Table
 from dplearn.table.groups import ROWS
-from dplearn.table.table import Columns, Table
 
 STATISTICS = ("count", "mean", "std", "25%", "50%", "75%")
 _MOST_GROUPS = {1: 1000, 2: 100}  # of each column, by the number of columns that form the groups

@@ -16,7 +16,7 @@ import numpy as np
 from dplearn._writing import brief
 from dplearn.domains import Categories, Dates, Product
 from dplearn.domains.base import NumberDomain
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels import ignores_float_errors
 from dplearn.privacy.plan import ResultTable, cell_text
 from dplearn.releases.cell_statistics import CellCounts, Line, ends, whole_number
 from dplearn.releases.learned_schema import without_values

@@ -18,11 +18,9 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import is_frame
 from dplearn.domains.keys import key_counts
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.fit import N_IS_PUBLIC, Facts, without_count
+from dplearn.kernels import decay_ratio, laplace_quantile
 from dplearn.kernels.confidence_bounds import mean_bounds
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
@@ -46,7 +44,7 @@ from dplearn.releases.release import (
     rows_of_groups,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.table.table import Columns, Table
+from dplearn.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end
 _BETA = Fraction(1, 20)  # of intervals that are shown

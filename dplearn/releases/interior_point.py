@@ -14,11 +14,8 @@ from typing import Any
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.distributions import laplace_quantile, power_at_most
-from dplearn.kernels.exact import decay_ratio, log_bounds, selection_ratio
-from dplearn.kernels.search import first
+from dplearn.fit import N_IS_PUBLIC, Facts
+from dplearn.kernels import decay_ratio, first, laplace_quantile, log_bounds, power_at_most, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import (
     PrefixLevel,
@@ -37,8 +34,8 @@ from dplearn.releases.release import (
     as_number_domain,
     few_records,
 )
+from dplearn.table import Table
 from dplearn.table.ranks import gathered_codes
-from dplearn.table.table import Table
 
 _METHODS = ("exponential", "recursive")
 _CONSTANTS = ("tight", "paper")

@@ -11,6 +11,7 @@ from dplearn.domains import DomainError
 from dplearn.domains.factors import Factor
 from dplearn.domains.keys import read_keys, spelled
 from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.table import Table
 from dplearn.table.passes import InTurn
 from dplearn.table.sources import (
     DaskParts,
@@ -22,7 +23,6 @@ from dplearn.table.sources import (
     partitions,
     parts_read,
 )
-from dplearn.table.table import Table
 
 #: The precondition on keys, as listed in a guarantee.
 KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"

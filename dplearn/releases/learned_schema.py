@@ -25,10 +25,9 @@ from dplearn.domains.column_kinds import STEPS, ColumnKinds, declared_kinds, kin
 from dplearn.domains.dates import Dates, covering, everything
 from dplearn.domains.factors import Factor
 from dplearn.domains.keys import key_counts, read_keys
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.exact import log_bounds
-from dplearn.kernels.ranks import Cell, Ranks, UnsortedCodes
+from dplearn.fit import N_IS_PUBLIC, Facts
+from dplearn.kernels import Cell, Ranks, log_bounds
+from dplearn.kernels.ranks import UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
@@ -37,8 +36,7 @@ from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
 from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan, few_records
-from dplearn.table.ranks import parted_ranks
-from dplearn.table.table import Columns, Table
+from dplearn.table import Columns, Table, parted_ranks
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
 #: The numbers among which ranges are found: 20 significand bits resolve spreads of a millionth of a value.

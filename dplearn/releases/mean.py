@@ -32,7 +32,7 @@ from dplearn.releases.release import (
     planned_rows,
     rows_of_groups,
 )
-from dplearn.table.table import Table
+from dplearn.table import Table
 
 _SPREAD = Fraction(1, 20)  # of epsilon for the squares, of which intervals of means are made
 _ENOUGH = 1000  # times 1 / epsilon: from so many records on, squares are worth that

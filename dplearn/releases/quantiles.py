@@ -66,8 +66,7 @@ from dplearn.releases.release import (
     written,
 )
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.table.ranks import parted_ranks
-from dplearn.table.table import Columns, Table
+from dplearn.table import Columns, Table, parted_ranks
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.
 READ_AS_NUMBERS = {"f": (Floats, Grid), "i": (Floats, Grid, IntegerRange), "u": (Floats, Grid, IntegerRange)}

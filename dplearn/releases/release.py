@@ -28,14 +28,15 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 from dplearn.domains.product import of_pair
-from dplearn.fit.execute import Facts, Recipe, execute
-from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
+from dplearn.fit import Facts, Recipe
+from dplearn.fit.execute import execute
+from dplearn.kernels import float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.table import Table
 from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.sources import column_in_parts, column_of, is_arrow
-from dplearn.table.table import Table
 
 _ALL_FLOATS = Floats()
 _LARGEST = 1e300

@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
 
-from dplearn.fit.execute import Recipe
+from dplearn.fit import Recipe
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import Event, ZeroConcentrated

@@ -15,9 +15,8 @@ from dplearn.domains import DomainError
 from dplearn.domains.cells import counts_by_key, factor_of, holds_times, is_frame
 from dplearn.domains.factors import Factor
 from dplearn.domains.keys import KeyCounts, read_keys
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC, without_count
-from dplearn.kernels.distributions import laplace_quantile
+from dplearn.fit import N_IS_PUBLIC, Facts, without_count
+from dplearn.kernels import laplace_quantile
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
     stable_histogram_ratio,
@@ -27,7 +26,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
 from dplearn.releases.release import UNKNOWN_COUNT, ColumnRelease, Released, ReleasePlan, few_records
-from dplearn.table.table import Table
+from dplearn.table import Table
 
 _ASSUMES = (
     N_IS_PUBLIC,

@@ -29,9 +29,9 @@ from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import STEPS, ColumnKinds, as_learn, kinds_of
 from dplearn.domains.dates import everything
 from dplearn.domains.product import refuse_text
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import COLUMNS, COLUMNS_AND_CATEGORIES, PUBLIC_ROWS, ROWS_OF_TABLE
-from dplearn.kernels.float_errors import IgnoresFloatErrors
+from dplearn.fit import PUBLIC_ROWS, Facts
+from dplearn.fit.relation import COLUMNS, COLUMNS_AND_CATEGORIES, ROWS_OF_TABLE
+from dplearn.kernels import IgnoresFloatErrors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import Guarantee
 from dplearn.privacy.shares import CONCENTRATED, Accounting
@@ -73,8 +73,7 @@ from dplearn.releases.table_network import (
     synthetic_table_plan,
 )
 from dplearn.releases.table_types import TableTypes, as_table
-from dplearn.table.sources import table_in_memory
-from dplearn.table.table import Columns, Table
+from dplearn.table import Columns, Table, table_in_memory
 
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from

@@ -22,8 +22,8 @@ from dplearn.chance import PublicStream
 from dplearn.domains import Categories, Dates, Domain, Floats, Grid, IntegerRange, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.cells import object_array
-from dplearn.kernels.intervals import CodePlaces
-from dplearn.table.table import Columns
+from dplearn.kernels import CodePlaces
+from dplearn.table import Columns
 
 #: The most cells of a column of numbers; a cell is held in 16 bits.
 MOST_BINS = 1 << 14

@@ -35,7 +35,7 @@ from dplearn.releases.public_tables import PublicRows, along, dependent, towards
 from dplearn.releases.release import ReleasePlan, few_records
 from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import TableColumn
-from dplearn.table.table import as_table
+from dplearn.table import as_table
 
 # Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
 # than those of the benchmark.

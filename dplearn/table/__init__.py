@@ -5,3 +5,22 @@ task; `table` holds the rows of both kinds as weighted blocks, with sums over th
 table. `features` and `targets` validate X and y; `groups` finds the rows of each person; `encodings` and
 `ranks` are codes of columns, and their order.
 """
+
+from dplearn.table.ranks import parted_ranks
+from dplearn.table.rows import plain, rows_of
+from dplearn.table.sources import table_in_memory
+from dplearn.table.table import Columns, Given, InMemory, LabelledRows, Table, as_table, count_of
+
+__all__ = [
+    "Columns",
+    "Given",
+    "InMemory",
+    "LabelledRows",
+    "Table",
+    "as_table",
+    "count_of",
+    "parted_ranks",
+    "plain",
+    "rows_of",
+    "table_in_memory",
+]

@@ -26,7 +26,7 @@ from scipy.sparse import issparse
 from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes, smallest_uint
 from dplearn.domains.cells import is_frame
-from dplearn.kernels.gf2 import BitMatrix, pack
+from dplearn.kernels import BitMatrix, pack
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.table import Columns
 

@@ -25,7 +25,7 @@ from scipy.sparse import issparse
 from dplearn._progress import watched
 from dplearn.domains.cells import columns_read_once, is_frame, read_column
 from dplearn.domains.factors import Factor, Gapped
-from dplearn.kernels.float_errors import float_errors_ignored
+from dplearn.kernels import float_errors_ignored
 
 
 class PartsChangedError(RuntimeError):

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse, vstack
 
 from dplearn.domains.factors import Factor
-from dplearn.kernels.rows import blocks
+from dplearn.kernels import blocks
 from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
 
 Places = NDArray[np.int64]

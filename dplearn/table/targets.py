@@ -36,7 +36,7 @@ from dplearn.domains.cells import (
     object_array,
 )
 from dplearn.domains.numbers import Floats
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels import ignores_float_errors
 from dplearn.table.features import COMPLEX, refuse_complex
 
 _LABELLED = "drop records without a label if their number may be public, or make 'missing' one of the labels"

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn.kernels.search import least
+from dplearn.kernels import least
 from dplearn.learners.parity.sizes import (
     agnostic_sample_size,
     below_1,

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.exact import decay_ratio, exp_bounds, float_above, log_bounds
-from dplearn.kernels.search import least
+from dplearn.kernels import decay_ratio, exp_bounds, float_above, least, log_bounds
 from dplearn.learners.limits import least_failure, packing_records
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import concentrated_budget

@@ -27,9 +27,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_rate, decay_ratio, exp_bounds
-from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.search import first
+from dplearn.kernels import decay_rate, decay_ratio, exp_bounds, first, ignores_float_errors
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.privacy_filter import BudgetExceededError
@@ -38,7 +36,8 @@ from dplearn.queries.noise import QUERY_MODELS
 from dplearn.queries.oracle import LocalOracle, Oracle, Round, as_queries, local
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
-from dplearn.table.table import as_records, count_of, taken
+from dplearn.table import count_of
+from dplearn.table.table import as_records, taken
 
 _SPARE = 64  # 1 / _SPARE of a tolerance is reserved for rounding
 

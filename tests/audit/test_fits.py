@@ -18,21 +18,12 @@ from dplearn import (
     SecretSampleClassifier,
     StatisticalQueryNaiveBayes,
 )
-from dplearn.audit import cases, exact_distribution
+from dplearn.audit import cases, exact_distribution, fitted_with
 from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.__main__ import freeze_cases
 from dplearn.audit.enumeration import distribution_on, observe
-from dplearn.audit.fits import (
-    ReleaseFit,
-    StagedFit,
-    TableFit,
-    WholeFit,
-    fitted_with,
-    ready,
-    refitted,
-    run_on,
-)
+from dplearn.audit.fits import ReleaseFit, StagedFit, TableFit, WholeFit, ready, refitted, run_on
 from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.stats import binom
 
 from dplearn.audit import epsilon_from_guesses, exact_distribution, freeze, guesses_p_value, least_exp_epsilon
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 
 
 def published_p_value(n_right, n_guesses, n_coins, epsilon, delta):

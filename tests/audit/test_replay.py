@@ -8,11 +8,10 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from dplearn.audit import RULES, moved_by, replay_privacy, replay_violations
-from dplearn.audit.replay import coin_within, each_moved_by, groups_within
-from dplearn.chance import SeededDice, SystemDice
-from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import exp_bounds
+from dplearn.audit import RULES, coin_within, each_moved_by, moved_by, replay_privacy, replay_violations
+from dplearn.audit.replay import groups_within
+from dplearn.chance import Dice, SeededDice, SystemDice
+from dplearn.kernels import exp_bounds
 from dplearn.privacy import ApproxDP
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)

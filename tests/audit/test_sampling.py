@@ -15,8 +15,8 @@ from dplearn.audit import (
 )
 from dplearn.audit.sampling import _LEAST, Intervals, Names, _neighbourhoods, choose_events
 from dplearn.chance import SeededDice
+from dplearn.kernels import decay_ratio, exp_bounds
 from dplearn.kernels.confidence_bounds import success_bounds
-from dplearn.kernels.exact import decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP
 
 ONE = ApproxDP(1)

@@ -15,7 +15,7 @@ from dplearn.audit import codes, exact_distribution, trace_outputs
 from dplearn.audit.traced import CONTROL, TRACED
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.privacy import ApproxDP, gaussian_sigma2
 
 ONE = ApproxDP(1)

@@ -16,13 +16,13 @@ from scipy.stats import chi2
 from dplearn.chance import SeededDice, SystemDice, sampling
 from dplearn.chance.dice import check_many_groups
 from dplearn.chance.sampling import ByteDice
+from dplearn.kernels import decay_ratio, log_bounds
 from dplearn.kernels.distributions import (
     gaussian_probabilities,
     laplace_probabilities,
     permute_and_flip_probabilities,
     power_probabilities,
 )
-from dplearn.kernels.exact import decay_ratio, log_bounds
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 ratios = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)

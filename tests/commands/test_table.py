@@ -18,8 +18,7 @@ from dplearn.commands.csv_table import CsvFormat, looks_like_a_record, read_tabl
 from dplearn.commands.learners import CLASSIFIERS, REGRESSORS, best_learner, candidates
 from dplearn.commands.options import Refusal
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
-from dplearn.privacy import PrivacyLedger
-from dplearn.privacy.pipelines import pipeline_guarantee
+from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from tests.commands.conftest import SECRET, is_refused, wages
 
 RANGE = "--task regression --target-range 0,120"

@@ -33,7 +33,8 @@ from dplearn import (
 )
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.__main__ import verified_by
-from dplearn.display.card import PrivacyCard, filled_html, filled_text
+from dplearn.display import PrivacyCard
+from dplearn.display.card import filled_html, filled_text
 from dplearn.display.described import (
     Evidence,
     Table,

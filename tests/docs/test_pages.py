@@ -28,8 +28,7 @@ from dplearn import (
 )
 from dplearn.audit import sample_privacy
 from dplearn.domains import DomainError, Grid
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.calibration import gaussian_sigma2
+from dplearn.privacy import ApproxDP, gaussian_sigma2
 from dplearn.privacy.conversion import concentrated_epsilon
 
 DOCS = Path(__file__).parents[2] / "docs"

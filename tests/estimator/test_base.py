@@ -10,8 +10,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
 from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
-from dplearn.audit import fitted_with
-from dplearn.audit.outcomes import freeze
+from dplearn.audit import fitted_with, freeze
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
 from dplearn.estimator.base import SeveralOutputsClassifier

@@ -22,7 +22,7 @@ from dplearn import (
 )
 from dplearn.domains import Learn, Schema
 from dplearn.estimator.schema_learning import SchemaFitPlan
-from dplearn.fit.relation import TABLE
+from dplearn.fit import TABLE
 from dplearn.learners.linear.logistic import LogisticFit
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.fit.execute import Facts, Recipe, begin, execute
+from dplearn.fit import Facts, Recipe, begin
+from dplearn.fit.execute import execute
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger
 
 

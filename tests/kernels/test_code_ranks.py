@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import dplearn.kernels.ranks
 from dplearn.domains import Floats
+from dplearn.kernels import Cell, CodePlaces, SortedCodes, depth_of
 from dplearn.kernels import intervals as intervals_module
 from dplearn.kernels.cuts import (
     NONUNIFORM_SIZE,
@@ -19,10 +20,8 @@ from dplearn.kernels.cuts import (
     nonuniform_codes,
 )
 from dplearn.kernels.intervals import (
-    CodePlaces,
     children_of,
     counted,
-    depth_of,
     first_codes,
     piece_arrays,
     prefix_counts,
@@ -31,9 +30,7 @@ from dplearn.kernels.intervals import (
 )
 from dplearn.kernels.ranks import (
     ApartCodes,
-    Cell,
     CodeCounts,
-    SortedCodes,
     UnsortedCodes,
     finest_fraction,
     halving,

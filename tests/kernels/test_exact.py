@@ -14,27 +14,26 @@ from hypothesis import strategies as st
 
 from dplearn._validation import as_fraction
 from dplearn.chance import SeededDice, enumerate_paths
+from dplearn.kernels import (
+    at_most_exp,
+    decay_ratio,
+    exp_bounds,
+    float_above,
+    laplace_quantile,
+    log_bounds,
+    power_at_most,
+    short_above,
+)
 from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,
-    laplace_quantile,
     laplace_tail,
     partial_sum_bound,
     permute_and_flip_probabilities,
-    power_at_most,
     power_probabilities,
 )
-from dplearn.kernels.exact import (
-    at_most_exp,
-    decay_ratio,
-    exp_bounds,
-    fixed_decay,
-    fixed_power,
-    float_above,
-    log_bounds,
-    short_above,
-)
+from dplearn.kernels.exact import fixed_decay, fixed_power
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 exponents = st.fractions(min_value=-60, max_value=60, max_denominator=10**9).filter(bool)

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.kernels import gf2, gf2_matrices
+from dplearn.kernels import BitMatrix, gf2, gf2_matrices, pack
 from dplearn.kernels.gf2 import (
-    BitMatrix,
     Elimination,
     nullspace,
     only_solution,
-    pack,
     rank,
     rref,
     solve,

@@ -19,15 +19,25 @@ from scipy.sparse import csr_matrix
 from scipy.special import betainc
 from scipy.stats import binom
 
+from dplearn.kernels import (
+    first,
+    float_blocks,
+    group_counts,
+    least,
+    lowest,
+    nearest_shares,
+    nth_equal,
+    row_blocks,
+)
 from dplearn.kernels import rows as module
 from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
-from dplearn.kernels.grouping import distinct_values, group_counts, nth_equal
+from dplearn.kernels.grouping import distinct_values
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import float_blocks, kept_short, row_blocks, unit_rows
-from dplearn.kernels.search import between, first, least, lowest
-from dplearn.kernels.simplex import fitted_shares, nearest_shares
+from dplearn.kernels.rows import kept_short, unit_rows
+from dplearn.kernels.search import between
+from dplearn.kernels.simplex import fitted_shares
+from dplearn.table import InMemory, Table
 from dplearn.table.groups import grouping_of
-from dplearn.table.table import InMemory, Table
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 

@@ -8,10 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from dplearn.kernels import FIXED_POINT_ONE, blocks
 from dplearn.kernels import votes as module
-from dplearn.kernels.rows import blocks
 from dplearn.kernels.votes import (
-    FIXED_POINT_ONE,
     binned_counts,
     bins,
     fixed_point,

@@ -49,10 +49,10 @@ from dplearn import (
     ThresholdClassifier,
     learners,
 )
+from dplearn.audit import PrivacyReport, least_exp_epsilon, replay_violations
 from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import PrivacyReport, distribution_on, least_exp_epsilon
+from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.fits import StagedFit, WholeFit
-from dplearn.audit.replay import replay_violations
 from dplearn.chance import SeededDice
 from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
 from dplearn.domains import Floats, Grid

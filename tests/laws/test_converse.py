@@ -16,7 +16,7 @@ from dplearn.audit.cases import CASES
 from dplearn.audit.enumeration import distribution_on
 from dplearn.audit.fits import StagedFit, WholeFit, refitted
 from dplearn.domains import IntegerRange
-from dplearn.kernels.exact import at_most_exp
+from dplearn.kernels import at_most_exp
 from dplearn.theory import representation_value
 from tests.laws.test_enumeration import LIKE_OTHERS, ONE_PAIR
 

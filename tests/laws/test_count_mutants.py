@@ -20,15 +20,15 @@ from dplearn.audit.cases.additive import with_far_noise
 from dplearn.audit.cases.incremental import incremental_naive_bayes
 from dplearn.estimator.incremental import Incremental
 from dplearn.fit import execute
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.learners.counts import naive_bayes
 from dplearn.learners.votes import recipe
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, noise, randomizers
 from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.queries.randomizers import CategoryRandomizer
+from dplearn.table import InMemory, Table, count_of
 from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
-from dplearn.table.table import InMemory, Table, count_of
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import CERTAIN, around, assert_caught, given, in_places, instead, mistakes, on
 

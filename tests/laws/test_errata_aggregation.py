@@ -8,10 +8,8 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from dplearn.audit import enumerate_privacy
-from dplearn.audit.enumeration import exact_distribution
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio, exp_bounds
+from dplearn.audit import enumerate_privacy, exact_distribution
+from dplearn.kernels import decay_ratio, exp_bounds, laplace_quantile
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, Composition, PureDP
 from dplearn.privacy.composition import basic, optimal_homogeneous

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from dplearn.audit import enumerate_privacy, exact_distribution
-from dplearn.kernels.exact import at_most_exp, decay_ratio, exp_bounds
+from dplearn.kernels import at_most_exp, decay_ratio, exp_bounds
 from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger_storage
 from dplearn.privacy.guarantees import amounts, with_amounts
 from dplearn.privacy.privacy_filter import PrivacyFilter

@@ -25,7 +25,7 @@ from dplearn.domains import (
     Product,
     Schema,
 )
-from dplearn.kernels.float_errors import IgnoresFloatErrors
+from dplearn.kernels import IgnoresFloatErrors
 from dplearn.model_selection import private_score
 from dplearn.queries import HistogramQuery, MeanQuery, VectorQuery, central, local, on_grid, population
 from dplearn.theory import Request, run_locally, simulate_locally

@@ -15,24 +15,23 @@ import numpy as np
 import pytest
 
 from dplearn import mechanisms
+from dplearn.audit import RULES
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.mechanisms import MECHANISM_FITS
-from dplearn.audit.replay import RULES
-from dplearn.kernels.distributions import laplace_quantile
-from dplearn.kernels.exact import decay_ratio, exp_bounds
+from dplearn.kernels.exact import exp_bounds
 from dplearn.mechanisms import (
     choosing,
     gaussian_counts,
     interior_point,
+    interior_point_code,
     laplace_counts,
     noisy_counts,
     release_if_stable,
+    select_exponential,
     sparse_vector,
     stability,
     stable_answers,
 )
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.selection import select_exponential
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import stable_histogram_threshold

@@ -42,7 +42,7 @@ from sklearn.utils import all_estimators
 
 import dplearn.learners
 import dplearn.preprocessing
-from dplearn.audit.outcomes import freeze
+from dplearn.audit import freeze
 from dplearn.estimator.base import refuse_parameters
 
 PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"

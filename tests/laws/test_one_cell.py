@@ -13,11 +13,20 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from dplearn.domains import Bits, Categories, Dates, DomainError, Floats, Grid, Hashed, IntegerRange
+from dplearn.domains import (
+    Bits,
+    Categories,
+    Dates,
+    DomainError,
+    Floats,
+    Grid,
+    Hashed,
+    IntegerRange,
+    LargeIntegerRange,
+)
 from dplearn.domains.cells import frame_column, mapped, object_array, read_column
 from dplearn.domains.factors import factor
 from dplearn.domains.keys import read_keys
-from dplearn.domains.numbers import LargeIntegerRange
 from dplearn.table.sources import table_of
 
 EXACT = 2**53  # floats represent all integers up to here

@@ -14,7 +14,8 @@ from dplearn.audit.case import AuditCase
 from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
 from dplearn.estimator.recipe import OutputsFacts
-from dplearn.kernels.gf2 import pack, solve
+from dplearn.kernels import pack
+from dplearn.kernels.gf2 import solve
 from dplearn.learners.parity import masked
 from dplearn.learners.parity import parity as parity_methods
 from dplearn.learners.parity.parity import Equations, plan_of_method, released_by_elimination

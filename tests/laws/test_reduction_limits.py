@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from dplearn import PointClassifier
-from dplearn.audit.enumeration import exact_distribution
+from dplearn.audit import exact_distribution
 from dplearn.chance import SystemDice
-from dplearn.kernels.exact import at_most_exp
+from dplearn.kernels import at_most_exp
 from dplearn.mechanisms import AboveThreshold
 from dplearn.privacy import ApproxDP
 

@@ -19,22 +19,24 @@ from dplearn.audit.cases.unsupervised import coarse, grouped_case
 from dplearn.audit.fits import with_draws
 from dplearn.chance import SeededDice
 from dplearn.domains import Learn
+from dplearn.kernels import Cell, SortedCodes, at_most_exp, decay_ratio
 from dplearn.kernels import ranks as ranked
-from dplearn.kernels.exact import at_most_exp, decay_ratio
 from dplearn.kernels.intervals import children_of, counted
-from dplearn.kernels.ranks import Cell, SortedCodes
-from dplearn.mechanisms import rank_selection
+from dplearn.mechanisms import code_near_rank, rank_selection, tree_counts
 from dplearn.mechanisms.interior_point import interior_point_of
-from dplearn.mechanisms.noisy_counts import tree_counts
-from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.preprocessing import quantile_columns
 from dplearn.preprocessing.pca import Nearby, moments_query
-from dplearn.privacy import ApproxDP, Composition
-from dplearn.privacy.events import BoundedRange, PureDP, ZeroConcentrated
-from dplearn.releases import SyntheticTable, counting_queries, schema_fits, synthetic_table, table_network
+from dplearn.privacy import ApproxDP, BoundedRange, Composition, PureDP, ZeroConcentrated
+from dplearn.releases import (
+    SyntheticTable,
+    counting_queries,
+    learner_from_release,
+    schema_fits,
+    synthetic_table,
+    table_network,
+)
 from dplearn.releases.counting_queries import _MultiplicativeWeights, _SmallDatabase
-from dplearn.releases.reductions import learner_from_release
 from dplearn.releases.table_network import TableBudget, TableNoise
 from tests.laws.mutants import (
     CERTAIN,

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from dplearn.audit import replay_privacy
 from dplearn.audit.cases.additive import ADDITIVE_REPLAYS
 from dplearn.audit.cases.describe import DESCRIBE_REPLAYS
 from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS
@@ -11,7 +12,6 @@ from dplearn.audit.cases.logistic_regression import LOGISTIC_REPLAYS
 from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
 from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
 from dplearn.audit.cases.unsupervised import UNSUPERVISED_REPLAYS
-from dplearn.audit.replay import replay_privacy
 from dplearn.chance import SeededDice
 from dplearn.releases import table_network
 from tests.laws.mutants import around

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from dplearn import ExponentialMechanismClassifier
-from dplearn.audit import exact_distribution
+from dplearn.audit import exact_distribution, freeze
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.line import line_case
 from dplearn.audit.cases.search import OneAnswerFit
-from dplearn.audit.outcomes import freeze
 from dplearn.concepts import corners
 from dplearn.concepts import lines as concepts
 from dplearn.domains import IntegerRange
@@ -27,11 +26,9 @@ from dplearn.learners.rules.constant import Comparison
 from dplearn.learners.rules.line import LineClassifier
 from dplearn.learners.rules.threshold import threshold_between
 from dplearn.learners.several import multi_output
-from dplearn.mechanisms import select_exponential, select_permute_and_flip
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.derived import subsampled
-from dplearn.table.table import LabelledRows
+from dplearn.mechanisms import interior_point_code, select_exponential, select_permute_and_flip
+from dplearn.privacy import ApproxDP, subsampled
+from dplearn.table import LabelledRows
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
     Mistake,

@@ -11,8 +11,9 @@ from dplearn.audit.cases import search as search_cases
 from dplearn.fit import execute
 from dplearn.mechanisms import selection as random_stopping
 from dplearn.model_selection import candidates, search, tables
+from dplearn.privacy import RandomStopping
 from dplearn.privacy import random_stopping as costs
-from dplearn.privacy.random_stopping import RandomStopping, gaussian_runs_delta
+from dplearn.privacy.random_stopping import gaussian_runs_delta
 from tests.laws.mutants import LAW, around, assert_caught, given, in_places, instead, mistakes, on
 
 # Scores

@@ -20,7 +20,7 @@ import pytest
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.domains import Bits, Categories, Schema
-from dplearn.mechanisms.selection import exponential_mechanism
+from dplearn.mechanisms import exponential_mechanism
 from dplearn.privacy import ApproxDP
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_network import (

@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn.audit import exact_distribution
 from dplearn.audit.cases.drawn_shards import drawn_case
 from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
-from dplearn.audit.enumeration import exact_distribution
 from dplearn.chance import PublicStream
+from dplearn.kernels import FIXED_POINT_ONE, decay_ratio
 from dplearn.kernels import votes as soft_votes
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.votes import FIXED_POINT_ONE, Votes
+from dplearn.kernels.votes import Votes
 from dplearn.learners.votes import aggregators, asked, recipe, teachers
 from dplearn.learners.votes.aggregators import (
     AGGREGATIONS,

@@ -14,7 +14,7 @@ from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.audit import fitted_with
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.kernels.rows import norm_powers
+from dplearn.kernels import norm_powers
 from dplearn.learners.additive import model as models
 from dplearn.learners.additive import queries
 from dplearn.learners.additive.losses import (

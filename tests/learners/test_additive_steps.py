@@ -20,8 +20,8 @@ from dplearn.learners.additive.steps import (
     posterior_weights,
     secant,
 )
-from dplearn.queries import LabelledRows
-from dplearn.queries.oracle import PopulationOracle, oracle_for
+from dplearn.queries import LabelledRows, PopulationOracle
+from dplearn.queries.oracle import oracle_for
 
 # Cells.
 

@@ -12,7 +12,7 @@ from sklearn.linear_model import LinearRegression
 from dplearn import LinearRegressor
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.recipe import FitFacts
-from dplearn.kernels.rows import norm_powers
+from dplearn.kernels import norm_powers
 from dplearn.learners.linear.regression import LinearModel, LinearPlan, bounded_rows, target_moments_query
 from dplearn.learners.linear.rows import spectrum
 from dplearn.privacy import ApproxDP

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import binom
 
 from dplearn.concepts.parities import masked_rows
-from dplearn.kernels.gf2 import pack
+from dplearn.kernels import pack
 from dplearn.learners import MaskedParityClassifier
 from dplearn.learners.parity.masked import Asking, MaskedRecords, learn_masked_parity
 from dplearn.queries import PopulationOracle

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.kernels.hadamard import walsh_hadamard
 from dplearn.learners.parity.masked import signs_failure
 from dplearn.theory import truth_probability

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from dplearn import ParityClassifier
-from dplearn.kernels.gf2 import pack
+from dplearn.kernels import pack
 
 METHODS = {
     "agnostic": {"epsilon": 3.0},

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels import exp_bounds
 from dplearn.theory import (
     agnostic_failure,
     elimination_failure,

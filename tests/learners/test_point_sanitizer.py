@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dplearn import PointClassifier
-from dplearn.audit import Mutant, how_caught
+from dplearn.audit import Mutant, how_caught, least_exp_epsilon
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.point import point_case, point_model
-from dplearn.audit.enumeration import distribution_on, least_exp_epsilon
+from dplearn.audit.enumeration import distribution_on
 from dplearn.chance import SeededDice
 from dplearn.kernels.points import BucketSets
 from dplearn.learners.rules import point, point_sizes

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.learners import PointClassifier
 from dplearn.learners.limits import _failure
 from dplearn.privacy import ApproxDP

@@ -15,7 +15,7 @@ from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.chance import SystemDice
 from dplearn.concepts import FiniteClass
 from dplearn.domains import IntegerRange
-from dplearn.kernels.exact import decay_ratio, selection_ratio
+from dplearn.kernels import decay_ratio, selection_ratio
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (

@@ -16,8 +16,7 @@ from dplearn import (
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.learners.rules.point import PointClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
-from dplearn.privacy import ApproxDP, BudgetExceededError
-from dplearn.privacy.derived import subsampled
+from dplearn.privacy import ApproxDP, BudgetExceededError, subsampled
 
 X = np.arange(2000)[:, None] % 100
 Y = (X[:, 0] > 40).astype(int)

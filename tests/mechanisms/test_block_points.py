@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
+from dplearn.mechanisms import interior_point_code
 from dplearn.mechanisms.block_points import block_points
-from dplearn.mechanisms.interior_point import interior_point_code
 from dplearn.privacy import ApproxDP
 from dplearn.releases.cdf_errors import BlockPlan, block_plan
 from dplearn.releases.interior_point import recursive_sizes

@@ -12,13 +12,11 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from dplearn.audit import replay_privacy
-from dplearn.audit.replay import RULES, moved_by
+from dplearn.audit import RULES, moved_by, replay_privacy
 from dplearn.chance import SeededDice
+from dplearn.kernels import at_most_exp, decay_ratio
 from dplearn.kernels.distributions import gaussian_probabilities
-from dplearn.kernels.exact import at_most_exp, decay_ratio
-from dplearn.mechanisms import gaussian_counts, gaussian_sums, laplace_counts
-from dplearn.mechanisms.noisy_counts import tree_counts
+from dplearn.mechanisms import gaussian_counts, gaussian_sums, laplace_counts, tree_counts
 from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 from tests.mechanisms.laws import law, left_out
 

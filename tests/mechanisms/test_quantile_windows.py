@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.kernels.ranks import SortedCodes
+from dplearn.kernels import SortedCodes
 from dplearn.mechanisms import codes_in_windows
 from dplearn.mechanisms.quantile_windows import WindowTerms
 from dplearn.privacy import ApproxDP

@@ -6,7 +6,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels import at_most_exp, decay_ratio
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import ApproxDP
 from dplearn.theory import estimated_frequencies, truth_probability

@@ -11,12 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
+from dplearn.kernels import Cell, SortedCodes, selection_ratio
 from dplearn.kernels.distributions import power_probabilities
-from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.ranks import Cell, SortedCodes
-from dplearn.mechanisms import rank_selection
+from dplearn.mechanisms import code_near_rank, codes_at_fractions, rank_selection
 from dplearn.mechanisms.interior_point import interior_point_of
-from dplearn.mechanisms.rank_selection import code_near_rank, codes_at_fractions
 from dplearn.privacy import ApproxDP
 from tests.mechanisms.laws import law
 

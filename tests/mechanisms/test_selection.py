@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplearn import ApproxDP
-from dplearn.kernels.exact import decay_ratio
+from dplearn.kernels import decay_ratio
 from dplearn.mechanisms import (
     exponential_mechanism,
     permute_and_flip,

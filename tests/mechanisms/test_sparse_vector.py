@@ -10,9 +10,9 @@ from math import log
 import numpy as np
 import pytest
 
-from dplearn.kernels.exact import decay_ratio
-from dplearn.mechanisms import SparseVector, sparse_vector
-from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
+from dplearn.kernels import decay_ratio
+from dplearn.mechanisms import SparseVector, first_reaching, sparse_vector
+from dplearn.mechanisms.sparse_vector import reaching_ratios
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import equal_epsilon
 from tests.mechanisms.laws import law, left_out

@@ -7,7 +7,7 @@ from math import log
 import numpy as np
 import pytest
 
-from dplearn.kernels.exact import at_most_exp, decay_ratio
+from dplearn.kernels import at_most_exp, decay_ratio
 from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
 from dplearn.privacy import ApproxDP
 from dplearn.theory import release_probabilities

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
-from dplearn.mechanisms.stable_answers import StableAnswers
+from dplearn.mechanisms import StableAnswers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.stable_answers import stable_answers_noise
 

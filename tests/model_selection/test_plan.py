@@ -25,14 +25,13 @@ from sklearn.preprocessing import FunctionTransformer, scale
 from sklearn.svm import SVC
 
 from dplearn import SubsampleAggregateClassifier
+from dplearn.model_selection import PrivateScorer, SearchPlan
 from dplearn.model_selection.candidates import (
     Exposure,
     SearchFacts,
     answers_from_a_budget,
     splits_by_position,
 )
-from dplearn.model_selection.metrics import PrivateScorer
-from dplearn.model_selection.search import SearchPlan
 from dplearn.privacy import ApproxDP, Composition, GaussianSums
 from dplearn.privacy.composition import least_epsilon
 from dplearn.privacy.random_stopping import gaussian_runs_delta

@@ -30,7 +30,7 @@ from dplearn import (
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases.search import score_recipe
 from dplearn.domains import DomainError, IntegerRange
-from dplearn.fit.execute import begin
+from dplearn.fit import begin
 from dplearn.fit.relation import GROUPS, PARTS, PARTS_OF_GROUPS
 from dplearn.model_selection import (
     PrivateScorer,

@@ -13,11 +13,13 @@ from sklearn.preprocessing import RobustScaler
 
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, Schema
-from dplearn.preprocessing.quantile_columns import (
+from dplearn.preprocessing import (
     PrivateKBinsDiscretizer,
     PrivateMinMaxClipper,
     PrivateQuantileTransformer,
     PrivateRobustScaler,
+)
+from dplearn.preprocessing.quantile_columns import (
     candidates,
     counts_within,
     extremes_plan,

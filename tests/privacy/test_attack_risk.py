@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 from dplearn import ApproxDP, ZeroConcentratedDP
 from dplearn.audit.cases import CASES
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels import exp_bounds
 from dplearn.privacy import (
     Approximate,
     BoundedRange,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dplearn.kernels import exp_bounds
 from dplearn.kernels.distributions import gaussian_probabilities
-from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import enumerate_privacy, exact_distribution, least_exp_epsilon
-from dplearn.kernels.exact import exp_bounds, log_bounds
+from dplearn.kernels import exp_bounds, log_bounds
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import (
     ApproxDP,
@@ -22,8 +22,9 @@ from dplearn.privacy import (
     PureDP,
     SampledWithReplacement,
     ZeroConcentrated,
+    published_subsampled,
+    subsampled,
 )
-from dplearn.privacy.derived import published_subsampled, subsampled
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 

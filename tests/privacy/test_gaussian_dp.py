@@ -14,8 +14,8 @@ import pytest
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
+from dplearn.kernels import exp_bounds
 from dplearn.kernels.distributions import gaussian_probabilities
-from dplearn.kernels.exact import exp_bounds
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels import exp_bounds
 from dplearn.privacy import ApproxDP, Guarantee, ZeroConcentratedDP
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)

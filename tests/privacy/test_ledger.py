@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dplearn
-from dplearn.kernels.exact import exp_bounds
+from dplearn.kernels import exp_bounds
 from dplearn.privacy import (
     ApproxDP,
     BudgetExceededError,

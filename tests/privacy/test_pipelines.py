@@ -36,10 +36,9 @@ from dplearn import (
     StatisticalQueryLogisticRegression,
 )
 from dplearn.domains import Grid
-from dplearn.preprocessing import CellEncoder
-from dplearn.preprocessing.quantile_columns import PrivateRobustScaler
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.pipelines import fitted_together, pipeline_guarantee
+from dplearn.preprocessing import CellEncoder, PrivateRobustScaler
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP, pipeline_guarantee
+from dplearn.privacy.pipelines import fitted_together
 
 # Iris is too small for scalers of four columns.
 

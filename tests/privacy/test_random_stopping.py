@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit.cases.search import CASES, OF_100000
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, RandomStopping
 from dplearn.privacy.gaussian_dp import delta_of_mu
-from dplearn.privacy.random_stopping import RandomStopping, gaussian_run_budget, gaussian_runs_delta
+from dplearn.privacy.random_stopping import gaussian_run_budget, gaussian_runs_delta
 from dplearn.privacy.shares import gaussian_budget
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.kernels.exact import at_most_exp, log_bounds
+from dplearn.kernels import at_most_exp, log_bounds
 from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP, Approximate, Composition
 from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise

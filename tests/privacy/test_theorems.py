@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
-from dplearn.kernels.exact import exp_bounds, log_bounds
+from dplearn.kernels import exp_bounds, log_bounds
 from dplearn.privacy import (
     Approximate,
     BoundedRange,

@@ -11,13 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
-from dplearn.domains import Floats, Grid, IntegerRange
-from dplearn.domains.numbers import LargeIntegerRange
+from dplearn.domains import Floats, Grid, IntegerRange, LargeIntegerRange
+from dplearn.kernels import depth_of
 from dplearn.kernels.distributions import laplace_tail, partial_sum_bound
-from dplearn.kernels.intervals import depth_of, prefix_counts
-from dplearn.mechanisms.noisy_counts import tree_counts
+from dplearn.kernels.intervals import prefix_counts
+from dplearn.mechanisms import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.releases.cdf import cdf, cdf_plan, distribution_of, distribution_of_points
+from dplearn.releases import ReleasePlan, cdf, cdf_plan
+from dplearn.releases.cdf import distribution_of, distribution_of_points
 from dplearn.releases.cdf_errors import (
     BlockPlan,
     TreePlan,
@@ -27,7 +28,6 @@ from dplearn.releases.cdf_errors import (
     tree_plan,
 )
 from dplearn.releases.interior_point import interior_point_sample_size
-from dplearn.releases.release import ReleasePlan
 
 AGES = IntegerRange(0, 120)
 RECORDS = np.random.default_rng(0).lognormal(4, 2, 20_000)

@@ -10,14 +10,15 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from dplearn.audit import least_exp_epsilon
 from dplearn.audit.cases import CASES
-from dplearn.audit.enumeration import distribution_on, least_exp_epsilon
+from dplearn.audit.enumeration import distribution_on
 from dplearn.domains import LargeIntegerRange
-from dplearn.fit.execute import Facts
+from dplearn.fit import Facts
 from dplearn.releases import mean
 from dplearn.releases.mean import _Mean
 from dplearn.releases.release import read_codes, read_column
-from dplearn.table.table import InMemory, Table
+from dplearn.table import InMemory, Table
 from tests.domains.test_cells import Rows
 
 holders = pytest.mark.parametrize("holder", [list, deque, UserList, Rows], ids=lambda kind: kind.__name__)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from dplearn.domains import LargeIntegerRange
+from dplearn.kernels import decay_ratio, selection_ratio
 from dplearn.kernels.distributions import laplace_tail
-from dplearn.kernels.exact import decay_ratio, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import next_domain_size
 from dplearn.privacy import ApproxDP
+from dplearn.releases import interior_point
 from dplearn.releases.interior_point import (
-    interior_point,
     interior_point_method,
     interior_point_sample_size,
     iterated_logarithm,

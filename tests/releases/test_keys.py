@@ -9,11 +9,10 @@ import polars as pl
 import pytest
 
 from dplearn.domains import DomainError
+from dplearn.kernels import decay_ratio
 from dplearn.kernels.distributions import laplace_tail
-from dplearn.kernels.exact import decay_ratio
 from dplearn.privacy import PrivacyLedger
-from dplearn.releases import grouped
-from dplearn.releases.stable_counts import stable_counts, stable_counts_plan
+from dplearn.releases import grouped, stable_counts, stable_counts_plan
 
 CODES = ["J45"] * 60 + ["E11"] * 80 + ["E84"]
 SURE = {"epsilon": 50.0, "delta": 1e-6, "random_state": 0}

@@ -14,10 +14,8 @@ import pytest
 
 from dplearn import StatisticalQueryNaiveBayes
 from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Product, Schema
-from dplearn.fit.execute import Facts
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.composition import Composition
-from dplearn.privacy.events import BoundedRange, ZeroConcentrated
+from dplearn.fit import Facts
+from dplearn.privacy import ApproxDP, BoundedRange, Composition, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan
 from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaRelease

@@ -10,20 +10,17 @@ from scipy.stats import binom, lognorm, norm
 
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange, LargeIntegerRange
-from dplearn.kernels.ranks import SortedCodes
-from dplearn.mechanisms.rank_selection import codes_at_fractions
+from dplearn.kernels import SortedCodes
+from dplearn.mechanisms import codes_at_fractions
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.releases import median, median_plan, quantiles, quantiles_plan
 from dplearn.releases.quantiles import (
     QuantileSearch,
-    median,
-    median_plan,
     noise_bounds,
     quantile_errors,
     quantile_range_sample_size,
     quantile_sample_size,
     quantile_warnings,
-    quantiles,
-    quantiles_plan,
     window_terms,
     windows_for,
 )

@@ -8,10 +8,10 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
-from dplearn.releases import learned_distribution
-from dplearn.releases.reductions import (
+from dplearn.releases import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learned_distribution,
     learner_from_release,
     threshold_from_corner_learner,
     threshold_from_interior_point,

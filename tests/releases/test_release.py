@@ -15,8 +15,9 @@ from dplearn.chance import SeededDice
 from dplearn.domains import Grid, IntegerRange, Product
 from dplearn.fit.relation import GROUPS
 from dplearn.privacy import BudgetExceededError, PrivacyLedger
+from dplearn.releases import ReleasePlan
 from dplearn.releases import release as base
-from dplearn.releases.release import Release, Released, ReleasePlan
+from dplearn.releases.release import Release, Released
 
 AGES = IntegerRange(0, 120)
 FORTIES, HALF = Grid(0, 120, 4), [[1, 1, 0, 0]]

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.domains import Grid
+from dplearn.kernels import SortedCodes
 from dplearn.kernels.intervals import SortedRecords, children_of, whole
-from dplearn.kernels.ranks import SortedCodes
 from dplearn.preprocessing import PrivateQuantileTransformer
+from dplearn.table import Columns, parted_ranks
 from dplearn.table import ranks as module
 from dplearn.table.passes import InTurn
-from dplearn.table.ranks import PartedTreeRecords, gathered_codes, parted_ranks
+from dplearn.table.ranks import PartedTreeRecords, gathered_codes
 from dplearn.table.sources import in_parts
-from dplearn.table.table import Columns
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -12,22 +12,13 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
 from dplearn.queries import Records
+from dplearn.table import Columns, InMemory, LabelledRows, Table, as_table, count_of, plain, rows_of
 from dplearn.table import table as module
 from dplearn.table.groups import SHIFTS, grouping_of, selected
 from dplearn.table.passes import InTurn, PartsChangedError
-from dplearn.table.rows import check_values, own_cells, plain, rows_of
+from dplearn.table.rows import check_values, own_cells
 from dplearn.table.sources import in_parts
-from dplearn.table.table import (
-    Columns,
-    Grouping,
-    InMemory,
-    LabelledRows,
-    Table,
-    as_records,
-    as_table,
-    count_of,
-    taken,
-)
+from dplearn.table.table import Grouping, as_records, taken
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)

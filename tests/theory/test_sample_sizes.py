@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import hypergeom
 
 from dplearn.chance import SystemDice
-from dplearn.kernels.search import least
+from dplearn.kernels import least
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.shares import concentrated_budget

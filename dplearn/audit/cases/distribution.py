@@ -18,7 +18,7 @@ from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
-from dplearn.kernels.intervals import Level, depth_of
+from dplearn.kernels import Level, depth_of
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.interior_point import RecursiveSizes
 from dplearn.mechanisms.noisy_counts import tree_counts

@@ -15,7 +15,7 @@ from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, Rule, each_moved_by, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.kernels.gf2 import pack
+from dplearn.kernels import pack
 from dplearn.learners.parity.masked import Asking, MaskedParityClassifier, MaskedRecords, learn_masked_parity
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle

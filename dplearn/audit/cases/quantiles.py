@@ -21,7 +21,8 @@ from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, IntegerRange
-from dplearn.kernels.ranks import Cell, SortedCodes, rank_sensitivity
+from dplearn.kernels import Cell, SortedCodes
+from dplearn.kernels.ranks import rank_sensitivity
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import code_near_rank
 from dplearn.mechanisms.sparse_vector import first_reaching

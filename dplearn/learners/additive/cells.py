@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from dplearn.domains import Domain, Floats, LargeIntegerRange
 from dplearn.domains.base import NumberDomain
-from dplearn.kernels.intervals import CodePlaces
+from dplearn.kernels import CodePlaces
 
 Floats64 = NDArray[np.float64]
 

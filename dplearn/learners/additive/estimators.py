@@ -28,9 +28,9 @@ from dplearn.estimator.recipe import (
     planned_outputs,
 )
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
+from dplearn.fit import TABLE
 from dplearn.fit.support import refused_pair
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.kernels import ignores_float_errors
 from dplearn.learners.additive.cells import Column
 from dplearn.learners.additive.losses import (
     RESIDUAL_BITS,
@@ -52,8 +52,8 @@ from dplearn.learners.linear import check_class_weight, check_weighted_classes
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.queries import LabelledRows, Oracle
 from dplearn.queries.oracle import cost_of
+from dplearn.table import Columns
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns
 from dplearn.table.targets import (
     TargetRange,
     declared_classes,

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
-from dplearn.kernels.simplex import nearest_shares
+from dplearn.kernels import nearest_shares
 from dplearn.learners.linear import BALANCED
 from dplearn.queries import Answer, HistogramQuery, LabelledRows, Oracle, StatisticalQuery, VectorQuery
 from dplearn.table.targets import STEPS, TargetRange

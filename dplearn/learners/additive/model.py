@@ -28,8 +28,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.kernels.rows import blocks
-from dplearn.kernels.simplex import nearest_shares
+from dplearn.kernels import blocks, nearest_shares
 from dplearn.learners.additive.cells import Column, kernel
 from dplearn.learners.additive.losses import Base
 from dplearn.learners.additive.plan import AdditivePlan

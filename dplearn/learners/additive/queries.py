@@ -39,8 +39,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.kernels import blocks, norm_powers
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import blocks, norm_powers
 from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, Loss
 from dplearn.learners.linear import moment_weights
 from dplearn.queries import LabelledRows, Oracle, StatisticalQuery, VectorQuery

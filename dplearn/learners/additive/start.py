@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri, softmax
 
 from dplearn.chance import PublicStream
-from dplearn.kernels.simplex import fitted_shares, nearest_shares
+from dplearn.kernels import nearest_shares
+from dplearn.kernels.simplex import fitted_shares
 from dplearn.learners.additive.cells import Column, kernel, smooth_rows
 from dplearn.learners.additive.losses import RESIDUAL_BITS, Base
 from dplearn.learners.additive.plan import AdditivePlan

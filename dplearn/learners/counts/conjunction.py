@@ -23,8 +23,8 @@ from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.search import first
+from dplearn.fit import TABLE
+from dplearn.kernels import first
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
 from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.privacy import PrivacyLedger
@@ -33,8 +33,8 @@ from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import central_noise, share_noise
 from dplearn.queries.oracle import check_reports, cost_of
+from dplearn.table import as_table
 from dplearn.table.features import as_product
-from dplearn.table.table import as_table
 from dplearn.table.targets import (
     check_classes,
     check_two_labels,

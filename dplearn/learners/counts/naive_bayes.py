@@ -21,10 +21,10 @@ from dplearn.estimator.base import refuse_parameters
 from dplearn.estimator.incremental import Calls, Incremental, joined_deviations, joined_means, next_calls
 from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
+from dplearn.fit import TABLE
 from dplearn.fit.support import REFUSALS, refused_pair
-from dplearn.kernels.rows import blocks, greatest_places
-from dplearn.kernels.simplex import nearest_shares
+from dplearn.kernels import blocks, nearest_shares
+from dplearn.kernels.rows import greatest_places
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked, summed
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
@@ -33,9 +33,9 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 from dplearn.queries.noise import ShareNoise, central_noise, share_noise
 from dplearn.queries.oracle import check_reports, cost_of
+from dplearn.table import Columns
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 _UNDECLARED = Floats()

@@ -19,8 +19,7 @@ from scipy.special import ndtri
 
 from dplearn.domains import Domain, Floats, Product
 from dplearn.estimator.recipe import FitFacts
-from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.rows import dense, row_blocks
+from dplearn.kernels import dense, ignores_float_errors, row_blocks
 from dplearn.learners.bins import declared_columns
 from dplearn.learners.linear.logistic_queries import LogisticPlan
 from dplearn.queries import LabelledRows, VectorQuery

@@ -20,7 +20,7 @@ from dplearn.domains import Product, Schema
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
+from dplearn.fit import TABLE
 from dplearn.kernels.rows import greatest_places
 from dplearn.learners.linear.columns import (
     N_BUCKETS,

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.kernels import blocks, dense, float_blocks
 from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import blocks, dense, float_blocks, unit_rows
+from dplearn.kernels.rows import unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.rows import Layout, OneHotRows, is_worth, numbers_of, places_of, second_moments
 from dplearn.privacy import ApproxDP

@@ -21,7 +21,7 @@ from scipy.special import expit, logit, ndtri
 from dplearn._progress import watched
 from dplearn._validation import check_number
 from dplearn._writing import brief
-from dplearn.kernels.simplex import nearest_shares
+from dplearn.kernels import nearest_shares
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
     Mapped,

@@ -26,9 +26,8 @@ from dplearn._validation import check_number
 from dplearn.estimator import PrivateRegressor
 from dplearn.estimator.recipe import FitFacts, FitRecipe, QueryFit, planned_columns
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.float_errors import ignores_float_errors
-from dplearn.kernels.rows import dense, norm_powers, row_blocks
+from dplearn.fit import TABLE
+from dplearn.kernels import dense, ignores_float_errors, norm_powers, row_blocks
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.columns import NUMBERS, declared_domain, design_of
 from dplearn.learners.linear.logistic_queries import moment_weights, row_order

@@ -24,9 +24,9 @@ from scipy.sparse import diags_array, issparse
 
 from dplearn.domains import Product
 from dplearn.domains.base import smallest_uint
-from dplearn.kernels.rows import blocks, dense, float_blocks, row_blocks
+from dplearn.kernels import blocks, dense, float_blocks, row_blocks
+from dplearn.table import Columns
 from dplearn.table.encodings import DesignMatrix, EncodedMatrix, is_one_hot
-from dplearn.table.table import Columns
 
 _ROWS = 1 << 13  # in a block, so that its intermediate results fit into the cache
 _CHUNK = 1 << 20  # rows whose sums are exact in floats

@@ -27,10 +27,8 @@ from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_lay
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.exact import decay_rate, decay_ratio
-from dplearn.kernels.gf2 import BitMatrix
-from dplearn.kernels.search import first, lowest
+from dplearn.fit import TABLE
+from dplearn.kernels import BitMatrix, decay_rate, decay_ratio, first, lowest
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan

@@ -29,8 +29,9 @@ from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.domains import Bits
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.gf2 import BitMatrix, solve
+from dplearn.fit import TABLE
+from dplearn.kernels import BitMatrix
+from dplearn.kernels.gf2 import solve
 from dplearn.learners.limits import Task, least_of_outputs
 from dplearn.learners.parity.sizes import (
     agnostic_failure,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.search import first, lowest
+from dplearn.kernels import first, lowest
 from dplearn.mechanisms.parity import parity_probabilities
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP

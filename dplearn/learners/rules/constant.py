@@ -24,7 +24,7 @@ import numpy as np
 from scipy.stats import binom
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.search import least
+from dplearn.kernels import least
 from dplearn.mechanisms.selection import permute_and_flip, selection_excess
 from dplearn.privacy import ApproxDP
 

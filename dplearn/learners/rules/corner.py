@@ -20,8 +20,8 @@ from dplearn.domains import Product
 from dplearn.domains.cells import whole_columns
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.search import least
+from dplearn.fit import TABLE
+from dplearn.kernels import least
 from dplearn.learners.limits import LEAST_NOTE, least_of
 from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import (
@@ -44,8 +44,8 @@ from dplearn.privacy.events import BoundedRange
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.shares import WORTH_DELTA, equal_epsilon
 from dplearn.releases.release import few_records_warnings
+from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import (
     check_classes,
     check_two_labels,

@@ -31,10 +31,8 @@ from dplearn.estimator.isolation import learner_alone, reraised
 from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
-from dplearn.fit.relation import PUBLIC_ROWS, TABLE
-from dplearn.fit.support import refuse_unsupported
-from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.search import least
+from dplearn.fit import PUBLIC_ROWS, TABLE, refuse_unsupported
+from dplearn.kernels import least, selection_ratio
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
@@ -42,8 +40,8 @@ from dplearn.mechanisms.selection import selection_excess
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records_warnings, written
+from dplearn.table import Columns, LabelledRows, Table
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns, LabelledRows, Table
 from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
 
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.

@@ -36,9 +36,8 @@ from dplearn.concepts.lines import (
 )
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.search import least
+from dplearn.fit import TABLE
+from dplearn.kernels import least, selection_ratio
 from dplearn.learners.limits import Task
 from dplearn.learners.rules.generic import ErrorCounts, Summary, checked_epsilon, checked_share, selected
 from dplearn.learners.rules.point_sizes import checked_budget, silences
@@ -46,8 +45,8 @@ from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
+from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import read_features
-from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
 
 _METHODS = ("stability", "pure")

@@ -28,9 +28,8 @@ from dplearn.domains.cells import frame_column, holds_times, is_frame, object_ar
 from dplearn.domains.keys import KEYS_ASSUMED, KeyCounts, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
-from dplearn.fit.relation import TABLE
-from dplearn.kernels.distributions import power_at_most
-from dplearn.kernels.exact import selection_ratio
+from dplearn.fit import TABLE
+from dplearn.kernels import power_at_most, selection_ratio
 from dplearn.kernels.points import (
     BucketSets,
     KeyHash,
@@ -67,8 +66,8 @@ from dplearn.mechanisms import (
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
+from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import read_features
-from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 _METHODS = ("stability", "sanitizer", "hashing")

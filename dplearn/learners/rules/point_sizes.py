@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._validation import check_count, check_number
-from dplearn.kernels.exact import decay_ratio, float_above, selection_ratio
+from dplearn.kernels import decay_ratio, float_above, least, selection_ratio
 from dplearn.kernels.points import distance_of_lead, n_sets
-from dplearn.kernels.search import least
 from dplearn.learners.limits import packing_records
 from dplearn.learners.rules.generic import checked_epsilon, checked_share, selection_rate
 from dplearn.mechanisms.stability import release_probability_table

@@ -23,9 +23,9 @@ from dplearn.domains.cells import whole_columns
 from dplearn.domains.product import is_pair
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.relation import TABLE
+from dplearn.fit import TABLE
+from dplearn.kernels import first
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
-from dplearn.kernels.search import first
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
 from dplearn.learners.rules.generic import representation_sample_size, selected
 from dplearn.mechanisms.interior_point import interior_point_code
@@ -40,8 +40,8 @@ from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.reductions import threshold_from_interior_point
 from dplearn.releases.release import as_number_domain, few_records_warnings
+from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import as_product, read_features
-from dplearn.table.table import Columns, LabelledRows
 from dplearn.table.targets import (
     check_classes,
     check_two_labels,

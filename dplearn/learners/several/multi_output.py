@@ -26,10 +26,8 @@ from dplearn.estimator.base import (
 )
 from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.execute import begin
-from dplearn.fit.relation import TABLE
-from dplearn.fit.support import refuse_wrapped
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.fit import TABLE, begin, refuse_wrapped
+from dplearn.kernels import ignores_float_errors
 from dplearn.learners.limits import least_of_outputs
 from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -37,8 +35,8 @@ from dplearn.privacy.composition import basic, least_epsilon
 from dplearn.privacy.held import held_by
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.shares import equal_shares
+from dplearn.table import LabelledRows, count_of
 from dplearn.table.features import read_rows
-from dplearn.table.table import LabelledRows, count_of
 from dplearn.table.targets import (
     declared_classes,
     declared_sets,

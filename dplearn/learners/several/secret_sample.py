@@ -21,15 +21,16 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.fit.support import refuse_wrapped
-from dplearn.kernels.search import first
+from dplearn.fit import refuse_wrapped
+from dplearn.kernels import first
 from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.votes import EnsembleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.derived import subsampled
 from dplearn.privacy.plan import StatedPlan
+from dplearn.table import InMemory, Table
 from dplearn.table.features import read_rows
-from dplearn.table.table import InMemory, Table, shape_of, taken
+from dplearn.table.table import shape_of, taken
 
 
 @documented_by()

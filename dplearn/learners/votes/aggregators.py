@@ -43,16 +43,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.kernels.exact import decay_ratio
-from dplearn.kernels.search import first
-from dplearn.kernels.votes import (
-    FIXED_POINT_ONE,
-    SoftVotes,
-    Votes,
-    midpoints,
-    scores_per_row,
-    shifted_midpoints,
-)
+from dplearn.kernels import FIXED_POINT_ONE, decay_ratio, first, scores_per_row
+from dplearn.kernels.votes import SoftVotes, Votes, midpoints, shifted_midpoints
 from dplearn.mechanisms import gaussian_counts, laplace_counts
 from dplearn.mechanisms.stable_answers import answered, stability_questions
 from dplearn.privacy import ApproxDP, LedgerError, ZeroConcentratedDP

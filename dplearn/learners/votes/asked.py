@@ -18,15 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.kernels.votes import (
-    FIXED_POINT_ONE,
-    SoftVotes,
-    Votes,
-    fixed_point,
-    scores_per_row,
-    soft_tally,
-    tally,
-)
+from dplearn.kernels import FIXED_POINT_ONE, scores_per_row
+from dplearn.kernels.votes import SoftVotes, Votes, fixed_point, soft_tally, tally
 from dplearn.learners.votes.aggregators import AGGREGATIONS, NO_VOTE, SOFT_AGGREGATIONS, Answers
 from dplearn.learners.votes.standard import standard_estimator, standard_scorer
 from dplearn.learners.votes.student import fit_weighted, standard_soft_student, teach, teach_scores

@@ -38,9 +38,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from dplearn.estimator.isolation import attempt, isolated_turn, muted_output
-from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
-from dplearn.kernels.rows import blocks
-from dplearn.kernels.votes import FIXED_POINT_ONE
+from dplearn.kernels import FIXED_POINT_ONE, blocks, float_errors_ignored, ignores_float_errors
 from dplearn.learners.votes.aggregators import NO_VOTE
 from dplearn.learners.votes.asked import Asked, Labels, Scores, places_of  # noqa: F401 - the doctest's
 

@@ -32,7 +32,7 @@ from dplearn.chance import PublicStream, dice_for
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base_models import check_own_code
 from dplearn.estimator.isolation import attempt, isolated, isolated_turn, muted_output
-from dplearn.kernels.votes import FIXED_POINT_ONE
+from dplearn.kernels import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import (
     MANY_QUERIES,
     Aggregator,
@@ -51,8 +51,8 @@ from dplearn.learners.votes.recipe import (
 )
 from dplearn.learners.votes.teachers import answers_of, train_teachers
 from dplearn.privacy import OneTimeState, PrivacyLedger
-from dplearn.table.rows import check_values, rows_of
-from dplearn.table.table import LabelledRows, Table
+from dplearn.table import LabelledRows, Table, rows_of
+from dplearn.table.rows import check_values
 
 # The standard deviation of the scores of teachers on independent shards of n' records is of order 1 /
 # sqrt(n'), as in Theorem 5.14. With the proved constant for the standard teacher, nearly every shard has two

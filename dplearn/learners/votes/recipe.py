@@ -45,10 +45,9 @@ from dplearn.learners.votes.teachers import check_copies
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
+from dplearn.table import LabelledRows, as_table, count_of, rows_of
 from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
-from dplearn.table.rows import rows_of
-from dplearn.table.table import LabelledRows, as_table, count_of
 from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
 
 _INDEPENDENT = "a teacher's training and answers depend only on its own shard and public randomness"

@@ -40,10 +40,10 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from dplearn._writing import brief
-from dplearn.kernels.votes import scores_per_row
+from dplearn.kernels import scores_per_row
 from dplearn.learners.votes.aggregators import Answers
 from dplearn.learners.votes.standard import standard_estimator
-from dplearn.table.rows import plain, rows_of
+from dplearn.table import plain, rows_of
 
 Floats = NDArray[np.float64]
 

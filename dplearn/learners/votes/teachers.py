@@ -47,8 +47,8 @@ from dplearn.learners.votes.worker_pool import run_tasks
 from dplearn.privacy.held import held_by
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.one_time_state import OneTimeState
-from dplearn.table.rows import own_cells, plain, rows_of, sliceable
-from dplearn.table.table import Table
+from dplearn.table import Table, plain, rows_of
+from dplearn.table.rows import own_cells, sliceable
 
 _BLOCK = 1 << 14  # queries in one call of a teacher
 _GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time

@@ -20,8 +20,8 @@ from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
 from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
 from dplearn.estimator.isolation import alone, reraised
 from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
-from dplearn.fit.relation import PUBLIC_ROWS
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.fit import PUBLIC_ROWS
+from dplearn.kernels import ignores_float_errors
 from dplearn.learners.votes.aggregators import Aggregator, Ballot, transfer_ballot
 from dplearn.learners.votes.asked import Scores
 from dplearn.learners.votes.dry_runs import notes_on_gaps
@@ -36,9 +36,9 @@ from dplearn.learners.votes.recipe import (
 )
 from dplearn.learners.votes.teachers import train_and_ask
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.table import Table, count_of, plain, rows_of
 from dplearn.table.features import read_rows
-from dplearn.table.rows import check_values, plain, rows_of
-from dplearn.table.table import Table, count_of
+from dplearn.table.rows import check_values
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
 #: The assumption about public features, by the unit of protection.

@@ -8,23 +8,13 @@ import pytest
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice, enumerate_paths
-from dplearn.kernels.exact import log_bounds
-from dplearn.kernels.votes import (
-    FIXED_POINT_ONE,
-    Lead,
-    SoftVotes,
-    Votes,
-    fixed_point,
-    plurality,
-    scores_per_row,
-    soft_tally,
-)
+from dplearn.kernels import FIXED_POINT_ONE, log_bounds, scores_per_row
+from dplearn.kernels.votes import Lead, SoftVotes, Votes, fixed_point, plurality, soft_tally
 from dplearn.learners.votes import aggregators as module
 from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
 from dplearn.mechanisms import sparse_vector
 from dplearn.mechanisms.stable_answers import stability_questions
-from dplearn.privacy import ApproxDP, Composition
-from dplearn.privacy.events import Approximate, PureDP, ZeroConcentrated
+from dplearn.privacy import ApproxDP, Approximate, Composition, PureDP, ZeroConcentrated
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.privacy.stable_answers import StableAnswersNoise
 

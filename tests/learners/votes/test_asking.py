@@ -12,7 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from dplearn.kernels.votes import FIXED_POINT_ONE
+from dplearn.kernels import FIXED_POINT_ONE
 from dplearn.learners.votes.aggregators import NO_VOTE
 from dplearn.learners.votes.asked import Labels, Scores
 from dplearn.learners.votes.teachers import answers_of

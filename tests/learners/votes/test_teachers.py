@@ -22,15 +22,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.kernels.votes import FIXED_POINT_ONE
+from dplearn.kernels import FIXED_POINT_ONE
 from dplearn.learners.votes import teachers as module
 from dplearn.learners.votes.asked import Labels, Scores
 from dplearn.learners.votes.recipe import shards
 from dplearn.learners.votes.teachers import LabelShares, answers_of, train_and_ask, train_teachers
+from dplearn.table import LabelledRows, rows_of
 from dplearn.table.passes import InTurn
-from dplearn.table.rows import rows_of
 from dplearn.table.sources import in_parts
-from dplearn.table.table import LabelledRows
 
 CLASSES = np.array(["no", "perhaps", "yes"])
 N, K = 16, 4
