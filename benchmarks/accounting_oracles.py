@@ -36,16 +36,18 @@ from dp_accounting.rdp.rdp_privacy_accountant import compute_epsilon
 from scipy.stats import norm
 from side_by_side import lined_up, options_of, write
 
-from dplearn.kernels import decay_ratio, laplace_quantile, selection_ratio
-from dplearn.kernels.distributions import (
+from dplearn.kernels import (
+    decay_ratio,
     gaussian_probabilities,
     geometric_probabilities,
-    geometric_tail,
     laplace_probabilities,
+    laplace_quantile,
     laplace_tail,
     permute_and_flip_probabilities,
     power_probabilities,
+    selection_ratio,
 )
+from dplearn.kernels.distributions import geometric_tail
 from dplearn.privacy import (
     ApproxDP,
     Approximate,

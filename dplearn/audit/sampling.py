@@ -24,8 +24,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.audit.enumeration import observe
 from dplearn.chance import SystemDice
 from dplearn.chance.dice import Dice
-from dplearn.kernels import at_most_exp, exp_bounds, log_bounds
-from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels import at_most_exp, exp_bounds, log_bounds, success_bounds
 from dplearn.privacy import ApproxDP
 
 # The upper bound from n samples is at least ln(2) / n, so above 1e-10; exp(30) times it is above 1. Greater

@@ -18,12 +18,12 @@ from dplearn.chance.dice import (
     check_size,
     one_or_many,
 )
-from dplearn.kernels import power_at_most
-from dplearn.kernels.distributions import (
+from dplearn.kernels import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,
     permute_and_flip_probabilities,
+    power_at_most,
     power_probabilities,
 )
 

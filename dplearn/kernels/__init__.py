@@ -1,6 +1,16 @@
 """Kernels with no privacy in them: exact numbers, distributions, counting."""
 
-from dplearn.kernels.distributions import laplace_quantile, power_at_most
+from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels.distributions import (
+    gaussian_probabilities,
+    geometric_probabilities,
+    laplace_probabilities,
+    laplace_quantile,
+    laplace_tail,
+    permute_and_flip_probabilities,
+    power_at_most,
+    power_probabilities,
+)
 from dplearn.kernels.exact import (
     at_most_exp,
     decay_rate,
@@ -20,7 +30,7 @@ from dplearn.kernels.ranks import Cell, Ranks, SortedCodes, ranks_of_codes
 from dplearn.kernels.rows import blocks, dense, float_blocks, norm_powers, row_blocks
 from dplearn.kernels.search import first, least, lowest
 from dplearn.kernels.simplex import nearest_shares
-from dplearn.kernels.votes import FIXED_POINT_ONE, scores_per_row
+from dplearn.kernels.votes import FIXED_POINT_ONE, plurality, scores_per_row
 
 __all__ = [
     "FIXED_POINT_ONE",
@@ -43,9 +53,13 @@ __all__ = [
     "float_above",
     "float_blocks",
     "float_errors_ignored",
+    "gaussian_probabilities",
+    "geometric_probabilities",
     "group_counts",
     "ignores_float_errors",
+    "laplace_probabilities",
     "laplace_quantile",
+    "laplace_tail",
     "least",
     "log_bounds",
     "lowest",
@@ -54,11 +68,15 @@ __all__ = [
     "norm_powers",
     "nth_equal",
     "pack",
+    "permute_and_flip_probabilities",
+    "plurality",
     "power_at_most",
+    "power_probabilities",
     "ranks_of_codes",
     "root_above",
     "row_blocks",
     "scores_per_row",
     "selection_ratio",
     "short_above",
+    "success_bounds",
 ]

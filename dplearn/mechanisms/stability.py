@@ -9,8 +9,7 @@ import numpy as np
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.kernels import exp_bounds, log_bounds
-from dplearn.kernels.votes import plurality
+from dplearn.kernels import exp_bounds, log_bounds, plurality
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
 

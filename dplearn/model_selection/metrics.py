@@ -17,8 +17,8 @@ from scipy.special import expit
 
 from dplearn._validation import check_count, check_number, shown
 from dplearn._writing import brief
-from dplearn.kernels import nearest_shares
-from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
+from dplearn.kernels import nearest_shares, success_bounds
+from dplearn.kernels.confidence_bounds import mean_bounds
 from dplearn.model_selection.tables import (
     BinnedScores,
     ConfusionCounts,

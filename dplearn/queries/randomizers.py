@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice, one_moved_into
-from dplearn.kernels import IgnoresFloatErrors, decay_rate, decay_ratio, near_integers
-from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels import IgnoresFloatErrors, decay_rate, decay_ratio, laplace_tail, near_integers
 from dplearn.kernels.hadamard import hadamard_coordinate, hadamard_inverse, hadamard_size
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.randomized_response import randomized_response, truth_probability

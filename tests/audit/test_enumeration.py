@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from dplearn import ApproxDP
 from dplearn.audit import OutputDistribution, enumerate_privacy, exact_distribution, freeze, least_exp_epsilon
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels import decay_ratio, gaussian_probabilities
 from dplearn.privacy import OneTimeState
 
 

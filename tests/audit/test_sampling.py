@@ -8,15 +8,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.audit import (
-    Evidence,
-    sample_privacy,
-    sampling,
-)
+from dplearn.audit import Evidence, sample_privacy, sampling
 from dplearn.audit.sampling import _LEAST, Intervals, Names, _neighbourhoods, choose_events
 from dplearn.chance import SeededDice
-from dplearn.kernels import decay_ratio, exp_bounds
-from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels import decay_ratio, exp_bounds, success_bounds
 from dplearn.privacy import ApproxDP
 
 ONE = ApproxDP(1)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import enumerate_paths
-from dplearn.kernels.distributions import (
+from dplearn.kernels import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,

@@ -16,10 +16,11 @@ from scipy.stats import chi2
 from dplearn.chance import SeededDice, SystemDice, sampling
 from dplearn.chance.dice import check_many_groups
 from dplearn.chance.sampling import ByteDice
-from dplearn.kernels import decay_ratio, log_bounds
-from dplearn.kernels.distributions import (
+from dplearn.kernels import (
+    decay_ratio,
     gaussian_probabilities,
     laplace_probabilities,
+    log_bounds,
     permute_and_flip_probabilities,
     power_probabilities,
 )

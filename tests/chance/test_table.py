@@ -29,8 +29,7 @@ from dplearn.chance.sampling import (
     power_blocks,
     power_weights,
 )
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.distributions import power_probabilities
+from dplearn.kernels import decay_ratio, power_probabilities
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 HALF = Fraction(1, 2)

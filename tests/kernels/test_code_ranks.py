@@ -14,11 +14,7 @@ import dplearn.kernels.ranks
 from dplearn.domains import Floats
 from dplearn.kernels import Cell, CodePlaces, SortedCodes, depth_of
 from dplearn.kernels import intervals as intervals_module
-from dplearn.kernels.cuts import (
-    NONUNIFORM_SIZE,
-    last_code,
-    nonuniform_codes,
-)
+from dplearn.kernels.cuts import NONUNIFORM_SIZE, last_code, nonuniform_codes
 from dplearn.kernels.intervals import (
     children_of,
     counted,

@@ -19,20 +19,18 @@ from dplearn.kernels import (
     decay_ratio,
     exp_bounds,
     float_above,
-    laplace_quantile,
-    log_bounds,
-    power_at_most,
-    short_above,
-)
-from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
     laplace_probabilities,
+    laplace_quantile,
     laplace_tail,
-    partial_sum_bound,
+    log_bounds,
     permute_and_flip_probabilities,
+    power_at_most,
     power_probabilities,
+    short_above,
 )
+from dplearn.kernels.distributions import partial_sum_bound
 from dplearn.kernels.exact import fixed_decay, fixed_power
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

@@ -28,9 +28,10 @@ from dplearn.kernels import (
     nearest_shares,
     nth_equal,
     row_blocks,
+    success_bounds,
 )
 from dplearn.kernels import rows as module
-from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
+from dplearn.kernels.confidence_bounds import mean_bounds
 from dplearn.kernels.grouping import distinct_values
 from dplearn.kernels.kept_results import KeptResults
 from dplearn.kernels.rows import kept_short, unit_rows

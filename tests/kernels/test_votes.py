@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.kernels import FIXED_POINT_ONE, blocks
+from dplearn.kernels import FIXED_POINT_ONE, blocks, plurality
 from dplearn.kernels import votes as module
 from dplearn.kernels.votes import (
     binned_counts,
@@ -16,7 +16,6 @@ from dplearn.kernels.votes import (
     fixed_point,
     half_bins,
     midpoints,
-    plurality,
     shifted_bins,
     sliced_counts,
     soft_tally,

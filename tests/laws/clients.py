@@ -43,7 +43,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.utils import shuffle
 
 from dplearn import PrivacyLedger, PublicData, SecretSampleClassifier, StatisticalQueryNaiveBayes
-from dplearn.learners.votes import KnowledgeTransferClassifier
+from dplearn.learners import KnowledgeTransferClassifier
 from tests.laws.conftest import STAND_FOR_ALL, iris_for, protects_labels
 
 KEPT = Path(__file__).with_name("clients.json")

@@ -21,11 +21,7 @@ from sklearn.datasets import load_iris
 
 import dplearn
 from dplearn.domains import Categories, Floats, Grid
-from dplearn.privacy import (
-    BudgetExceededError,
-    LedgerError,
-    PrivacyLedger,
-)
+from dplearn.privacy import BudgetExceededError, LedgerError, PrivacyLedger
 from tests.laws.conftest import (
     PREDICTORS,
     TRANSFORMERS,

@@ -14,11 +14,7 @@ import pytest
 from joblib import parallel_config
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn import (
-    AdditiveClassifier,
-    PrivacyLedger,
-    StatisticalQueryLogisticRegression,
-)
+from dplearn import AdditiveClassifier, PrivacyLedger, StatisticalQueryLogisticRegression
 from dplearn.domains import DomainError, Grid, IntegerRange, Schema
 from dplearn.learners import (
     ExponentialMechanismClassifier,

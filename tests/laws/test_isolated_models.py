@@ -23,6 +23,7 @@ from dplearn import (
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     PrivateMultiOutputClassifier,
+    PublicData,
     SecretSampleClassifier,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
@@ -33,7 +34,6 @@ from dplearn.concepts import FiniteClass, Thresholds
 from dplearn.display import PrivateRocCurveDisplay
 from dplearn.domains import IntegerRange, Product
 from dplearn.estimator.base_models import MANY_ROWS
-from dplearn.estimator.public_data import PublicData
 from dplearn.model_selection import (
     PrivateScorer,
     PrivateSearchCV,

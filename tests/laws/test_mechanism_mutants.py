@@ -18,6 +18,7 @@ from dplearn import mechanisms
 from dplearn.audit import RULES
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.mechanisms import MECHANISM_FITS
+from dplearn.kernels import decay_ratio, laplace_quantile
 from dplearn.kernels.exact import exp_bounds
 from dplearn.mechanisms import (
     choosing,

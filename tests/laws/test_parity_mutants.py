@@ -23,13 +23,7 @@ from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle, MeanQuery, oracle
 from tests.laws.conftest import OnePair
-from tests.laws.mutants import (
-    Mistake,
-    around,
-    assert_caught,
-    instead,
-    mistakes,
-)
+from tests.laws.mutants import Mistake, around, assert_caught, instead, mistakes
 from tests.laws.test_draw_mutants import in_draws
 
 # The mechanism, on its own and within the learner

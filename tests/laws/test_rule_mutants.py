@@ -21,9 +21,9 @@ from dplearn.concepts import corners
 from dplearn.concepts import lines as concepts
 from dplearn.domains import IntegerRange
 from dplearn.kernels import points as point_core
+from dplearn.learners import LineClassifier
 from dplearn.learners.rules import constant, corner, generic, line, point, threshold
 from dplearn.learners.rules.constant import Comparison
-from dplearn.learners.rules.line import LineClassifier
 from dplearn.learners.rules.threshold import threshold_between
 from dplearn.learners.several import multi_output
 from dplearn.mechanisms import interior_point_code, select_exponential, select_permute_and_flip

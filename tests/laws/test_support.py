@@ -24,6 +24,7 @@ from dplearn import (
     PointClassifier,
     PrivateLabelsClassifier,
     PrivateMultiOutputClassifier,
+    PublicData,
     SecretSampleClassifier,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
@@ -34,7 +35,6 @@ from dplearn import (
     preprocessing,
     releases,
 )
-from dplearn.estimator.public_data import PublicData
 from dplearn.fit.support import FEATURES, REFUSALS, supported, supports
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import PrivateStandardScaler

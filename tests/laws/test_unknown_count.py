@@ -25,15 +25,7 @@ from dplearn.estimator import PrivateEstimator
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.privacy import BudgetExceededError, LedgerError, PrivacyLedger
 from dplearn.privacy.unknown_count import AT_LEAST_ONE, TAKING_ADDED
-from tests.laws.conftest import (
-    NIGHTLY,
-    PREDICTORS,
-    STAND_FOR_ALL,
-    is_among,
-    public_rows,
-    shown,
-    written,
-)
+from tests.laws.conftest import NIGHTLY, PREDICTORS, STAND_FOR_ALL, is_among, public_rows, shown, written
 from tests.laws.releases import RELEASES, TABLES
 
 X, Y = load_iris(return_X_y=True)

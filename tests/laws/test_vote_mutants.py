@@ -21,12 +21,7 @@ from dplearn.kernels import FIXED_POINT_ONE, decay_ratio
 from dplearn.kernels import votes as soft_votes
 from dplearn.kernels.votes import Votes
 from dplearn.learners.votes import aggregators, asked, recipe, teachers
-from dplearn.learners.votes.aggregators import (
-    AGGREGATIONS,
-    SOFT_AGGREGATIONS,
-    Ballot,
-    StableScores,
-)
+from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot, StableScores
 from dplearn.learners.votes.asked import Labels
 from dplearn.learners.votes.online import Ensemble
 from dplearn.learners.votes.recipe import VotesFit

@@ -1,7 +1,7 @@
 """Plans of logistic regression from the shape of rows, for tests of its queries and steps."""
 
 from dplearn.estimator.recipe import FitFacts
-from dplearn.learners.linear.logistic_queries import LogisticPlan
+from dplearn.learners import LogisticPlan
 from dplearn.privacy import ApproxDP
 
 

@@ -13,7 +13,8 @@ from dplearn import LinearRegressor
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schema
 from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels import norm_powers
-from dplearn.learners.linear.regression import LinearModel, LinearPlan, bounded_rows, target_moments_query
+from dplearn.learners import LinearPlan
+from dplearn.learners.linear.regression import LinearModel, bounded_rows, target_moments_query
 from dplearn.learners.linear.rows import spectrum
 from dplearn.privacy import ApproxDP
 from dplearn.table.encodings import DesignMatrix

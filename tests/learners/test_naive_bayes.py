@@ -12,8 +12,9 @@ from sklearn.naive_bayes import CategoricalNB
 
 from dplearn.chance import SeededDice
 from dplearn.domains import Bits, Categories, Grid, Hashed, IntegerRange, Schema
+from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.learners.bins import binned, stacked
-from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes, asks_classes, learn_naive_bayes
+from dplearn.learners.counts.naive_bayes import asks_classes, learn_naive_bayes
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, population
 from dplearn.table.encodings import encoded

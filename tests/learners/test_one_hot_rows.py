@@ -6,6 +6,7 @@ import pytest
 from dplearn.domains import Bits, Categories, Grid, Product
 from dplearn.estimator.recipe import FitFacts
 from dplearn.kernels.rows import unit_rows
+from dplearn.learners import LinearPlan
 from dplearn.learners.linear import logistic_queries
 from dplearn.learners.linear.logistic_queries import (
     LogisticPlan,
@@ -19,7 +20,7 @@ from dplearn.learners.linear.logistic_queries import (
     score_queries,
 )
 from dplearn.learners.linear.logistic_steps import LogisticModel
-from dplearn.learners.linear.regression import LinearPlan, bounded_rows, target_moments_query
+from dplearn.learners.linear.regression import bounded_rows, target_moments_query
 from dplearn.learners.linear.rows import OneHotRows, prediction_blocks, second_moments
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LabelledRows

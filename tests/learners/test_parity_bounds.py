@@ -5,7 +5,7 @@ import pytest
 
 from dplearn import ParityClassifier
 from dplearn.chance import SeededDice
-from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels import success_bounds
 from dplearn.mechanisms import consistent_parity
 from dplearn.privacy import ApproxDP
 from dplearn.theory import parity_sample_size, stable_parity_sizes

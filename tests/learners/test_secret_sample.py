@@ -14,8 +14,7 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
-from dplearn.learners.rules.point import PointClassifier
-from dplearn.learners.several.secret_sample import SecretSampleClassifier
+from dplearn.learners import PointClassifier, SecretSampleClassifier
 from dplearn.privacy import ApproxDP, BudgetExceededError, subsampled
 
 X = np.arange(2000)[:, None] % 100

@@ -7,8 +7,7 @@ from math import log
 import numpy as np
 import pytest
 
-from dplearn.kernels import decay_ratio, exp_bounds
-from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels import decay_ratio, exp_bounds, laplace_tail
 from dplearn.mechanisms import choosing_mechanism
 from dplearn.privacy import ApproxDP
 from dplearn.theory import choosing_threshold

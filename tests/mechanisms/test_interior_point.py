@@ -11,8 +11,7 @@ import pytest
 
 from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.chance import SeededDice
-from dplearn.kernels import selection_ratio
-from dplearn.kernels.confidence_bounds import success_bounds
+from dplearn.kernels import selection_ratio, success_bounds
 from dplearn.mechanisms import interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.releases.interior_point import recursive_sizes

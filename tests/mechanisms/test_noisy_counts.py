@@ -14,8 +14,7 @@ import pytest
 
 from dplearn.audit import RULES, moved_by, replay_privacy
 from dplearn.chance import SeededDice
-from dplearn.kernels import at_most_exp, decay_ratio
-from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels import at_most_exp, decay_ratio, gaussian_probabilities
 from dplearn.mechanisms import gaussian_counts, gaussian_sums, laplace_counts, tree_counts
 from dplearn.privacy import ApproxDP, GaussianSums, ZeroConcentratedDP
 from tests.mechanisms.laws import law, left_out

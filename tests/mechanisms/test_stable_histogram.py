@@ -15,8 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities, laplace_tail
+from dplearn.kernels import decay_ratio, gaussian_probabilities, laplace_probabilities, laplace_tail
 from dplearn.mechanisms import frequent_keys, stable_histogram
 from dplearn.mechanisms.stable_histogram import frequent_keys_threshold
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP

@@ -19,8 +19,7 @@ from dplearn import LinearRegressor, PrivacyLedger
 from dplearn.audit.cases.search import Echo
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Grid
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.distributions import gaussian_probabilities, laplace_probabilities
+from dplearn.kernels import decay_ratio, gaussian_probabilities, laplace_probabilities
 from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
 from dplearn.model_selection.metrics import METRICS, curve_band, measure_of
 from dplearn.model_selection.tables import (

@@ -22,11 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn import (
-    PrivacyLedger,
-    StatisticalQueryNaiveBayes,
-    SubsampleAggregateClassifier,
-)
+from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases.search import score_recipe
 from dplearn.domains import DomainError, IntegerRange

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.kernels import exp_bounds
-from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels import exp_bounds, gaussian_probabilities
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,

@@ -8,11 +8,7 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from dplearn.kernels import decay_ratio, exp_bounds
-from dplearn.kernels.distributions import (
-    permute_and_flip_probabilities,
-    power_probabilities,
-)
+from dplearn.kernels import decay_ratio, exp_bounds, permute_and_flip_probabilities, power_probabilities
 from dplearn.privacy import (
     EVENTS,
     ApproxDP,

@@ -14,8 +14,7 @@ import pytest
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
-from dplearn.kernels import exp_bounds
-from dplearn.kernels.distributions import gaussian_probabilities
+from dplearn.kernels import exp_bounds, gaussian_probabilities
 from dplearn.privacy import (
     ApproxDP,
     BoundedRange,

@@ -10,23 +10,8 @@ from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.kernels import exp_bounds, log_bounds
-from dplearn.privacy import (
-    Approximate,
-    BoundedRange,
-    Composition,
-    Gaussian,
-    Parallel,
-    PureDP,
-    Renyi,
-    compose,
-)
-from dplearn.privacy.composition import (
-    advanced,
-    basic,
-    optimal_homogeneous,
-    renyi,
-    zero_concentrated,
-)
+from dplearn.privacy import Approximate, BoundedRange, Composition, Gaussian, Parallel, PureDP, Renyi, compose
+from dplearn.privacy.composition import advanced, basic, optimal_homogeneous, renyi, zero_concentrated
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

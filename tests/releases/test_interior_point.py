@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from dplearn.domains import LargeIntegerRange
-from dplearn.kernels import decay_ratio, selection_ratio
-from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels import decay_ratio, laplace_tail, selection_ratio
 from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import next_domain_size
 from dplearn.privacy import ApproxDP

@@ -9,8 +9,7 @@ import polars as pl
 import pytest
 
 from dplearn.domains import DomainError
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.distributions import laplace_tail
+from dplearn.kernels import decay_ratio, laplace_tail
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import grouped, stable_counts, stable_counts_plan
 

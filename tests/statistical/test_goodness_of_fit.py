@@ -16,8 +16,7 @@ import pytest
 from scipy.stats import chisquare
 
 from dplearn.chance import SystemDice
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.distributions import laplace_probabilities
+from dplearn.kernels import decay_ratio, laplace_probabilities
 
 FALSE_ALARM = 1e-6
 CHUNK = 1_000_000  # draws held in memory at a time

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from dplearn.kernels.votes import plurality
+from dplearn.kernels import plurality
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     agreement_bound,

@@ -5,7 +5,7 @@ from math import ceil, log, sqrt
 import numpy as np
 import pytest
 
-from dplearn.kernels.votes import plurality
+from dplearn.kernels import plurality
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     agreement_bound,

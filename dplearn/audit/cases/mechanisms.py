@@ -19,7 +19,7 @@ from dplearn.audit.case import AuditCase, Required
 from dplearn.audit.fits import Fit, Rows
 from dplearn.audit.replay import RULES, coin_within, each_moved_by, moved_by
 from dplearn.chance.dice import Dice
-from dplearn.kernels.votes import plurality
+from dplearn.kernels import plurality
 from dplearn.privacy import ApproxDP, Composition, GaussianSums, ZeroConcentratedDP
 
 __all__ = ["CASES", "MECHANISM_FITS"]

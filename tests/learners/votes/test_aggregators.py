@@ -8,8 +8,8 @@ import pytest
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice, enumerate_paths
-from dplearn.kernels import FIXED_POINT_ONE, log_bounds, scores_per_row
-from dplearn.kernels.votes import Lead, SoftVotes, Votes, fixed_point, plurality, soft_tally
+from dplearn.kernels import FIXED_POINT_ONE, log_bounds, plurality, scores_per_row
+from dplearn.kernels.votes import Lead, SoftVotes, Votes, fixed_point, soft_tally
 from dplearn.learners.votes import aggregators as module
 from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
 from dplearn.mechanisms import sparse_vector

@@ -17,12 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR, LinearSVC
 
 from dplearn.learners.votes.aggregators import Answers
-from dplearn.learners.votes.student import (
-    ScoreRegression,
-    standard_soft_student,
-    teach,
-    teach_scores,
-)
+from dplearn.learners.votes.student import ScoreRegression, standard_soft_student, teach, teach_scores
 
 CLASSES = np.array(["no", "yes"])
 THREE = np.array(["a", "b", "c"])
