@@ -19,6 +19,7 @@ from dplearn.releases.grouped import grouped_plan as grouped_plan
 from dplearn.releases.interior_point import InteriorPoint as InteriorPoint
 from dplearn.releases.interior_point import interior_point as interior_point
 from dplearn.releases.interior_point import interior_point_plan as interior_point_plan
+from dplearn.releases.interior_point import threshold_from_interior_point as threshold_from_interior_point
 from dplearn.releases.learned_schema import LearnedSchema as LearnedSchema
 from dplearn.releases.learned_schema import LearnedSchemaPlan as LearnedSchemaPlan
 from dplearn.releases.learned_schema import learned_schema as learned_schema
@@ -36,15 +37,6 @@ from dplearn.releases.quantiles import median as median
 from dplearn.releases.quantiles import median_plan as median_plan
 from dplearn.releases.quantiles import quantiles as quantiles
 from dplearn.releases.quantiles import quantiles_plan as quantiles_plan
-from dplearn.releases.reductions import LearnedDistribution as LearnedDistribution
-from dplearn.releases.reductions import interior_point_from_counts as interior_point_from_counts
-from dplearn.releases.reductions import (
-    interior_point_from_threshold_learner as interior_point_from_threshold_learner,
-)
-from dplearn.releases.reductions import learned_distribution as learned_distribution
-from dplearn.releases.reductions import learner_from_release as learner_from_release
-from dplearn.releases.reductions import threshold_from_corner_learner as threshold_from_corner_learner
-from dplearn.releases.reductions import threshold_from_interior_point as threshold_from_interior_point
 from dplearn.releases.release import ReleasePlan as ReleasePlan
 from dplearn.releases.stable_counts import StableCounts as StableCounts
 from dplearn.releases.stable_counts import stable_counts as stable_counts

@@ -5,11 +5,14 @@ with its iterated logarithm for the recursive method.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_number
@@ -516,3 +519,71 @@ class _InteriorPoint(ColumnRelease[InteriorPoint]):
         else:
             code = recursive_interior_point(codes, size, sizes=plan.sizes, privacy=privacy, dice=dice)
         return InteriorPoint(None if code is None else plan.domain.decode([code]).tolist()[0], plan)
+
+
+def threshold_from_interior_point(
+    codes: Sequence[int] | NDArray[Any],
+    labels: Sequence[int] | NDArray[Any],
+    size: int,
+    *,
+    m: int,
+    interior_point: Callable[[list[int], int], int],
+) -> int:
+    """Return a threshold t, from -1 to size - 1, learned from interior points: codes <= t have label 1.
+
+    Parameters
+    ----------
+    codes : sequence of int, or ndarray of unsigned int or of int objects, of length n
+        Private. From 0 to size - 1.
+    labels : sequence of int, or ndarray of int or bool, of length n
+        Private. Labels 0 and 1.
+    size : int
+        Number of codes in the domain.
+    m : int
+        Number of examples of each label that are used; at least 1.
+    interior_point : callable
+        Private algorithm: takes 2 m codes of a domain of size + 1 and that size, and returns a code.
+
+    Returns
+    -------
+    int
+        The threshold t.
+
+    Notes
+    -----
+    The 2 m points are the m greatest examples with label 1, padded with copies of the value one step below
+    the domain; and the m least examples with label 0, each moved one step down, padded with copies of the
+    greatest code.
+
+    **Privacy.** That of `interior_point` for two replaced records, `ApproxDP.for_group(2)`. Proof: an example
+    that is replaced by one with the same label replaces at most one of that label's m points. An example that
+    is replaced by one with the other label is removed from one label and added to the other, which replaces
+    at most one point of each.
+
+    **Accuracy.** Suppose that some threshold t has no error. If k examples with label 1 are above a threshold
+    c < t, at most m - min(m, k) points are at most c: all points of examples with label 0, moved down, are at
+    least t and so above c. If k examples with label 0 are at most a threshold c > t, at most m - min(m, k)
+    points are at least c. At t there are m points on each side. So every interior point makes at most m - 1
+    errors, and a threshold with m - k points or more on each side, points at the threshold included, makes at
+    most k. `dplearn.theory.interior_point_examples` extends this to data without an error-free threshold.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, item 1 (and so Theorem 5.6, item 1). There
+    no example is moved, and the lemma fails for ties: if two records with label 0 are at the greatest code
+    and m = 1, that code may be the interior point, and the threshold there is wrong on both.
+
+    Examples
+    --------
+    >>> from dplearn.releases import threshold_from_interior_point
+    >>> def interior_point(codes, size):  # always 10; a private algorithm takes its place
+    ...     return 10
+    >>> threshold_from_interior_point([3, 8, 12], [1, 1, 0], 20, m=2, interior_point=interior_point)
+    9
+    """
+    check_count("m", m, low=1)
+    values = codes if isinstance(codes, np.ndarray) else np.array(codes, dtype=object)
+    is_one = np.asarray(labels, dtype=bool)
+    # Thresholds start one step below the domain: code c becomes c + 1, and c moved one step down becomes c.
+    ones = [code + 1 for code in np.sort(values[is_one])[-m:].tolist()]
+    zeros = np.sort(values[~is_one])[:m].tolist()
+    points = [0] * (m - len(ones)) + ones + zeros + [size] * (m - len(zeros))
+    return interior_point(points, size + 1) - 1

@@ -127,3 +127,11 @@ from dplearn.theory.stability import published_weight_bound as published_weight_
 from dplearn.theory.stability import sgd_stability as sgd_stability
 
 __all__: list[str]
+from dplearn.theory.reductions import LearnedDistribution as LearnedDistribution
+from dplearn.theory.reductions import interior_point_from_counts as interior_point_from_counts
+from dplearn.theory.reductions import (
+    interior_point_from_threshold_learner as interior_point_from_threshold_learner,
+)
+from dplearn.theory.reductions import learned_distribution as learned_distribution
+from dplearn.theory.reductions import learner_from_release as learner_from_release
+from dplearn.theory.reductions import threshold_from_corner_learner as threshold_from_corner_learner

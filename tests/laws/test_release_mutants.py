@@ -38,6 +38,7 @@ from dplearn.releases import (
 )
 from dplearn.releases.counting_queries import _MultiplicativeWeights, _SmallDatabase
 from dplearn.releases.table_network import TableBudget, TableNoise
+from dplearn.theory.reductions import learner_from_release
 from tests.laws.mutants import (
     CERTAIN,
     LAW,

@@ -9,8 +9,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dplearn.releases import learned_distribution
-from dplearn.theory import deterministic_representation, one_way_error, representation_value, representations
+from dplearn.theory import (
+    deterministic_representation,
+    learned_distribution,
+    one_way_error,
+    representation_value,
+    representations,
+)
 
 QUARTER = Fraction(1, 4)
 

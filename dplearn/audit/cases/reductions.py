@@ -18,7 +18,7 @@ from dplearn.domains import IntegerRange
 from dplearn.mechanisms import laplace_counts
 from dplearn.privacy import ApproxDP
 from dplearn.releases.counting_queries import _SmallDatabase
-from dplearn.releases.reductions import learner_from_release
+from dplearn.theory.reductions import learner_from_release
 
 __all__ = ["CASES", "noisy_thresholds", "small_thresholds"]
 

@@ -38,7 +38,7 @@ from dplearn.mechanisms.selection import (
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import StatedPlan
-from dplearn.releases.reductions import threshold_from_interior_point
+from dplearn.releases.interior_point import threshold_from_interior_point
 from dplearn.releases.release import as_number_domain, few_records_warnings
 from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import as_product, read_features

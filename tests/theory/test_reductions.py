@@ -8,13 +8,13 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
-from dplearn.releases import (
+from dplearn.releases.interior_point import threshold_from_interior_point
+from dplearn.theory import learned_distribution
+from dplearn.theory.reductions import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
-    learned_distribution,
     learner_from_release,
     threshold_from_corner_learner,
-    threshold_from_interior_point,
 )
 
 
