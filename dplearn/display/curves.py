@@ -563,12 +563,18 @@ class DistributionDisplay:
         name : str, default="x"
             The name of the measured quantity, for the labels of the axes.
         """
-        axes = self.distribution.plot(axes_or_new(ax), beta=self.beta)
+        axes, found = axes_or_new(ax), self.distribution
+        x = np.unique(found.ppf(np.linspace(0.001, 0.999, 512)))
+        axes.step(x, found.cdf(x), where="post", label="released")
+        if self.beta is not None:
+            low, high = found.band(beta=self.beta).at(x)
+            label = f"population, {1 - self.beta:g}"
+            axes.fill_between(x, low, high, step="post", alpha=0.25, label=label)
         if self.reference is not None:
             values = np.sort(np.asarray(self.reference).ravel())
             shares = np.arange(1, values.size + 1) / values.size
             axes.step(values, shares, where="post", linestyle="--", color="0.4", label="public sample")
-            axes.legend()
+        axes.legend()
         axes.set(xlabel=name, ylabel=f"share at or below {name}")
         self.ax_, self.figure_ = axes, axes.figure
         return self

@@ -446,7 +446,7 @@ def spread_query(n_columns: int, steps: int) -> VectorQuery:
         sums, squares = sums_and_squares(rows)
         return np.concatenate([steps * sums, squares])
 
-    query = VectorQuery(
+    return VectorQuery(
         each,
         size=2 * n_columns,
         norm=ceil(sqrt(2) * steps**2) + 1,
@@ -454,6 +454,5 @@ def spread_query(n_columns: int, steps: int) -> VectorQuery:
         total=total,
         l1=4 * steps**2,
         squared_l2=6 * steps**4,
+        ends=(-(steps**2), steps**2),
     )
-    query.low, query.high = -(steps**2), steps**2
-    return query

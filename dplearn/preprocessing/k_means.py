@@ -276,16 +276,15 @@ def cluster_query(asked: ClusterRound) -> VectorQuery:
         whole = sums.astype(np.int64)  # sums of integers below 2**13, exact in floats
         return np.concatenate([radius * whole[:, d], whole[:, :d].ravel()])
 
-    query = VectorQuery(
+    return VectorQuery(
         each,
         size=k * (1 + d),
         norm=ceil(sqrt(2) * radius) + 1,
         total=total,
         l1=4 * radius,
         squared_l2=4 * radius**2,
+        ends=(-radius, radius),
     )
-    query.low, query.high = -radius, radius
-    return query
 
 
 def _apart(stream: PublicStream, k: int, d: int) -> Numbers:

@@ -312,7 +312,9 @@ def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = 
 
     half = steps // 2
     squared = 25 * steps**4 + 49 * half**2 * steps**2
-    query = VectorQuery(
+    # Of two numbers of a row the product is at most S^2 / 2, or S^2 / 4 in the L1 norm.
+    largest = on * steps**2
+    return VectorQuery(
         each,
         size=len(first) + n_columns,
         norm=isqrt(squared if noise == "gaussian" else 2 * steps**4) + 1,
@@ -320,11 +322,8 @@ def moments_query(n_columns: int, noise: str, steps: int, near: Nearby | None = 
         total=total,
         l1=4 * steps**2 if noise == "laplace" else None,
         squared_l2=2 * squared + 49 * half**4 if noise == "gaussian" else None,
+        ends=(-largest, largest),
     )
-    # Of two numbers of a row the product is at most S^2 / 2, or S^2 / 4 in the L1 norm.
-    largest = on * steps**2
-    query.low, query.high = -largest, largest
-    return query
 
 
 def _weights(noise: str, steps: int) -> tuple[int, int, int]:

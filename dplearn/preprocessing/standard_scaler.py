@@ -282,7 +282,7 @@ def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> Ve
 
     square = steps**2
     longest = on**2 + off**2 if squares else on**2
-    query = VectorQuery(
+    return VectorQuery(
         each,
         size=n_columns * (1 + squares),
         norm=int(np.ceil(square * np.sqrt(float(longest * n_columns)))) + 1,
@@ -290,9 +290,8 @@ def scaler_query(n_columns: int, noise: str, steps: int, *, squares: bool) -> Ve
         total=total,
         l1=n_columns * (9 * square // 4 if squares else 2 * square),
         squared_l2=n_columns * square**2 * (100 if squares else 4),
+        ends=(-on * square, max(on, off if squares else 0) * square),
     )
-    query.low, query.high = -on * square, max(on, off if squares else 0) * square
-    return query
 
 
 def _weights(noise: str, squares: bool) -> tuple[int, int]:

@@ -100,7 +100,6 @@ class Oracle(ABC):
         """Whether there was more than one round, so that queries may depend on earlier answers."""
         return len(self.rounds) > 1
 
-    @abstractmethod
     def ask(
         self,
         queries: StatisticalQuery | Sequence[StatisticalQuery],
@@ -137,6 +136,10 @@ class Oracle(ABC):
         BudgetExceededError
             If the share exceeds the remaining budget; nothing is spent.
         """
+        return self._answers(as_queries(queries), share, tolerance, beta)
+
+    def _answers(self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any) -> list[Answer]:
+        raise NotImplementedError
 
 
 def as_queries(queries: Any) -> list[StatisticalQuery]:
@@ -223,16 +226,7 @@ class BudgetedOracle(Oracle):
         # Answers to others count too, of which there may be more than its part.
         return max(1 - (account.spent - self._before) / self._whole, Fraction(0))
 
-    def ask(
-        self,
-        queries: StatisticalQuery | Sequence[StatisticalQuery],
-        share: Any = None,
-        *,
-        tolerance: Any = None,
-        beta: Any = 0.05,
-    ) -> list[Answer]:
-        """Answer some queries together, in one round; see `Oracle.ask`."""
-        asked = as_queries(queries)
+    def _answers(self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any) -> list[Answer]:
         with float_errors_ignored(), self._account.use() as account:
             self._open(account)
             noise, dice = account.noise, account.dice
@@ -536,16 +530,7 @@ class PopulationOracle(Oracle):
     def within(self, share: Fraction) -> Self:  # noqa: ARG002 - this oracle has no budget
         return self
 
-    def ask(
-        self,
-        queries: StatisticalQuery | Sequence[StatisticalQuery],
-        share: Any = None,
-        *,
-        tolerance: Any = None,
-        beta: Any = 0.05,
-    ) -> list[Answer]:
-        """Answer some queries together, in one round; see `Oracle.ask`. `share` and `beta` have no effect."""
-        asked = as_queries(queries)
+    def _answers(self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any) -> list[Answer]:
         if share is not None:
             check_number("share", share, above=0, high=1)
         check_number("beta", beta, above=0, below=1)
@@ -588,7 +573,7 @@ class PopulationOracle(Oracle):
                 f"{query!r} has values beyond its bounds for {n_moved} of {len(inputs)} records: they are"
                 " replaced with the nearest bound, and too long vectors with zeros; bounds count steps of the"
                 " unit",
-                stacklevel=5,
+                stacklevel=6,
             )
         return inputs
 

@@ -239,8 +239,10 @@ class VectorQuery(StatisticalQuery):
         Public. Bounds on the distance of any two rows, in the L1 norm and in the squared Euclidean norm, if
         the function keeps lower ones than those that follow from `norm`. They become the sensitivities.
         Unlike `norm` they are not enforced: where the query is made, they must be proved.
-    added_l1 : int, optional
-        Public. A bound on the L1 norm of a row, likewise.
+    added_l1, added_squared_l2 : int, optional
+        Public. Bounds on the L1 norm and on the squared Euclidean norm of a row, likewise.
+    ends : tuple of int, optional
+        Public. Bounds on each number of a row, likewise.
 
     Examples
     --------
@@ -262,6 +264,8 @@ class VectorQuery(StatisticalQuery):
         l1: int | None = None,
         squared_l2: int | None = None,
         added_l1: int | None = None,
+        added_squared_l2: int | None = None,
+        ends: tuple[int, int] | None = None,
     ):
         super().__init__(function)
         self.size = check_count("size", size, low=1)
@@ -272,10 +276,10 @@ class VectorQuery(StatisticalQuery):
         self.squared_l2 = distance if squared_l2 is None else check_count("squared_l2", squared_l2, low=1)
         self.l1 = _ceil_root(self.size * distance) if l1 is None else check_count("l1", l1, low=1)
         # One row is short, whatever the distance of two is: `norm` is enforced.
-        self.added_squared_l2 = self.norm**2
-        least = _ceil_root(self.size * self.added_squared_l2)
+        self.added_squared_l2 = self.norm**2 if added_squared_l2 is None else added_squared_l2
+        least = _ceil_root(self.size * self.norm**2)
         self.added_l1 = least if added_l1 is None else check_count("added_l1", added_l1, low=1)
-        self.low, self.high = -self.norm, self.norm
+        self.low, self.high = ends or (-self.norm, self.norm)
         self._total = total
 
     def __repr__(self) -> str:

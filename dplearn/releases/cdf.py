@@ -236,42 +236,6 @@ class CDFRelease(Released):
         upper = np.maximum(upper, lower)
         return ConfidenceBand(self, np.maximum(lower - margin, 0), np.minimum(upper + margin, 1))
 
-    def plot(self, ax: Any = None, *, beta: float | None = 0.05) -> Any:
-        """Plot the cumulative distribution function and its confidence band for the population.
-
-        Parameters
-        ----------
-        ax : matplotlib.axes.Axes, optional
-            The axes to draw on; a new figure by default.
-        beta : float or None, default=0.05
-            As for `band`; None for no band.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        if ax is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError:
-                raise ImportError("plot needs matplotlib: pip install matplotlib") from None
-            ax = pyplot.subplots()[1]
-        shares = np.linspace(0.001, 0.999, 512)
-        x = np.unique(self.ppf(shares))
-        ax.step(x, self.cdf(x), where="post", label="released")
-        if beta is not None:
-            low, high = self.band(beta=beta).at(x)
-            ax.fill_between(x, low, high, step="post", alpha=0.25, label=f"population, {1 - beta:g}")
-        ax.set_xlabel("x")
-        ax.set_ylabel("share at or below x")
-        ax.legend()
-        return ax
-
     def _among_records(self) -> tuple[Any, Any]:
         """Return the ends of the codes that likely lie between the least and the greatest record."""
         noise = self.plan.mechanism_plan.radius_of_one(self.levels) / self.n_samples

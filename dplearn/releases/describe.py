@@ -610,16 +610,15 @@ class _Sums:
 
 def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> VectorQuery:
     """Return a query with the sensitivities of sums that are formed elsewhere."""
-    norm = math.isqrt(added_squared_l2 - 1) + 1
-    found = VectorQuery(
-        _formed_elsewhere, size=size, norm=norm, l1=2 * added_l1, squared_l2=squared_l2, added_l1=added_l1
+    return VectorQuery(
+        len,
+        size=size,
+        norm=math.isqrt(added_squared_l2 - 1) + 1,
+        l1=2 * added_l1,
+        squared_l2=squared_l2,
+        added_l1=added_l1,
+        added_squared_l2=added_squared_l2,
     )
-    found.added_squared_l2 = added_squared_l2
-    return found
-
-
-def _formed_elsewhere(rows: Any) -> Any:
-    raise NotImplementedError
 
 
 def _size_by(sums: ColumnSums, released: Any) -> Any:

@@ -6,7 +6,7 @@ No error is promised for queries that are not measured: the network is a model o
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
 from functools import partial
 from inspect import signature
@@ -365,7 +365,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         released = self._fitted()
         plan = released.plan
-        budget, layout = plan.budget, plan.layout
+        layout = plan.layout
         _check_written(layout.columns)
         record = {
             "format": _FORMAT,
@@ -382,22 +382,10 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             "degree": layout.degree,
             "n_bins": self.n_bins,
             "max_cells": layout.max_cells,
-            "budget": {
-                "base": _noise_to_dict(budget.base),
-                "selection": str(budget.selection),
-                "network": _noise_to_dict(budget.network),
-            },
-            "base": _listed_counts(released.tables.base),
-            "known": None if released.tables.known is None else _listed_counts(released.tables.known),
-            "network": [
-                {
-                    "column": step.column,
-                    "parents": list(step.parents),
-                    "table": None if step.table is None else step.table.tolist(),
-                    "known": None if step.known is None else step.known.tolist(),
-                }
-                for step in released.tables.steps
-            ],
+            "budget": _plain(plan.budget),
+            "base": _plain(released.tables.base),
+            "known": _plain(released.tables.known),
+            "network": _plain(released.tables.steps),
         }
         return json.dumps(record)
 
@@ -446,18 +434,11 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         plan = synthetic_table_plan(guarantee, record["n_samples"], layout, budget=budget)
         plan = plan if record.get("concentrated") else part_of(guarantee, plan)
         steps = [
-            NetworkStep(
-                step["column"],
-                tuple(step["parents"]),
-                *(
-                    None if step[name] is None else np.array(step[name], dtype=np.int64)
-                    for name in ("table", "known")
-                ),
-            )
-            for step in record["network"]
+            NetworkStep(each["column"], tuple(each["parents"]), *_counts_of(each["table"], each["known"]))
+            for each in record["network"]
         ]
-        base = [np.array(table, dtype=np.int64) for table in record["base"]]
-        known = record["known"] and [np.array(table, dtype=np.int64) for table in record["known"]]
+        base = _counts_of(*record["base"])
+        known = record["known"] and _counts_of(*record["known"])
         types = TableTypes.from_dict(record)
         model = TableModel(layout, plan.budget, plan.n_samples, base, steps, known)
         return cls.of(model, plan, types=types, n_bins=record["n_bins"])
@@ -554,16 +535,19 @@ def checked_domain(domain: Any) -> Product:
     return domain
 
 
-def _listed_counts(tables: Sequence[NDArray[np.int64]]) -> list[Any]:
-    return [table.tolist() for table in tables]
+def _plain(value: Any) -> Any:
+    """Return counts, exact numbers and dataclasses of these as JSON holds them."""
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return str(value) if isinstance(value, Fraction) else value
 
 
-def _noise_to_dict(noise: TableNoise) -> dict[str, Any]:
-    return {
-        "epsilon": None if noise.epsilon is None else str(noise.epsilon),
-        "rho": None if noise.rho is None else str(noise.rho),
-        "reach": noise.reach,
-    }
+def _counts_of(*tables: Any) -> list[Any]:
+    return [None if table is None else np.array(table, dtype=np.int64) for table in tables]
 
 
 def _noise_of(record: dict[str, Any]) -> TableNoise:

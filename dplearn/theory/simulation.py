@@ -33,7 +33,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.privacy_filter import BudgetExceededError
 from dplearn.queries.answer import Answer, TailBound, sampling_bound
 from dplearn.queries.noise import QUERY_MODELS
-from dplearn.queries.oracle import LocalOracle, Oracle, Round, as_queries, local
+from dplearn.queries.oracle import LocalOracle, Oracle, Round, local
 from dplearn.queries.query import MeanQuery, StatisticalQuery, VectorQuery
 from dplearn.queries.randomizers import LocalRandomizer
 from dplearn.table import count_of
@@ -157,15 +157,7 @@ class _Portions(Oracle):
     def left(self) -> Fraction:
         return self._oracle.left
 
-    def ask(
-        self,
-        queries: StatisticalQuery | Sequence[StatisticalQuery],
-        share: Any = None,
-        *,
-        tolerance: Any = None,
-        beta: Any = 0.05,  # noqa: ARG002 - the beta of the whole run applies
-    ) -> list[Answer]:
-        asked = as_queries(queries)
+    def _answers(self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any) -> list[Answer]:  # noqa: ARG002 - the beta of the whole run applies
         if share is not None:
             check_number("share", share, above=0, high=1)  # otherwise without effect
         if tolerance is not None and check_number("tolerance", tolerance, above=0) < self._tolerance:

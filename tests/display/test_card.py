@@ -56,7 +56,6 @@ from dplearn.releases import (
     mean,
     multiplicative_weights,
     quantiles,
-    reductions,
     stable_counts,
     std,
 )
@@ -193,7 +192,7 @@ def test_there_is_a_fit_of_every_class_that_has_evidence():
     assert FITTED.keys() | RELEASES.keys() == recorded_evidence().keys() - {
         *mechanisms.__all__,
         *queries.__all__,
-        *vars(reductions),
+        *vars(dplearn.theory.reductions),
     }
 
 

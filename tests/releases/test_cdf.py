@@ -204,18 +204,6 @@ def test_bands_for_the_population_are_wider_and_bands_for_more_confidence_too():
     assert (low[1], high[0]) == (1, 0)
 
 
-def test_plots_are_drawn_where_they_are_told():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    found = made_from(np.arange(100) % 10, IntegerRange(0, 9), privacy=ApproxDP(1))
-    _, ax = pyplot.subplots()
-    assert found.plot(ax) is ax
-    assert len(ax.collections) == 1
-    own = found.plot(beta=None)
-    assert own is not ax
-    assert not own.collections
-    pyplot.close("all")
-
-
 def made_of_points(points, n=40):
     return distribution_of_points(points, planned(FOUR_BLOCKS, n, IntegerRange(0, 99)))
 

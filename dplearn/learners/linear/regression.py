@@ -641,7 +641,9 @@ def target_moments_query(plan: LinearPlan) -> VectorQuery:
         return np.asarray(second_moments(rows)[first, second] * weights)  # `energy` is below 2**28
 
     norm = moment_weights(plan.order)[0] * plan.energy
-    query = VectorQuery(
+    # No number of a row exceeds `reach`, or `target_reach`.
+    largest = int(weights.max()) * max(plan.reach, plan.target_reach) ** 2
+    return VectorQuery(
         each,
         size=plan.n_moments,
         norm=norm,
@@ -649,11 +651,8 @@ def target_moments_query(plan: LinearPlan) -> VectorQuery:
         l1=2 * plan.reach * (plan.reach + 2 * plan.target_reach) if plan.order == 1 else None,
         squared_l2=2 * norm**2 if plan.order == 2 else None,
         added_l1=norm if plan.order == 1 else None,
+        ends=(-largest, largest),
     )
-    # No number of a row exceeds `reach`, or `target_reach`.
-    largest = int(weights.max()) * max(plan.reach, plan.target_reach) ** 2
-    query.low, query.high = -largest, largest
-    return query
 
 
 def matrix_of(plan: LinearPlan, moments: NDArray[Any]) -> NDArray[np.float64]:
