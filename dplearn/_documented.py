@@ -106,6 +106,9 @@ class Shared:
         Public. The noise: "laplace" or "gaussian".
     noisy_count_ : int
         Released. The estimated number of records; only for neighbors="add_remove".
+    feature_importances_ : ndarray of float64 of shape (n_features,)
+        Released. Equal shares of the columns that the rule uses. With a model in place of a rule: its own, or
+        the norms of its `coef_`; absent if it has neither.
     n_features_in_ : int
         Public. The number of columns.
     feature_names_in_ : ndarray of str

@@ -55,6 +55,11 @@ class ChosenConcept:
         margins: NDArray[np.float64] = concept.margins(columns)[:, None] / 2  # type: ignore[attr-defined]
         return np.where(concept.predict(columns)[:, None] == codes, margins, -margins)
 
+    @property
+    def used(self) -> Sequence[int]:
+        """The columns that the rule uses; all of them, where a concept has no such attribute."""
+        return getattr(self.concept, "used", range(len(self.features)))
+
     def __repr__(self) -> str:
         return self.concept.describe(self.features, self.labels)
 

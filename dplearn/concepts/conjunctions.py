@@ -43,6 +43,11 @@ class Conjunction:
     negative: tuple[int, ...]  # those with bits that must be 0
     domain: Product | None = field(default=None, repr=False, compare=False)  # the thresholds of bits, if any
 
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The columns that the rule uses."""
+        return (*self.positive, *self.negative)
+
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         satisfied = np.ones(len(columns[0]), dtype=bool)
         for feature in self.positive:

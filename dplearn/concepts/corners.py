@@ -71,6 +71,14 @@ class Corner:
         return margins
 
     @property
+    def used(self) -> tuple[int, ...]:
+        """The columns that the rule uses: those with a cut within the domain; none if no record is inside."""
+        sides = list(self._sides)
+        if any(code == (domain.size - 1 if above else -1) for _, domain, code, above in sides):
+            return ()
+        return tuple(feature for feature, domain, code, _ in sides if -1 < code < domain.size - 1)
+
+    @property
     def _sides(self) -> "Iterator[tuple[int, Domain, int, bool]]":
         """The position, domain, cut and side of each column."""
         return zip(self.features, self.domains, self.codes, self.above, strict=True)

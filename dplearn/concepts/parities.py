@@ -45,6 +45,11 @@ class Parity:
         """Return the parity with these coefficients: 1 for each column that is summed, else 0."""
         return cls(tuple(np.flatnonzero(coefficients).tolist()), int(intercept), domain)
 
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The columns that the rule uses."""
+        return self.features
+
     def coefficients(self, n_features: int) -> NDArray[np.uint8]:
         """Return the coefficients, of shape (n_features,): 1 for each column that is summed, else 0."""
         bits = np.zeros(n_features, dtype=np.uint8)

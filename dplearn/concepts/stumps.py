@@ -31,6 +31,11 @@ class Stump:
     inner: int  # the label code if the test holds
     outer: int  # if it fails
 
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The column that the rule uses; none if all records have one label."""
+        return () if self.inner == self.outer or self.code < 0 else (self.feature,)
+
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         codes = columns[self.feature]
         yes = codes <= self.code if self.domain.ordered else codes == self.code
@@ -45,7 +50,7 @@ class Stump:
         return replace(self, code=self.domain.at_integers(self.code)) if whole[self.feature] else self
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:
-        if self.inner == self.outer or self.code < 0:
+        if not self.used:
             return f"always {labels[self.outer]!r}"
         question = f"{features[self.feature]} {self.domain.describe_test(self.code)}"
         return f"{labels[self.inner]!r} if {question}, else {labels[self.outer]!r}"

@@ -30,6 +30,7 @@ from dplearn._validation import check_constructed, check_count, check_number, sh
 from dplearn._writing import did_you_mean, in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute, warn
 from dplearn.kernels import IgnoresFloatErrors, first, float_errors_ignored, ignores_float_errors
@@ -444,7 +445,7 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
 
 
 @documented_by()
-class RuleClassifier(PrivateClassifier):
+class RuleClassifier(HasImportances, PrivateClassifier):
     """Base of classifiers that publish a decision rule.
 
     The `_publish` of a subclass also sets `domain_`. A subclass defines `_predict_codes(columns)`.
@@ -499,7 +500,7 @@ class RuleClassifier(PrivateClassifier):
 
 
 @documented_by()
-class SeveralOutputsClassifier(PrivateClassifier):
+class SeveralOutputsClassifier(HasImportances, PrivateClassifier):
     """Base of classifiers whose `classes_` are a list, if there are several outputs; it uses `_codes`."""
 
     classes_: Any

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._validation import shown
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.base_models import Seeded
+from dplearn.estimator.importances import HasImportances
 from dplearn.privacy.held import held_by
 
 
-class TrainedOnReleased:
+class TrainedOnReleased(HasImportances):
     """Mixin of private estimators whose parameter `estimator` is trained on what they release."""
 
     estimator_: Any

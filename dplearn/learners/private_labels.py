@@ -110,7 +110,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     classes_
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for labels, with its assumptions.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -91,7 +91,7 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
     fills_gaps_ : bool
         Public. Whether missing values are filled for the estimator: with a value of the most frequent
         bin, or the most frequent category, of the synthetic records.
-    domain_, schema_, guarantee_, n_features_in_, feature_names_in_
+    domain_, schema_, guarantee_, feature_importances_, n_features_in_, feature_names_in_
     """
 
     synthetic_: SyntheticTable

@@ -28,6 +28,7 @@ from dplearn._writing import brief, did_you_mean
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, refuse_parameters
+from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.on_released import offers
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
@@ -84,7 +85,7 @@ _UNOBSERVED = "how many candidates were tried, and how long it took, is not obse
 @documented_by()
 @learns_schema(parameter="estimator__domain")
 @dataclass(eq=False, repr=False)
-class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
+class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
     """Private grid search: select the best candidate on held-out records, within one privacy budget.
 
     Drop-in: any number of predictions costs no privacy.
@@ -179,7 +180,7 @@ class PrivateSearchCV(MetaEstimatorMixin, PrivateEstimator):
         Public. The guarantee of the whole search, for all published values, with its assumptions.
     schema_ : Product
         Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

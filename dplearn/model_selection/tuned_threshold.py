@@ -22,6 +22,7 @@ from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
@@ -113,7 +114,7 @@ class TunedThresholdPlan(Plan):
 @documented_by()
 @learns_schema(parameter="estimator__domain")
 @dataclass(eq=False, repr=False)
-class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
+class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, PrivateClassifier):
     """Tune the threshold of a private classifier of two labels on held-out records, within one budget.
 
     Drop-in: any number of predictions costs no privacy. It follows scikit-learn's TunedThresholdClassifierCV
@@ -170,7 +171,7 @@ class PrivateTunedThresholdClassifier(MetaEstimatorMixin, PrivateClassifier):
         Public. The guarantee of the whole fit, for all published values, with its assumptions.
     schema_ : Product
         Released. The learned domain of a record, if the `domain` of `estimator` is "learn".
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     Notes
     -----

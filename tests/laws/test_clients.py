@@ -16,19 +16,26 @@ import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone, is_classifier
+from sklearn.decomposition import PCA
 from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score, cross_validate
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import GaussianNB
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
     AdditiveClassifier,
     AdditiveRegressor,
+    ConjunctionClassifier,
     CornerClassifier,
     ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     LinearRegressor,
+    ParityClassifier,
+    PointClassifier,
     PrivacyLedger,
     PublicData,
     QueriesExhaustedError,
@@ -37,11 +44,12 @@ from dplearn import (
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
+    SyntheticDataClassifier,
     ThresholdClassifier,
     learners,
     model_selection,
 )
-from dplearn.domains import DomainError, Grid, IntegerRange, LargeIntegerRange
+from dplearn.domains import Bits, DomainError, Grid, IntegerRange, LargeIntegerRange
 from dplearn.estimator import PrivateEstimator
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.releases import stable_counts
@@ -388,7 +396,66 @@ def test_importances_are_of_released_numbers_and_select_the_columns_that_matter(
     assert model.feature_importances_.shape == (4,)
 
 
+def test_importances_of_a_rule_are_equal_shares_of_the_columns_that_it_uses():
+    rng = np.random.default_rng(3)
+    bits = rng.integers(0, 2, (3000, 5))
+    both = bits[:, 1] & bits[:, 3]
+    for learner, y, shares in (
+        (ParityClassifier(epsilon=50), bits[:, 1] ^ bits[:, 3], [0, 0.5, 0, 0.5, 0]),
+        (ConjunctionClassifier(epsilon=1e3), both, [0, 0.5, 0, 0.5, 0]),
+        (
+            ExponentialMechanismClassifier("conjunctions", epsilon=1e3, domain=Bits()),
+            both,
+            [0, 0.5, 0, 0.5, 0],
+        ),
+        (ExponentialMechanismClassifier(epsilon=1e3), bits[:, 4], [0, 0, 0, 0, 1]),
+        (PointClassifier(epsilon=1e4), (bits == 1).all(axis=1), [0.2] * 5),
+    ):
+        assert clone(learner).fit(bits, y).feature_importances_.tolist() == shares
+    corner = CornerClassifier(epsilon=50, domain=IntegerRange(0, 7))
+    places = rng.integers(0, 8, (3000, 2))
+    for cut, shares in ((4, [1, 0]), (7, [0, 0]), (-1, [0, 0])):
+        model = corner.set_params(classes=[0, 1]).fit(places, (places[:, 0] <= cut).astype(int))
+        assert model.feature_importances_.tolist() == shares
+    outputs = ParityClassifier(epsilon=50, delta=1e-6).fit(bits, bits[:, :2].cumsum(axis=1) % 2)
+    assert outputs.feature_importances_.tolist() == [0.75, 0.25, 0, 0, 0]
+
+
+def test_importances_of_a_learner_around_a_model_are_those_of_the_model_if_it_has_any():
+    X, y = rows_of_two_labels()
+    X = np.hstack([X, X[:, :1]])
+    learner = SyntheticDataClassifier(
+        DecisionTreeClassifier(), domain=Grid(-4, 4, 9, outside="clip"), epsilon=100
+    )
+    model = learner.fit(X, y)
+    assert (model.feature_importances_ == model.estimator_.feature_importances_).all()
+    learner.estimator = make_pipeline(StandardScaler(), LogisticRegression())
+    model = learner.fit(X, y)
+    assert (model.feature_importances_ == abs(model.estimator_[-1].coef_[0])).all()
+    learner.estimator = make_pipeline(PCA(), LogisticRegression())  # numbers of other columns
+    with pytest.raises(
+        AttributeError, match="SyntheticDataClassifier has no feature_importances_: Pipeline has"
+    ):
+        _ = learner.fit(X, y).feature_importances_
+    students = SoftLabelTransferClassifier(GaussianNB(), n_teachers=20, epsilon=1e4)
+    students.fit(X[:600], y[:600], X_public=PublicData(X[600:]))
+    assert students.feature_importances_[1] < students.feature_importances_[0]
+    several = AdditiveClassifier(epsilon=20, domain=Grid(-4, 4, 9, outside="clip")).fit(
+        X, np.column_stack([y, y])
+    )
+    each = [one.feature_importances_ for one in several.estimators_]
+    assert np.allclose(several.feature_importances_, np.mean(each, axis=0))
+
+
 # All learners and clients
+
+#: A fit of what answers questions releases nothing about columns that a feature selector could rank, and the
+#: selector looks for importances after the fit; no fit sees by whom it is called.
+AFTER_A_CHARGE = {
+    (name, client)
+    for name in ("SubsampleAggregateClassifier", "SoftLabelAggregateClassifier")
+    for client in ("RFE", "SelectFromModel")
+}
 
 CELLS = json.loads(KEPT.read_text(encoding="utf-8"))
 EVERY_CHANGE = ("GridSearchCV", "set_output", "metadata")
@@ -404,6 +471,11 @@ def test_the_page_shows_the_cells_of_all_learners():
     drop_in = ("Pipeline", "GridSearchCV", "cross_val_score", "set_output", "permutation importance")
     for name in exported - answers:
         assert {CELLS[name][client] for client in drop_in} == {"yes"}
+
+
+def test_no_client_fails_after_it_has_charged_but_for_what_cannot_be_refused_before():
+    failing = {(name, client) for name in CELLS for client, cell in CELLS[name].items() if cell == "no"}
+    assert failing == AFTER_A_CHARGE
 
 
 @pytest.mark.parametrize(

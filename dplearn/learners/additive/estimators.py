@@ -134,8 +134,10 @@ class _Additive(PrivateEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Released. The `importance` of each of `shapes_`."""
-        return np.array([shape.importance for shape in self.shapes_])
+        """Released. The `importance` of each of `shapes_`; with several outputs, the mean over them."""
+        check_is_fitted(self)
+        models = getattr(self, "estimators_", [self])
+        return np.asarray(np.mean([[each.importance for each in model.shapes_] for model in models], axis=0))
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
@@ -239,7 +241,7 @@ class AdditiveFit(QueryFit):
 @documented_by()
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
-class AdditiveClassifier(SeveralOutputsClassifier, _Additive):
+class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
     """Classification by an additive logistic model: a smooth effect of each column, and interactions.
 
     Drop-in: any number of predictions costs no privacy. A label has a margin: an intercept plus one effect of

@@ -103,7 +103,7 @@ class ConjunctionClassifier(RuleClassifier):
     guarantee_, schema_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -312,6 +312,11 @@ class BinConjunction:
     bins: tuple[Bins, ...]  # of each column
     allowed: tuple[tuple[bool, ...], ...]  # for each column, whether each of its bins is allowed
     positive: int  # the label code of records whose bins are all allowed
+
+    @property
+    def used(self) -> tuple[int, ...]:
+        """The columns that the rule uses."""
+        return tuple(place for place, allowed in enumerate(self.allowed) if not all(allowed))
 
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         places = [bins.of(codes) for bins, codes in zip(self.bins, columns, strict=True)]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_count, check_count_or_auto, check_number
@@ -299,6 +300,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """Released. For each column the root mean square of its `log_ratios_`."""
+        check_is_fitted(self)
         return np.array([np.sqrt(np.square(ratios).mean()) for ratios in self.log_ratios_])
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:

@@ -87,7 +87,7 @@ class MaskedParityClassifier(RuleClassifier):
     guarantee_
     domain_ : Product
         Public. The domain of a record, which determines the numbers that become 1.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

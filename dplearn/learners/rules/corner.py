@@ -91,7 +91,7 @@ class CornerClassifier(RuleClassifier):
     classes_ : ndarray of shape (2,)
     method_ : str
         Public. The method: "exponential" or "interior_point".
-    guarantee_, domain_, n_features_in_, feature_names_in_
+    guarantee_, domain_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -110,7 +110,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     schema_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -97,7 +97,7 @@ class LineClassifier(RuleClassifier):
     guarantee_
     domain_ : Product
         Public. The domain of a record.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

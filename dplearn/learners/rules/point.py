@@ -146,7 +146,7 @@ class PointClassifier(SeveralOutputsClassifier):
     method_ : str
         Public. The method: "stability", "sanitizer" or "hashing".
     classes_ : ndarray of shape (2,), or list of such
-    guarantee_, n_features_in_, feature_names_in_
+    guarantee_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------
@@ -704,6 +704,11 @@ class _Rule:
     hashed: KeyHash | None
     names: tuple[str, ...]
     labels: tuple[Any, Any]
+
+    @property
+    def used(self) -> Sequence[int]:
+        """The columns that the rule uses."""
+        return range(len(self.names) if self.where else 0)
 
     def _said(self, condition: str) -> str:
         rest, there = map(repr, self.labels)

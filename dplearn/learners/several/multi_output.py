@@ -96,7 +96,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         Public. The number of labels of a record.
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for all outputs together, with its assumptions.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -19,6 +19,7 @@ from dplearn._validation import check_count
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
+from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit import refuse_wrapped
@@ -35,7 +36,7 @@ from dplearn.table.table import shape_of, taken
 
 @documented_by()
 @dataclass(eq=False, repr=False)
-class SecretSampleClassifier(PrivateClassifier):
+class SecretSampleClassifier(HasImportances, PrivateClassifier):
     """Fit a private classifier on a secret sample of the records, drawn with replacement.
 
     Drop-in: any number of predictions costs no privacy.
@@ -57,7 +58,7 @@ class SecretSampleClassifier(PrivateClassifier):
         Released. The fitted classifier; its `guarantee_` is the guarantee of this fit.
     classes_ : ndarray of shape (n_classes,)
         Public. The labels, sorted; declared by `estimator`, or assumed to be public.
-    guarantee_, n_features_in_, feature_names_in_
+    guarantee_, feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

@@ -477,13 +477,31 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         self._check_complete(labels, asked)
         return labels
 
-    @property
-    def predict_proba(self) -> Any:
-        """Absent, since the answers are labels."""
-        raise AttributeError(
-            f"{type(self).__name__} has no predict_proba, since its answers are labels:"
-            " SoftLabelAggregateClassifier answers with probabilities"
-        )
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Answer queries privately, with probability 1 for the label; each row consumes one query.
+
+        Shares of the votes are not released: `SoftLabelAggregateClassifier` answers with probabilities.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
+            Public rows.
+
+        Returns
+        -------
+        ndarray of float64 of shape (n_queries, n_classes)
+            Equal probabilities for an abstention.
+
+        Raises
+        ------
+        QueriesExhaustedError
+            As in `predict`.
+        """
+        answers, public, _, asked = self._answered(X)
+        certain = np.eye(len(public["classes_"]))[answers.codes]
+        certain[answers.codes < 0] = 1 / certain.shape[1]
+        self._check_complete(certain, asked)
+        return np.asarray(certain, dtype=np.float64)
 
     def _more_params(self) -> dict[str, Any]:
         if np.ndim(self.abstain_label):

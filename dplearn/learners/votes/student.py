@@ -25,6 +25,7 @@ or the labels with the greatest scores.
 [0.0, 1.0]
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Self
 
@@ -94,6 +95,9 @@ def fit_weighted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.floa
 
 
 class _Scorer(Protocol):
+    @property
+    def models(self) -> Sequence[Any]: ...
+
     def scores(self, X: Any) -> Floats:
         """Return scores of shape (n, n_scores): one column for two labels, or one column a label."""
 
@@ -104,6 +108,11 @@ class SoftStudent:
 
     classes_: NDArray[Any]
     scorer: _Scorer
+
+    @property
+    def models(self) -> Sequence[Any]:
+        """The fitted models of scikit-learn that it consists of."""
+        return self.scorer.models
 
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities of all labels; costs no privacy."""
@@ -143,6 +152,7 @@ class _Constant:
     """The same scores for every row."""
 
     each: Floats
+    models: Sequence[Any] = ()
 
     def scores(self, X: Any) -> Floats:
         return np.tile(self.each, (X.shape[0] if hasattr(X, "shape") else len(X), 1))
@@ -152,10 +162,10 @@ class _Constant:
 class _Regressors:
     """Fitted regressors whose predictions are the columns of the scores."""
 
-    fitted: tuple[Any, ...]
+    models: tuple[Any, ...]
 
     def scores(self, X: Any) -> Floats:
-        return np.column_stack([one.predict(X) for one in self.fitted])
+        return np.column_stack([one.predict(X) for one in self.models])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +175,10 @@ class _Classifier:
     fitted: Any
     classes: NDArray[Any]
     margin: float
+
+    @property
+    def models(self) -> Sequence[Any]:
+        return (self.fitted,)
 
     def scores(self, X: Any) -> Floats:
         scores: Floats = self._probabilities(X) * (1 + len(self.classes) * self.margin) - self.margin
@@ -253,7 +267,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
         )
         self.C_ = _best_strength(X, scores) if self.C is None else self.C
         weights = _fitted(X, scores, self.C_, np.zeros((X.shape[1] + 1, scores.shape[1])))
-        self.coef_, self.intercept_ = weights[:-1], weights[-1]
+        self.coef_, self.intercept_ = weights[:-1].T, weights[-1]
         self._one_column = y.ndim == 1
         return self
 
@@ -261,7 +275,7 @@ class ScoreRegression(RegressorMixin, BaseEstimator):
         """Return probabilities of the second label if `y` was one-dimensional, else of each label."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        probabilities = _curve(X, np.vstack([self.coef_, self.intercept_]))
+        probabilities = _curve(X, np.vstack([self.coef_.T, self.intercept_]))
         return probabilities[:, 1] if self._one_column else probabilities
 
     def __sklearn_tags__(self) -> Tags:

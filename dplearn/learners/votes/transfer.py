@@ -18,6 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
 from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
+from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.isolation import alone, reraised
 from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
 from dplearn.fit import PUBLIC_ROWS
@@ -134,7 +135,7 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
 
 @documented_by()
 @dataclass(eq=False, repr=False)
-class KnowledgeTransferClassifier(EnsembleClassifier):
+class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated votes.
 
     Drop-in, for a `fit` with public rows or for labels: any number of predictions costs no privacy. The
@@ -196,7 +197,7 @@ class KnowledgeTransferClassifier(EnsembleClassifier):
     public_seed_ : int
         Public. Determines the records of each shard, unless these are drawn in secret, the seeds of the
         teachers and of the student, and the rows that are queried.
-    n_features_in_, feature_names_in_
+    feature_importances_, n_features_in_, feature_names_in_
 
     See Also
     --------

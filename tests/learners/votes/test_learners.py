@@ -76,7 +76,7 @@ def fitted(model, rows=X, y=Y, public=PUBLIC):
 
 
 def answers(model):
-    return [model.predict, *([model.predict_proba] if isinstance(model, SOFT) else [])]
+    return [model.predict, model.predict_proba]
 
 
 class Share(ClassifierMixin, BaseEstimator):
@@ -193,6 +193,10 @@ def test_an_abstention_has_the_abstain_label_or_the_abstain_score():
         found = model.predict(X[:5])
         assert found.dtype.kind == dtype
         assert set(found) <= ({label} if label is not None else {"no", "yes"})
+    assert (model.predict_proba(X[:5]) == 0.5).all()
+    certain = learner(HARD, max_queries=50).fit(X, Y)
+    assert (certain.predict_proba(X[:20]) == np.eye(2)[certain.predict(X[:20])]).all()
+    assert certain.remaining_queries_ == 10
     quarters = (0.25, Fraction(1, 4), Decimal("0.25"), np.float32(0.25))
     for score in (None, 0, 1, *quarters, float("nan"), np.float64("nan"), np.float32("nan")):
         likely = learner(SOFT, abstain_score=score, **NEVER).fit(X, Y).predict_proba(X[:3])
@@ -204,7 +208,7 @@ def test_an_abstention_has_the_abstain_label_or_the_abstain_score():
 @HOPELESS
 @both_online
 def test_the_error_after_the_last_abstention_contains_what_was_released(kind):
-    for ask in range(1 + (kind is SOFT)):
+    for ask in range(2):
         model = learner(kind, **NEVER | {"max_abstentions": 3}).fit(X, Y)
         with pytest.raises(QueriesExhaustedError, match=r"max_abstentions=3 is used up at row 3") as caught:
             answers(model)[ask](X[:20])

@@ -131,12 +131,12 @@ def test_a_classifier_that_only_predicts_labels_is_certain_of_them():
 
 def test_with_more_labels_there_is_a_clone_for_each_or_one_of_many_numbers_and_predictions_are_normalised():
     model = taught(Mean(), [[0.4, 0.2, -0.4], [0.0, 0.2, 0.2]])
-    assert [one.seen_[1].tolist() for one in model.scorer.fitted] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
+    assert [one.seen_[1].tolist() for one in model.models] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
     assert np.allclose(model.predict_proba(rows(2)), [[0.5, 0.5, 0.0]] * 2)
     for student in (KNeighborsRegressor(1), make_pipeline(StandardScaler(), KNeighborsRegressor(1))):
         scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
         model = taught(student, scores)
-        assert len(model.scorer.fitted) == 1
+        assert len(model.models) == 1
         assert np.allclose(model.predict_proba(rows(2)), scores)
 
 
