@@ -19,20 +19,20 @@ PICTURE = ROOT / "docs" / "pictures" / "adult.svg"
 
 #: Name in the picture, who made it, which learners (the most accurate of them is drawn), and the colour.
 PRIVATE = (
-    ("dplearn, AdditiveClassifier", "dplearn", ("AdditiveClassifier",), "#1f5fbf"),
-    ("dplearn, logistic regression", "dplearn", ("StatisticalQueryLogisticRegression",), "#4aa3df"),
-    ("interpret, DP-EBM", "interpret", ("DPExplainableBoostingClassifier",), "#d9822b"),
+    ("dplearn, additive model", "dplearn", ("AdditiveClassifier",), "#1f5fbf"),
+    ("dplearn, logistic", "dplearn", ("StatisticalQueryLogisticRegression",), "#0b7fab"),
+    ("interpret, DP-EBM", "interpret", ("DPExplainableBoostingClassifier",), "#b35c00"),
     (
         "diffprivlib, its best",
         "diffprivlib",
         ("GaussianNB", "LogisticRegression", "RandomForestClassifier"),
-        "#8a8a8a",
+        "#707070",
     ),
 )
 OPEN = (
-    ("gradient boosting, not private", "HistGradientBoostingClassifier"),
-    ("logistic regression, not private", "LogisticRegression"),
-    ("the most common label", "majority class"),
+    ("boosting, not private", "HistGradientBoostingClassifier"),
+    ("logistic, not private", "LogisticRegression"),
+    ("most common label", "majority class"),
 )
 
 
@@ -66,7 +66,7 @@ def drawn(rows: list[dict[str, Any]]) -> Any:
     """Return the figure."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7.6, 3.8), layout="constrained")
+    figure, axes = plt.subplots(figsize=(4.8, 3.5), layout="constrained")
     colours = {name: colour for name, _, _, colour in PRIVATE}
     ends = []
     for name, points in lines_of(rows).items():
@@ -80,7 +80,7 @@ def drawn(rows: list[dict[str, Any]]) -> Any:
         ends.append((level, name, "#444444"))
     place = float("-inf")
     for level, name, colour in sorted(ends):  # names beside the ends of the lines, none on another
-        place = max(place + 0.0085, level)
+        place = max(place + 0.0095, level)
         axes.annotate(
             name,
             (3, level),
@@ -93,7 +93,7 @@ def drawn(rows: list[dict[str, Any]]) -> Any:
     axes.set(xscale="log", xlim=(0.092, 3.2), ylim=(0.755, 0.882), xlabel="epsilon (smaller protects more)")
     axes.set_xticks([0.1, 1, 3], ["0.1", "1", "3"])
     axes.minorticks_off()
-    axes.set_title("Test accuracy on census income (Adult), 24,561 private records", fontsize=11, loc="left")
+    axes.set_title("Test accuracy on census income, 24,561 records", fontsize=11, loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", alpha=0.2)
     return figure

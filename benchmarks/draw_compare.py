@@ -53,7 +53,7 @@ def drawn(found: dict[str, dict[str, float]], names: dict[str, str]) -> Any:
     """Return the figure."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7.6, 0.36 * len(found) + 1.4), layout="constrained")
+    figure, axes = plt.subplots(figsize=(4.8, 0.33 * len(found) + 1.7), layout="constrained")
     for level in (0.0, 1.0):
         axes.axvline(level, color="#444444", linewidth=1, linestyle=(0, (4, 3)), zorder=0)
     order = list(found)[::-1]
@@ -75,7 +75,7 @@ def drawn(found: dict[str, dict[str, float]], names: dict[str, str]) -> Any:
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.grid(axis="y", alpha=0.25)
     axes.tick_params(axis="y", length=0)
-    figure.legend(loc="outside lower center", ncols=6, frameon=False, fontsize=9, handletextpad=0.1)
+    figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9, handletextpad=0.1)
     return figure
 
 

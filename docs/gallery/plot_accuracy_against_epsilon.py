@@ -45,7 +45,7 @@ def accuracies(learner, epsilon):
     return [fit.score(X_test, y_test) for fit in fits]
 
 
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 for name, learner in learners.items():
     scores = np.array([accuracies(learner, epsilon) for epsilon in epsilons])
     (line,) = axes.plot(epsilons, scores.mean(axis=1), marker="o", label=name)

@@ -29,7 +29,8 @@ votes = [
 
 # %%
 # An ensemble that has declined as often as it may stops; the error carries what it released before.
-figure, (agreement, budget, accuracy) = plt.subplots(3, 1, figsize=(7, 9), sharex=True, layout="constrained")
+figure, panels = plt.subplots(3, 1, figsize=(4.6, 8), sharex=True, layout="constrained")
+agreement, budget, accuracy = panels
 
 
 def ask(aggregation):
@@ -67,7 +68,7 @@ for aggregation in ("sparse_vector", "confident_gnmax", "gnmax"):
 budget.set(yscale="symlog", xlabel="", ylim=(-0.3, 2_000))
 agreement.set(ylabel="lead of the first label, in votes")
 accuracy.set(ylabel="right, of those answered", xlabel="queries asked")
-for axes in (agreement, budget, accuracy):
-    axes.legend(fontsize=8, loc="lower right")
+for axes in panels:
+    axes.legend(loc="lower right")
     axes.grid(alpha=0.3)
 plt.show()

@@ -36,7 +36,7 @@ def people(n):
 X_test, y_test = people(5_000)
 sizes = [300, 1_000, 3_000, 10_000, 30_000, 100_000]
 samples = {n: people(n) for n in sizes}
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 plain = [BernoulliNB().fit(*samples[n]).score(X_test, y_test) for n in sizes]
 axes.plot(sizes, plain, color="#333333", linestyle=":", label="not private")
 for trusted in ("central", "local"):

@@ -50,7 +50,7 @@ ways = {
     "two rounds, local": {"trust_model": "local"},
     "one round, local": {"trust_model": "local", "interactive": False},
 }
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 for name, how in ways.items():
     means = [np.mean([error(n, seed, **how) for seed in range(6)]) for n in sizes]
     axes.plot(sizes, means, marker="o", label=name)
@@ -91,7 +91,7 @@ def errors(n_bits, seed):
 
 n_bits = [4, 6, 8, 9, 10, 11, 12, 16]
 means = np.array([np.mean([errors(d, seed) for seed in range(5)], axis=0) for d in n_bits])
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 axes.plot(n_bits, means[:, 0], marker="o", label=f"{N_QUERIES} correlations, local")
 axes.plot(n_bits, means[:, 1], marker="o", label="equations, central")
 axes.axhline(0.5, color="#333333", linestyle=":", label="a guess")

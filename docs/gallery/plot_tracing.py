@@ -57,7 +57,7 @@ published = {
     "Tardos": TardosCode.length(USERS),
     "Boneh and Shaw": (USERS - 1) * BonehShawCode.repetitions(USERS),
 }
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 for kind, sizes in lengths.items():
     shares = np.array([traced(kind, k) for k in sizes])
     (line,) = axes.plot(sizes, shares[:, 0], "o-", label=f"{kind.__name__}: a member")
@@ -118,7 +118,7 @@ def thresholds(share):
 
 SHARES = {"epsilon for each": lambda _: Fraction(1), "epsilon / k for each": lambda k: Fraction(1, k)}
 SIZES = [30, 100, 300, 1000, 3000]
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 axes.axhline(1, color="#333333", linestyle=":", label="claimed")
 for code, learner, marker in (("fair", counts, "o"), ("thresholds", thresholds, "s")):
     for (words, share), line in zip(SHARES.items(), ("-", "--"), strict=True):
@@ -164,7 +164,7 @@ def inside(epsilon, runs=200):
     return found / runs
 
 
-figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")
 axes.plot(EPSILONS, [inside(epsilon) for epsilon in EPSILONS], "o-", label="exponential mechanism")
 axes.plot(
     EPSILONS,

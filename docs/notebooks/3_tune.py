@@ -158,12 +158,12 @@ area = private_score(
     epsilon=2.0,
     ledger=of_scores,
 )
-figure, (left, middle, right) = plt.subplots(
-    1, 3, figsize=(12, 4), layout="constrained"
+figure, (above, middle, below) = plt.subplots(
+    3, 1, figsize=(4.6, 11), layout="constrained"
 )
-PrivateConfusionMatrixDisplay.of_score(balanced).plot(ax=left, colorbar=False)
+PrivateConfusionMatrixDisplay.of_score(balanced).plot(ax=above, colorbar=False)
 PrivateRocCurveDisplay.of_score(area).plot(ax=middle)
-PrivatePrecisionRecallDisplay.of_score(area).plot(ax=right)
+PrivatePrecisionRecallDisplay.of_score(area).plot(ax=below)
 plt.show()
 
 # %%

@@ -233,7 +233,7 @@ pd.DataFrame(
 # A claim that is true is refuted with probability of one in a million at
 # most. "Not refuted" is no proof: another pair of tables, another event or
 # more samples may show what this audit did not.
-figure, axes = plt.subplots(figsize=(7, 3.6), layout="constrained")
+figure, axes = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
 for name, rows in (("table", (X, y)), ("neighbour", (moved, moved_y))):
     axes.hist(
         forgetful(rows, None, 20_000),

@@ -421,7 +421,7 @@ def _axis(panel: Any, shape: ColumnShape, cells: ShownCells) -> None:
     panel.set_xlim(float(along.inverted().transform(np.array([first - room]))[0]), high)
     panel.axvline(low, color="0.6", linewidth=0.8, linestyle=":")
     where = {"transform": panel.transAxes, "rotation": 90, "ha": "center", "va": "top"}
-    panel.text(_MISSING / 2, 0.98, "missing", fontsize="x-small", color="0.4", **where)
+    panel.text(_MISSING / 2, 0.98, "missing", fontsize="small", color="0.4", **where)
 
 
 def _missing(panel: Any, drawn: list[Any], centres: list[Any], halves: list[Any], place: int) -> list[Any]:
@@ -620,7 +620,7 @@ class SyntheticTableDisplay:
         places = np.unique(np.linspace(0, len(shares) - 1, min(len(shares), _LABELLED)).astype(int))
         described = column.described()
         texts = [cut(described[place], LONGEST_NAME // 2) for place in places]
-        ax.set_xticks(places, texts, rotation=90, fontsize="x-small")
+        ax.set_xticks(places, texts, rotation=90, fontsize="small")
         return bars
 
 
@@ -641,7 +641,7 @@ def _draw_network(ax: Any, table: SyntheticTable) -> list[tuple[str, str]]:
             arrowprops={"arrowstyle": "->", "shrinkA": 8, "shrinkB": 8, "color": _BARS},
         )
     for name, (x, y) in spots.items():
-        ax.text(x, y, cut(name, LONGEST_NAME), ha="center", va="center", fontsize="x-small")
+        ax.text(x, y, cut(name, LONGEST_NAME), ha="center", va="center", fontsize="small")
     ax.set(xlim=(-1.4, 1.4), ylim=(-1.2, 1.2))
     ax.set_axis_off()
     ax.set_title("network" if omitted is None else f"all depend on {cut(omitted, LONGEST_NAME)}")
