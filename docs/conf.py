@@ -7,10 +7,14 @@ The pages are Markdown. Measured and computed tables are CSV files in docs/table
 benchmarks/tables write. Autosummary writes the reference: a page a class, and one a package for functions.
 """
 
+import os
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
+
+from sphinx.util.inspect import signature, stringify_signature
 
 DOCS = Path(__file__).parent
 sys.path[:0] = [str(DOCS.parent), str(DOCS)]
@@ -42,6 +46,7 @@ myst_dmath_allow_labels = False
 html_math_renderer = "mathml"
 
 autodoc_typehints = "none"  # docstrings say types, with shapes
+toc_object_entries_show_parents = "hide"
 autosummary_context = {
     "public": reference.pages(),
     "elsewhere": ", ".join(reference.bases()),
@@ -52,6 +57,9 @@ numpydoc_class_members_toctree = False
 
 copybutton_exclude = ".linenos, .gp, .go"  # prompts and answers are not copied
 
+SEEDED = "ignore:random_state is set"  # said once, on the page of examples; a setting of each process
+warnings.filterwarnings(*SEEDED.split(":"))
+os.environ["PYTHONWARNINGS"] = SEEDED
 sphinx_gallery_conf = {
     "examples_dirs": ["gallery", "notebooks"],
     "gallery_dirs": ["_gallery", "_notebooks"],
@@ -64,6 +72,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
+    "image_srcset": ["2x"],
     "thumbnail_size": (640, 448),  # for screens with two dots a pixel
     "write_computation_times": False,
 }
@@ -111,6 +120,31 @@ def fill_in(_app, name, source):
         source[0] = source[0].replace("<!-- changes -->", f"#{changes}")
 
 
+def constructor(_app, what, _name, thing, *_):
+    """Return the parameters of a learner: autodoc would show `__new__`, which checks their names."""
+    if what == "class" and hasattr(thing, "get_params"):
+        shown = stringify_signature(signature(thing), show_annotation=False, show_return_annotation=False)
+        return shown, None
+    return None
+
+
+def public(_app, _name, _thing, _options, bases):
+    """Leave out private base classes."""
+    bases[:] = [base for base in bases if not base.__name__.startswith("_")] or [object]
+
+
+def finish(_app, _page, _template, context, _doctree):
+    """Let pictures and tables of examples scroll, also by keyboard; name what opens a part of the sidebar."""
+    picture = r'<img[^>]*"sphx-glr-single-img"[^>]*>'
+    body = re.sub(picture, r'<div class="wide" tabindex="0">\g<0></div>', context.get("body", ""))
+    context["body"] = body.replace('<div class="output_subarea', '<div tabindex="0" class="output_subarea')
+    tree, named = context["generate_toctree_html"], '<summary aria-label="Pages of this part">'
+    context["generate_toctree_html"] = lambda *to, **how: str(tree(*to, **how)).replace("<summary>", named)
+
+
 def setup(app):
-    """Fill in pages before they are parsed."""
+    """Connect what is above to the steps of a build."""
     app.connect("source-read", fill_in)
+    app.connect("autodoc-process-signature", constructor)
+    app.connect("autodoc-process-bases", public)
+    app.connect("html-page-context", finish, priority=900)  # after the theme
