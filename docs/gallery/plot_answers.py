@@ -15,7 +15,6 @@ from sklearn.datasets import make_classification
 from sklearn.naive_bayes import GaussianNB
 
 from dplearn import QueriesExhaustedError, SubsampleAggregateClassifier
-from dplearn.display import QueryBudgetDisplay, TeacherAgreementDisplay
 
 X, y = make_classification(12_000, n_features=15, n_informative=8, class_sep=1.5, flip_y=0.02, random_state=0)
 X_private, y_private, queries, truth = X[:10_000], y[:10_000], X[10_000:], y[10_000:]
@@ -53,19 +52,16 @@ def ask(aggregation):
 
 for aggregation in ("sparse_vector", "confident_gnmax", "gnmax"):
     plan, answers = ask(aggregation)
-    declined = QueryBudgetDisplay.from_predictions(
-        answers, abstain_label=-1, ax=budget, label=f"{aggregation}: {len(answers):,} queries"
-    )
-    spoken = answers != -1
+    spoken, asked = answers != -1, np.arange(1, len(answers) + 1)
+    budget.step(asked, np.cumsum(~spoken), where="post", label=f"{aggregation}: {len(answers):,} queries")
     right = np.cumsum(spoken & (answers == truth[: len(answers)])) / np.maximum(np.cumsum(spoken), 1)
-    asked = np.arange(1, len(answers) + 1)
     accuracy.plot(asked[20:], right[20:], label=aggregation)
     if aggregation == "sparse_vector":
-        leads = TeacherAgreementDisplay(votes, least_lead=plan.least_lead).gaps
+        leads = abs(2 * np.sum(votes, axis=0) - 500)
         agreement.plot(np.arange(1, 2_001), leads, ".", markersize=2, color="#777777", label="one query")
         agreement.axhline(plan.least_lead, color="#333333", linestyle="--", label="from here on all answered")
         budget.axhline(plan.max_abstentions, color="#333333", linestyle=":", label="max_abstentions")
-budget.set(yscale="symlog", xlabel="", ylim=(-0.3, 2_000))
+budget.set(yscale="symlog", ylabel="declined so far", ylim=(-0.3, 2_000))
 agreement.set(ylabel="lead of the first label, in votes")
 accuracy.set(ylabel="right, of those answered", xlabel="queries asked")
 for axes in panels:

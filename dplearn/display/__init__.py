@@ -15,9 +15,6 @@ from dplearn.display.curves import (
 )
 from dplearn.display.planning import (
     EpsilonDisplay,
-    QueryBudgetDisplay,
-    SampleSizeDisplay,
-    TeacherAgreementDisplay,
 )
 from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
 from dplearn.display.shapes import ShapesDisplay, SyntheticTableDisplay
@@ -31,13 +28,10 @@ __all__ = [
     "PrivateConfusionMatrixDisplay",
     "PrivatePrecisionRecallDisplay",
     "PrivateRocCurveDisplay",
-    "QueryBudgetDisplay",
     "RegistryEntry",
-    "SampleSizeDisplay",
     "ShapesDisplay",
     "StatisticsDisplay",
     "SyntheticTableDisplay",
-    "TeacherAgreementDisplay",
     "privacy_card",
     "registry_entry",
     "registry_schema",

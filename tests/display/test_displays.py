@@ -6,9 +6,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from sklearn.calibration import calibration_curve
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -35,11 +32,8 @@ from dplearn.display import (
     PrivateConfusionMatrixDisplay,
     PrivatePrecisionRecallDisplay,
     PrivateRocCurveDisplay,
-    QueryBudgetDisplay,
-    SampleSizeDisplay,
     ShapesDisplay,
     SyntheticTableDisplay,
-    TeacherAgreementDisplay,
 )
 from dplearn.display.planning import require_all
 from dplearn.display.shapes import ShownCells, scale_of
@@ -49,7 +43,6 @@ from dplearn.learners.additive.cells import column_of
 from dplearn.model_selection import PrivateScorer, private_score
 from dplearn.preprocessing import PrivateQuantileTransformer
 from dplearn.releases import SyntheticTable, cdf
-from dplearn.theory import generic_sample_size, interior_point_sample_size
 
 GENERATOR = np.random.default_rng(0)
 
@@ -326,92 +319,6 @@ def test_a_budget_that_equals_the_sum_of_all_costs_is_enough_and_less_is_not(tmp
             require_all([*fits(ledger), *fits(ledger)[:1]], ROWS, ZEROS)
     with pytest.raises(LedgerError, match="random_state"):
         require_all([plain(random_state=0, ledger=PrivacyLedger(9))], ROWS, ZEROS)
-
-
-# votes and answers
-
-POINTS = GENERATOR.normal(size=(600, 2))
-SIGNS = np.where(POINTS[:, 0] > 0, "yes", "no")
-
-
-def ensemble(y=SIGNS, **parameters):
-    chosen = {"n_teachers": 20, "epsilon": 1000.0, "classes": ["no", "yes"], "abstain_label": "?"}
-    chosen |= {"aggregation": "sparse_vector", "max_queries": 1000, "random_state": 0}
-    return SubsampleAggregateClassifier(GaussianNB(), **chosen | parameters).fit(POINTS, y)
-
-
-@given(arrays(np.int64, st.tuples(st.integers(1, 9), st.integers(1, 5)), elements=st.integers(-2, 2)))
-def test_a_gap_is_the_votes_for_the_first_label_minus_those_for_the_second(votes):
-    for gap, column in zip(TeacherAgreementDisplay(votes).gaps, votes.T, strict=True):
-        counts = sorted((np.count_nonzero(column == label) for label in range(-2, 3)), reverse=True)
-        assert gap == counts[0] - counts[1]
-
-
-def test_every_query_is_in_the_histogram_and_the_line_is_at_least_lead(axes):
-    votes = GENERATOR.integers(0, 3, size=(100, 250))
-    display = TeacherAgreementDisplay.from_predictions(votes, least_lead=40, ax=axes)
-    for bar in display.bars_:
-        inside = (bar.get_x() <= display.gaps) & (display.gaps < bar.get_x() + bar.get_width())
-        assert bar.get_height() == inside.sum()
-    assert sum(bar.get_height() for bar in display.bars_) == 250
-    assert (display.ax_, display.figure_) == (axes, axes.figure)
-    assert axes.lines[0].get_xdata()[0] == 40
-
-
-def test_abstentions_are_counted_with_any_abstain_label():
-    for answers, label in ((["a", "?", "?"], "?"), ([1, -1, -1], -1), ([0.5, np.nan, np.nan], np.nan)):
-        assert QueryBudgetDisplay(answers, abstain_label=label).abstentions.tolist() == [0, 1, 2]
-
-
-def test_querying_an_ensemble_uses_up_its_queries_and_draws_the_released_answers(pyplot):
-    model = ensemble(max_queries=50, max_abstentions=7)
-    display = QueryBudgetDisplay.from_estimator(model, GENERATOR.normal(size=(50, 2)))
-    assert model.remaining_queries_ == 0
-    assert display.max_abstentions == 7
-    assert display.abstentions[-1] == 7 - model.remaining_abstentions_
-    np.testing.assert_array_equal(display.line_.get_ydata(), display.abstentions)
-    # If an ensemble stops, the answers until then are drawn; random labels let teachers disagree.
-    model = ensemble(GENERATOR.choice(["no", "yes"], 600), max_queries=200, max_abstentions=1)
-    display = QueryBudgetDisplay.from_estimator(model, POINTS[:200])
-    assert display.abstentions.size < 200
-    assert display.abstentions[-1] == 1
-
-
-def test_errors_in_drawing_are_raised_before_any_query(pyplot):
-    model = ensemble(max_queries=9)
-    with pytest.raises(TypeError, match="'scoring'"):
-        QueryBudgetDisplay.from_estimator(model, POINTS[:2], scoring=1)
-    assert model.remaining_queries_ == 9
-    assert not pyplot.get_fignums()
-    model = ensemble(abstain_label=None, max_queries=9)
-    with pytest.raises(ValueError, match="abstain_label of estimator must be set"):
-        QueryBudgetDisplay.from_estimator(model, POINTS[:2])
-    assert model.remaining_queries_ == 9
-
-
-# sample sizes
-
-
-def test_the_line_of_sample_sizes_is_the_calculators():
-    for count, vary, values, fixed in (
-        (generic_sample_size, "epsilon", [0.1, 0.01], {"class_size": 64, "beta": 0.05, "alpha": 0.1}),
-        (interior_point_sample_size, "domain_size", [2**64, 2**8], {"method": "exponential", "epsilon": 1}),
-    ):
-        display = SampleSizeDisplay.of(count.__name__, values, vary=vary, **fixed)
-        assert display.values.tolist() == sorted(map(float, values))
-        assert display.sizes.tolist() == [count(**{vary: value}, **fixed) for value in sorted(values)]
-
-
-def test_simulated_points_stand_beside_the_line(axes):
-    simulated = [(1, 3), (2, 2.5)]
-    display = SampleSizeDisplay.from_theory(
-        lambda epsilon, d: d / epsilon, [1, 2], simulated=simulated, ax=axes, d=8
-    )
-    assert display.line_.get_xydata().tolist() == [[1, 8], [2, 4]]
-    assert display.points_.get_xydata().tolist() == [[1, 3], [2, 2.5]]
-    assert (axes.get_xscale(), axes.get_yscale(), axes.get_xlabel()) == ("log", "log", "epsilon")
-    display = SampleSizeDisplay([0, 1], [3, 4], vary="delta").plot()  # a logarithm of 0 is none
-    assert display.ax_.get_xscale() == "linear"
 
 
 # releases
