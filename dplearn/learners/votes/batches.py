@@ -559,9 +559,6 @@ class BatchedFits:
     valid: NDArray[np.bool_]  # of others, scikit-learn might compute other attributes
     present: NDArray[np.bool_]  # of shape (k, n_labels)
 
-    def __len__(self) -> int:
-        return len(self.valid)
-
     def teacher(self, i: int) -> Any:
         """Return the estimator fitted to the i-th shard, or None if it must be fitted by itself."""
         if not self.valid[i]:
@@ -653,11 +650,6 @@ class StackedAnswers:
     known: NDArray[np.bool_]  # whether a teacher is of one of the classes above
     doubtful: NDArray[np.bool_]  # of shape (k, n_queries): whether rounding could change an answer
 
-    def at(self, places: Sequence[int]) -> "StackedAnswers":
-        """Return the answers of some teachers of the stack."""
-        chosen = list(places)
-        return StackedAnswers(self.answers[chosen], self.known[chosen], self.doubtful[chosen])
-
 
 def can_be_stacked(queries: Any) -> bool:
     """Return True for an array of finite numbers, which every teacher of the classes above accepts."""
@@ -695,15 +687,6 @@ class BatchedAsking:
         forms = _Forms(len(teachers), len(self._columns), len(self._asked.classes))
         for i, teacher in enumerate(teachers):
             self._place(teacher, i, forms)
-        return self._answered(forms)
-
-    @ignores_float_errors
-    def answers_of_fits(self, fits: BatchedFits) -> StackedAnswers:
-        """Return the answers of teachers that are arrays of fitted attributes; invalid ones are unknown."""
-        forms = _Forms(len(fits), len(self._columns), len(self._asked.classes))
-        known = [step.get("n_features_in_") for step in map(vars, fits.training.steps)]
-        if all(n == len(self._columns) for n in known):
-            self._place_fits(fits, forms)
         return self._answered(forms)
 
     def _answered(self, forms: _Forms) -> StackedAnswers:
@@ -772,33 +755,6 @@ class BatchedAsking:
         if labels.shape == classes.shape and labels.dtype == classes.dtype and (labels == classes).all():
             return np.arange(len(classes))
         return places_of(labels, classes)
-
-    def _place_fits(self, fits: BatchedFits, forms: _Forms) -> None:
-        """Write the fitted attributes of all valid teachers into their places, of a known class."""
-        *steps, model = fits.training.steps
-        forms.bayes = _name_of(model) == "GaussianNB"
-        if not forms.bayes and not _is_linear(model, self._asked):
-            return
-        forms.own[:] = fits.valid
-        for step, fitted in zip(steps, fits.fitted, strict=False):
-            if _name_of(step) == "StandardScaler":  # an imputer keeps finite numbers
-                if step.with_mean:
-                    forms.shifts[:] = fitted.by_teacher["mean_"]
-                if step.with_std:
-                    forms.scales[:] = fitted.by_teacher["scale_"]
-        found, present = fits.fitted[-1], fits.present
-        if forms.bayes:
-            forms.slopes[:] = found.by_label["theta_"].transpose(0, 2, 1)
-            variances = np.where(present[:, :, None], found.by_label["var_"], 1)
-            forms.spreads[:] = variances.transpose(0, 2, 1)
-            forms.offsets[:] = np.log(np.where(present, found.by_label["class_prior_"], 0))
-            return
-        functions = found.rows.shape[1]
-        forms.offsets[present] = 0  # of the first of two labels, which has no decision function
-        own = np.where(found.rows, found.by_label["intercept_"], forms.offsets[:, -functions:])
-        forms.offsets[:, -functions:] = own
-        slopes = np.where(found.rows[:, :, None], found.by_label["coef_"], 0)
-        forms.slopes[:, :, -functions:] = slopes.transpose(0, 2, 1)
 
     def _linear(self, forms: _Forms) -> tuple[Floats, Floats, Floats]:
         """Return weights, scores where all features are 0, and bounds of the sums of absolute terms."""

@@ -19,7 +19,7 @@ Teachers of the commonest classes are trained and asked in batches, as array pro
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
@@ -37,7 +37,6 @@ from dplearn.learners.votes.batches import (
     BatchedAsking,
     BatchedTraining,
     Block,
-    StackedAnswers,
     batched_training,
     blocks_of,
     can_be_stacked,
@@ -124,7 +123,7 @@ def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[A
     queries = plain(sliceable(queries))
     # The number of threads could change how sums of floats are rounded, as in training.
     with muted_output(), isolated(), native_threads(None):
-        return _all_answers(teachers, 0, queries, asked)
+        return _all_answers(teachers, range(len(teachers)), queries, asked)
 
 
 class LabelShares:
@@ -197,19 +196,12 @@ class _Teaching:
             own = rows[i] if self.training is None else rows[i].copy()
             return _trained(self.base_estimators, own, labels[i], int(seeds[i]))
 
-        queries, asked = self.queries, self.asked
-        if asked is None:
-            return [teacher(i) for i in range(len(rows))]
-        if fits is None or not can_be_stacked(queries):
-            return [_answers(teacher(i), n, queries, asked) for i, n in enumerate(numbers)]
-        answers = asked.nothing(len(rows), queries.shape[0])
-        _fill(answers, self._asking.answers_of_fits(fits).at(block.places), teacher, numbers, queries, asked)
-        return list(answers)
-
-    @cached_property
-    def _asking(self) -> BatchedAsking:
-        assert self.asked is not None
-        return BatchedAsking(self.queries, self.asked)
+        teachers = [teacher(i) for i in range(len(rows))]
+        return (
+            teachers
+            if self.asked is None
+            else list(_all_answers(teachers, numbers, self.queries, self.asked))
+        )
 
 
 def check_teachable(estimator: Any) -> None:
@@ -321,40 +313,28 @@ def _trained(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int
     return attempt(train, lambda _: LabelShares(labels)) if labels.size else None
 
 
-def _all_answers(teachers: Sequence[Any], first: int, queries: Any, asked: Asked) -> NDArray[Any]:
-    """Return the answers of teachers, of which the first has the number `first` among all teachers."""
+def _all_answers(teachers: Sequence[Any], numbers: Sequence[int], queries: Any, asked: Asked) -> NDArray[Any]:
+    """Return the answers of teachers, which have these numbers among all teachers."""
     answers = asked.nothing(len(teachers), queries.shape[0])
     batched = BatchedAsking(queries, asked) if len(teachers) > 1 and can_be_stacked(queries) else None
     for start in range(0, len(teachers), _STACK):
         stack = teachers[start : start + _STACK]
         if batched is None:
             for place, teacher in enumerate(stack, start):
-                answers[place] = _answers(teacher, first + place, queries, asked)
+                answers[place] = _answers(teacher, numbers[place], queries, asked)
             continue
-        own = answers[start : start + _STACK]
-        numbers = range(first + start, first + start + len(stack))
-        _fill(own, batched.answers(stack), stack.__getitem__, numbers, queries, asked)
+        stacked = batched.answers(stack)
+        for i, teacher in enumerate(stack):
+            own, number = answers[start + i], numbers[start + i]
+            if not stacked.known[i]:
+                own[:] = _answers(teacher, number, queries, asked)
+                continue
+            own[:] = stacked.answers[i].ravel()
+            rows = np.flatnonzero(stacked.doubtful[i])
+            if rows.size:  # where rounding could change an answer, the teacher is asked by itself
+                again = _answers(teacher, number, queries[rows], asked)
+                own.reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
     return answers
-
-
-def _fill(
-    answers: NDArray[Any],
-    stacked: StackedAnswers,
-    teacher: Callable[[int], Any],
-    numbers: Sequence[int],
-    queries: Any,
-    asked: Asked,
-) -> None:
-    """Write the answers of a stack into an array; a teacher is asked by itself where they are not known."""
-    for i, own in enumerate(answers):
-        if not stacked.known[i]:
-            own[:] = _answers(teacher(i), numbers[i], queries, asked)
-            continue
-        own[:] = stacked.answers[i].ravel()
-        rows = np.flatnonzero(stacked.doubtful[i])
-        if rows.size:
-            again = _answers(teacher(i), numbers[i], queries[rows], asked)
-            own.reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
 
 
 def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:
