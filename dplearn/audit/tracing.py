@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.audit.codes import biased_labels, fair_biases, uniform_biases
 from dplearn.chance import SystemDice
@@ -302,6 +303,7 @@ def guesses_p_value(
     return _p_value(right, guesses, coins, min(float(epsilon), _GREATEST), float(delta))
 
 
+@documented_by(guesses_p_value)
 def epsilon_from_guesses(
     n_right: int, n_guesses: int, *, n_coins: int | None = None, delta: Any = 0, error: Any
 ) -> float:
@@ -309,15 +311,6 @@ def epsilon_from_guesses(
 
     Parameters
     ----------
-    n_right : int
-        Number of right guesses, from 0 to n_guesses.
-    n_guesses : int
-        Number of guesses r, from 0 to n_coins. It must be fixed before the release, unless delta is 0; which
-        coins are guessed may depend on the release.
-    n_coins : int, optional
-        Number of secret coins m, up to 10**7; the number of guesses unless given.
-    delta : number, default=0
-        At least 0 and below 1.
     error : number
         The greatest probability that the bound is above the true epsilon; above 0 and at most 1/2.
 

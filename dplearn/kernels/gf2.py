@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import documented_by
 from dplearn._validation import check_count
 from dplearn.kernels.gf2_matrices import (
     ALL,
@@ -387,15 +388,12 @@ def only_solution(A: Any, b: Any) -> NDArray[np.uint8] | None:
     return system.solution() if system.unique else None
 
 
+@documented_by(only_solution)
 def uniform_solution(A: Any, b: Any, bits: Any) -> NDArray[np.uint8] | None:
     """Return a uniformly random solution of A x = b over GF(2), or None if there is none.
 
     Parameters
     ----------
-    A : BitMatrix, or array-like of bits of shape (n, d)
-        Any matrix.
-    b : BitMatrix, or array-like of bits of shape (n,) or (n, k)
-        One right-hand side, or k.
     bits : BitMatrix, or array-like of bits of shape (d,) or (d, k)
         Independent uniform bits, drawn by the caller, the only randomness of the result. Not all are used.
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
+from dplearn._documented import Mechanism, documented_by
 from dplearn.chance.dice import Dice
 from dplearn.kernels import check_integers, group_counts, nth_equal, selection_ratio
 from dplearn.privacy import ApproxDP
@@ -124,17 +125,9 @@ def select_exponential(
     return group, dice.below(int(multiplicities[group]))
 
 
+@documented_by(exponential_mechanism, Mechanism)
 def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1) -> int:
     """Return the index of the first candidate, in random order, that a biased coin accepts.
-
-    Parameters
-    ----------
-    qualities : ndarray of int of shape (k,)
-        Private. Greater is better.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
-    sensitivity : int, default=1
-        The most by which one quality differs between neighbours.
 
     Returns
     -------
@@ -176,6 +169,7 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     return nth_equal(qualities, distinct[group], member)
 
 
+@documented_by(select_exponential, Mechanism)
 def select_permute_and_flip(
     costs: Sequence[int],
     multiplicities: Sequence[int],
@@ -185,17 +179,6 @@ def select_permute_and_flip(
     sensitivity: int = 1,
 ) -> tuple[int, int]:
     """Select a candidate by permute-and-flip, with the candidates given as groups of equal cost.
-
-    Parameters
-    ----------
-    costs : sequence of int
-        Private. The cost (negative quality) of each candidate in group i.
-    multiplicities : sequence of int
-        Private. The number of candidates in group i; integers of any size.
-    privacy : ApproxDP
-        Its `epsilon` is spent whole; its `delta` is not used.
-    sensitivity : int, default=1
-        The most by which one candidate's cost differs between neighbours.
 
     Returns
     -------

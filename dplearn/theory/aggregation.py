@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
@@ -296,6 +297,7 @@ def teachers_needed(
     return min(even, odd)
 
 
+@documented_by(teachers_needed, Calculator)
 def teachers_table(
     privacy: ApproxDP,
     max_abstentions: Iterable[int] = (1, 10, 50, 100),
@@ -308,14 +310,8 @@ def teachers_table(
 
     Parameters
     ----------
-    privacy : ApproxDP
-        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : iterable of int, default=(1, 10, 50, 100)
         Values of T: the numbers of queries, among `n_queries`, with arbitrary votes.
-    n_queries : int, default=1000
-        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
-    beta : number, default=0.05
-        The noise is chosen such that all of them are answered with probability 1 - beta.
     agreement : number, default=2/3
         As for `teachers_needed`. The published number always assumes 2/3.
 

@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_choice, check_count, check_number
 from dplearn.kernels import least
 from dplearn.learners.parity.sizes import (
@@ -164,6 +165,7 @@ def dichotomy_sample_size(
     )
 
 
+@documented_by(dichotomy_sample_size, Calculator)
 def public_cut_sample_size(
     n_columns: int,
     n_rows: int,
@@ -180,12 +182,6 @@ def public_cut_sample_size(
     ----------
     n_columns, n_rows : int
         Number of columns, and of public rows.
-    n_labels : int, default=2
-        Number of labels.
-    alpha : number
-        Target error, in (0, 1). With `agnostic`, the excess error over the best stump.
-    agnostic : bool, default=False
-        False: some stump makes no error. True: the errors of all stumps may be greater than 0.
 
     Raises
     ------

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.kernels import decay_ratio, exp_bounds, float_above, least, log_bounds
 from dplearn.learners.limits import least_failure, packing_records
@@ -79,17 +80,9 @@ def generalisation_failure(
     return math.exp(exponent) if exponent < 700 else math.inf
 
 
+@documented_by(generalisation_failure, Calculator)
 def generalisation_sample_size(vc_dimension: int, *, alpha: Any, empirical_alpha: Any = 0, beta: Any) -> int:
     """Return the number of records from which on `generalisation_failure` is at most beta.
-
-    Parameters
-    ----------
-    vc_dimension : int
-        VC dimension of the hypotheses, at least 0.
-    alpha : number
-        True error, in (0, 1).
-    empirical_alpha : number, default=0
-        Empirical error, as a share of the records, at least 0 and below alpha.
 
     Examples
     --------

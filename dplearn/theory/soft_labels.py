@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import delta_of, epsilon_of
@@ -229,6 +230,7 @@ def any_order_radius(any_order: Any, n_records: int, *, probability: Any = 0.75)
     return b * math.sqrt(n * math.log(2 / (1 - p)) / 2)
 
 
+@documented_by(published_soft_label_precision, Calculator)
 def soft_label_precision(
     stability: Any,
     n_records: int,
@@ -241,11 +243,6 @@ def soft_label_precision(
 
     Parameters
     ----------
-    stability : number
-        a, above 0: the root mean square change of a score when one example is replaced (Definition 5.7). This
-        is `SGDStability.root_mean_square`, not its `mean`.
-    quality : number, default=0
-        nu, from 0 to 1/2: on all queries but T the mean prediction is below nu or above 1 - nu.
     probability : number, default=0.75
         p: the probability that a teacher's score is within the radius. Use the same p for
         `soft_label_teachers`.
@@ -320,6 +317,7 @@ def soft_label_teachers_agreeing(
     return teachers_needed(privacy, unstable, n_queries=n_queries, beta=beta, agreement=agreement)
 
 
+@documented_by(soft_label_teachers_agreeing, Calculator)
 def soft_label_teachers(
     privacy: ApproxDP,
     max_abstentions: int,
@@ -332,14 +330,8 @@ def soft_label_teachers(
 
     Parameters
     ----------
-    privacy : ApproxDP
-        The cost of all answers together: epsilon at least 1e-12, delta positive.
     max_abstentions : int
         T: up to T queries may have an unstable first histogram; the second histogram of these is stable.
-    n_queries : int, default=1000
-        The number of stable queries for which the noise is chosen. Privacy does not depend on it.
-    beta : number, default=0.05
-        The noise is chosen such that all of them are answered with probability 1 - beta.
     probability : number, default=0.75
         p of `soft_label_precision`, above 2/3 and below 1.
 

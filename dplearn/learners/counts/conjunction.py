@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._documented import documented_by
+from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -473,6 +473,7 @@ def conjunction_error(
     return min(1.0, literals_kept(sizes) * worst)
 
 
+@documented_by(conjunction_error, Calculator)
 def conjunction_query_sample_size(
     sizes: Sequence[int],
     *,
@@ -483,19 +484,6 @@ def conjunction_query_sample_size(
     noise: str = "laplace",
 ) -> int:
     """Return the least number of records from which on `conjunction_error` is at most alpha.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        The number of values of each column.
-    epsilon : number
-        Privacy budget of the fit; positive.
-    alpha, beta : float
-        Target error, which determines the thresholds, and allowed probability of failure; both in (0, 1).
-    delta : number, default=0
-        Spent by "gaussian" noise only, which needs it.
-    noise : {"laplace", "gaussian", "local"}, default="laplace"
-        The noise; see `share_noise`.
 
     Examples
     --------

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, xlogy
 
+from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.kernels import first, lowest
 from dplearn.mechanisms.parity import parity_probabilities
@@ -388,19 +389,11 @@ def stable_parity_failure(
     )
 
 
+@documented_by(stable_parity_failure, Calculator)
 def stable_parity_sizes(
     n_features: int, *, epsilon: Any, delta: Any, beta: Any, fit_intercept: bool = False
 ) -> StableSizes:
     """Return the sizes of the stable learner with the fewest records.
-
-    Parameters
-    ----------
-    n_features : int
-        d: the number of columns, all fair coins; at least 1.
-    epsilon, delta : float
-        Privacy budget: epsilon positive, delta in (0, 1).
-    fit_intercept : bool, default=False
-        Whether complements of parities are learned also.
 
     Returns
     -------
@@ -423,19 +416,11 @@ def stable_parity_sizes(
     return _least_stable(d, ApproxDP(epsilon, delta), _beta(beta), bool(fit_intercept))
 
 
+@documented_by(stable_parity_failure, Calculator)
 def stable_parity_split(
     n_samples: int, n_features: int, *, epsilon: Any, delta: Any, beta: Any, fit_intercept: bool = False
 ) -> StableSizes:
     """Return the sizes of the stable learner for a given number of records.
-
-    Parameters
-    ----------
-    n_features : int
-        d: the number of columns, all fair coins; at least 1.
-    epsilon, delta : float
-        Privacy budget: epsilon positive, delta in (0, 1).
-    fit_intercept : bool, default=False
-        Whether complements of parities are learned also.
 
     Returns
     -------

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import Tags
 
-from dplearn._documented import Unspent, documented_by
+from dplearn._documented import Calculator, Unspent, documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance import public_seed
@@ -803,6 +803,7 @@ def representation_failure(
     return float(miss + (math.exp(exponent) if exponent < 700 else math.inf))
 
 
+@documented_by(representation_failure, Calculator)
 def representation_sample_size(
     class_size: int,
     *,
@@ -819,17 +820,8 @@ def representation_sample_size(
     ----------
     class_size : int
         Number of concepts in the list.
-    alpha : number
-        The error, in (0, 1). With `agnostic`, the excess error over the best concept.
     beta : number
         Probability of failure, in (0, 1), and above `miss`.
-    kappa : number, default=0
-        The error of a good concept of the list, at least 0 and below alpha. With `agnostic`, the share of
-        records on which it differs from the best concept.
-    miss : number, default=0
-        The probability that the list lacks such a concept, in [0, 1).
-    agnostic : bool, default=False
-        False: `kappa` bounds the error of a good concept. True: the errors of all concepts may be greater.
 
     Returns
     -------

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dplearn._documented import Unspent, documented_by
+from dplearn._documented import Calculator, Unspent, documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_given, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -580,19 +580,11 @@ def threshold_excess_errors(method: str, n_cuts: int, *, n_columns: int = 1, eps
     return 3 * column + point
 
 
+@documented_by(threshold_excess_errors, Calculator)
 def interior_point_examples(
     n_samples: int, n_cuts: int, *, n_columns: int = 1, epsilon: Any, alpha: Any, beta: Any
 ) -> int:
     """Return the number of examples of each label that "interior_point" uses.
-
-    Parameters
-    ----------
-    n_cuts : int
-        The greatest number of cuts of a column, which is one more than the number of values in its domain.
-    n_columns : int, default=1
-        Number of columns to select from.
-    beta : float
-        Allowed probability of more errors, in (0, 1).
 
     Returns
     -------
@@ -628,6 +620,7 @@ def interior_point_examples(
     return min(n_samples, wanted)
 
 
+@documented_by(threshold_excess_errors, Calculator)
 def threshold_sample_size(
     method: str,
     n_cuts: int,
@@ -642,12 +635,6 @@ def threshold_sample_size(
 
     Parameters
     ----------
-    method : {"exponential", "interior_point"}
-        The method of `ThresholdClassifier`.
-    n_cuts : int
-        The greatest number of cuts of a column, which is one more than the number of values in its domain.
-    n_columns : int, default=1
-        Number of columns to select from.
     alpha : float
         Excess error over the best threshold on the distribution, in (0, 1).
     beta : float
