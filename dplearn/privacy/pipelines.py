@@ -113,7 +113,7 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     known = guarantees.keys() | declared
     if unknown := {name: step for name, step in steps.items() if name not in known and may_learn(step)}:
         raise ValueError(f"nothing is guaranteed of the pipeline: {_named(unknown, private)}")
-    check_steps_leak_nothing(pipeline, "the pipeline")
+    check_steps_leak_nothing(pipeline, "the pipeline", features=not labels_only)
     assumed = [f"step {name!r} learns nothing from the {private}" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
@@ -255,27 +255,32 @@ class _Passed:
     """Columns that a column transformer passes through."""
 
 
-def check_steps_leak_nothing(whole: Any, name: str) -> None:
-    """Raise ValueError if a pipeline would publish a function of values outside its steps' releases."""
+def check_steps_leak_nothing(whole: Any, name: str, *, features: bool = True) -> None:
+    """Raise ValueError if a pipeline would publish a function of values outside its steps' releases.
+
+    Without `features`, which are public where labels alone are protected, only caches do: they know labels.
+    """
     if getattr(whole, "memory", None) is not None:
         raise ValueError(
             f"{name} must have memory=None: a cache reveals whether the data equal those of an earlier fit,"
             " and stores them"
         )
+    chosen = getattr(whole, "transformers", None)
+    parts = _parts(whole) or list(chosen or ())
+    for part, step, *_ in parts:
+        if step is not None and not isinstance(step, str):
+            check_steps_leak_nothing(step, repr(part), features=features)
+    if not features:
+        return
     if getattr(whole, "check_inverse", False) and getattr(whole, "inverse_func", None) is not None:
         raise ValueError(f"{name} must have check_inverse=False: its warning depends on the values")
-    chosen = getattr(whole, "transformers", None)
     for part, _, columns, *_ in chosen or ():
         if callable(columns) and type(columns).__name__ not in _SELECTORS:
             raise ValueError(f"{name} must list the columns of {part!r}, got a function of their values")
-    parts = _parts(whole) or list(chosen or ())
     if chosen is not None and getattr(whole, "sparse_threshold", False) and not all(map(_known_size, parts)):
         raise ValueError(
             f"{name} must have sparse_threshold=0: otherwise the number of zeros decides how output is stored"
         )
-    for part, step, *_ in parts:
-        if step is not None and not isinstance(step, str):
-            check_steps_leak_nothing(step, repr(part))
 
 
 def _known_size(part: tuple[Any, ...]) -> bool:

@@ -313,6 +313,11 @@ def test_what_learns_from_public_features_needs_no_guarantee_where_labels_alone_
     assert "step 'standardscaler' learns nothing from the labels" in whole.assumes
     assert "each step transforms each record into one record" in whole.assumes
     assert "if no earlier step learned from its labels" in repr(chain[-1].guarantee_)
+    wide = ColumnTransformer([("scaled", StandardScaler(), lambda X: np.flatnonzero(X.std(axis=0) > 1))])
+    chosen = make_pipeline(wide, PrivateLabelsClassifier(epsilon=2)).fit(X, y)
+    assert pipeline_guarantee(chosen, stateless=["columntransformer.scaled"]).epsilon == 2
+    with pytest.raises(ValueError, match="memory=None: a cache"):  # its key is made of labels too
+        pipeline_guarantee(chosen.set_params(memory="cache"), stateless=["columntransformer.scaled"])
     for step in (TargetEncoder(), SelectKBest(k=1)):
         learns = make_pipeline(step, PrivateLabelsClassifier(epsilon=2)).fit(X, y)
         name = type(step).__name__.lower()
