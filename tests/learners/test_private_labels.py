@@ -1,9 +1,7 @@
 """Classifiers of randomised labels: probabilities, estimators and tables of any kind, refusals, mistakes."""
 
-import warnings
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,6 +10,7 @@ from scipy.sparse import csr_array
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
@@ -19,10 +18,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from dplearn import AdditiveClassifier, PrivacyLedger, PrivateLabelsClassifier
+from dplearn import AdditiveClassifier, ConjunctionClassifier, PrivacyLedger, PrivateLabelsClassifier
 from dplearn.audit.cases import CASES
 from dplearn.chance import SeededDice
+from dplearn.display import privacy_card
 from dplearn.learners import private_labels
+from dplearn.privacy import LedgerError
 
 RNG = np.random.default_rng(0)
 N = 4000
@@ -81,6 +82,25 @@ def test_a_search_within_the_fit_costs_nothing_and_one_around_it_each_fit():
     assert model.guarantee_.protects == "labels"
     cross_val_score(PrivateLabelsClassifier(GaussianNB(), epsilon=1, ledger=ledger), X, y, cv=2)
     assert ledger.remaining().epsilon == 1
+
+
+def test_a_ledger_of_labels_adds_what_protects_records_and_its_card_tells_them_apart():
+    X, y = np.arange(40.0).reshape(20, 2), np.arange(20) % 2
+    mine = PrivateLabelsClassifier(DummyClassifier(), epsilon=1, classes=[0, 1])
+    records = ConjunctionClassifier(epsilon="0.5", classes=[0, 1])
+    ledger, of_records = PrivacyLedger(2, protects="labels"), PrivacyLedger(9)
+    with pytest.raises(LedgerError, match=r"'examples': open PrivacyLedger.*protects='labels'"):
+        mine.set_params(ledger=of_records).fit(X, y)
+    assert not of_records.history()
+    for each in (mine, records):
+        each.set_params(ledger=ledger).fit(X, y)
+    spent = ledger.spent()
+    assert (spent.epsilon, spent.protects) == (1.5, "labels")
+    assert spent.for_group(2).epsilon == 3
+    card = str(privacy_card(ledger))
+    assert "Protected: the label of any one record; the other values" in card
+    assert "epsilon 1, delta 0, one record replaced, labels" in card
+    assert "epsilon 0.5, delta 0, one record replaced, whole records" in card
 
 
 def test_an_estimator_without_probabilities_and_sparse_rows_work():
@@ -230,24 +250,6 @@ def test_labels_of_a_cluster_have_its_released_shares():
     found = [np.bincount(model.reports_[here], minlength=4) for here in (slice(500), slice(500, None))]
     assert model.counts_.sum() == 1000
     np.testing.assert_allclose(found, 125, atol=2)
-
-
-@pytest.mark.first_by_day
-@pytest.mark.parametrize(
-    ("load", "epsilon"), list(product([load_wine, load_digits, load_breast_cancer], [0.3, 1.0, 3.0]))
-)
-def test_public_features_are_never_worse_than_private_ones(load, epsilon):
-    """A weaker guarantee is of use only where its accuracy is at least that of the stronger one."""
-    X, y = load(return_X_y=True)
-    new = RNG.random(len(y)) < 1 / 3
-
-    def accuracy(learner):
-        fits = [learner(epsilon=epsilon, random_state=seed).fit(X[~new], y[~new]) for seed in range(2)]
-        return np.mean([fit.score(X[new], y[new]) for fit in fits])
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of few records
-        assert accuracy(PrivateLabelsClassifier) > accuracy(AdditiveClassifier) - 0.03
 
 
 def of_true_labels(right, values, *given, **how):
