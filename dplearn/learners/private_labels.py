@@ -115,7 +115,6 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     See Also
     --------
     AdditiveClassifier : Protects whole records; often as accurate, where a model that adds effects fits.
-    KnowledgeTransferClassifier : protects="labels" by votes of teachers, for models that need clean labels.
 
     Notes
     -----
@@ -441,7 +440,8 @@ def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts) -> Any:
     if way.with_forest:
         return make_pipeline(scaled(X), ExtraTreesClassifier(min_samples_leaf=5))
     if not is_frame(X) and hasattr(X, "tocsr"):
-        return standard_estimator(X, C=1.0).set_params(logisticregression__max_iter=2000)
+        strength = max(way.n_effective, 1.0) / n  # weights of reports are smaller, by the root of this
+        return standard_estimator(X, C=strength).set_params(logisticregression__max_iter=2000)
     leaf = int(min(_LEAF * n / max(way.n_effective, 1.0), max(_LEAF, n // 10)))
     boosting = HistGradientBoostingClassifier(
         learning_rate=0.05,

@@ -152,7 +152,8 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         leads.
     protects : {"examples", "labels"}, default="examples"
         The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
-        label; all features are public, and the queries are rows of `X`.
+        label; all features are public, and the queries are rows of `X`; `PrivateLabelsClassifier` is more
+        accurate.
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
         of the budget.
