@@ -108,9 +108,10 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     of_margins = PrivateLabelsClassifier(LinearSVC(), epsilon=4, random_state=0).fit(X, y)
     assert of_margins.score(X, y) > 0.5
     assert not hasattr(of_margins, "predict_proba")
-    assert (
-        PrivateLabelsClassifier(epsilon=4, random_state=0).fit(csr_array(X), y).score(csr_array(X), y) > 0.6
-    )
+    sparse = PrivateLabelsClassifier(epsilon=4, random_state=0).fit(csr_array(X), y)
+    assert sparse.score(csr_array(X), y) > 0.6
+    effective = sparse.plan(len(y), n_labels=10).n_effective
+    assert effective / len(y) == sparse.estimator_[-1].C
 
 
 @pytest.mark.parametrize(
