@@ -31,7 +31,6 @@ from dplearn.privacy import ApproxDP, BoundedRange, Composition, PureDP, ZeroCon
 from dplearn.releases import (
     SyntheticTable,
     counting_queries,
-    learner_from_release,
     schema_fits,
     synthetic_table,
     table_network,
