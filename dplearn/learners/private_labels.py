@@ -309,15 +309,16 @@ class Clusters:
     clusters: NDArray[np.int64]  # the cluster of each row, once they are prepared
 
     def __init__(self, n: int, k: int, epsilon: Fraction, size: int | None = None):
+        rate = min(max(float(epsilon), 1e-300), 2000)  # no float overflows
         # The noise in numbers of k labels leaves most of clusters of so many records.
-        records = max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / float(epsilon)
+        records = max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / rate
         self.size = size or max(1, min(int(min(n / records, _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
         self.n_effective = n
         self.with_forest = n <= _FOREST or k > _BOOSTED_LABELS
         least = _FEW_CLUSTERS * k
         enough = least * max(records, _LEAST_IN_CLUSTER)
         self.few, self.enough = self.size < least, enough if least <= _MOST_CLUSTERS else math.inf
-        deviation = 1 / (math.sqrt(2) * math.sinh(min(float(epsilon), 2000) / 4))  # of discrete Laplace noise
+        deviation = 1 / (math.sqrt(2) * math.sinh(rate / 4))  # of discrete Laplace noise
         self.states = {"n_clusters": self.size, "deviation": deviation}
         self.tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
 

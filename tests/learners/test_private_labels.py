@@ -176,6 +176,12 @@ def test_one_row_and_a_tiny_epsilon_are_learned_from():
     assert "records are enough" not in model.plan(9).warnings[0]
 
 
+@pytest.mark.parametrize("method", ["auto", "reports", "clusters"])
+def test_an_epsilon_below_all_floats_has_a_plan(method):
+    plan = PrivateLabelsClassifier(epsilon="1e-400", method=method, classes=["a", "b"]).plan(99)
+    assert plan.guarantee.epsilon == Fraction("1e-400")
+
+
 @pytest.mark.parametrize("method", ["reports", "clusters"])
 def test_few_records_are_told_before_the_charge(method):
     model = PrivateLabelsClassifier(epsilon=0.1, method=method, classes=["a", "b"])
