@@ -9,15 +9,37 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import fields
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
 LONGEST = 100  # characters of a domain or a collection in a repr, a message or a card
+_FIELD = 300  # characters of a value in the repr of a result or a plan
 _OBJECT = 200  # characters of an estimator, a string, or any other object
 _FIRST = _ENTRY = 60  # of a long collection: characters of all entries that are shown, and of a single entry
 _BRACKETS: dict[type, str] = {list: "[]", tuple: "()", set: "{}", frozenset: "{}"}
 _wanted_in_full: ContextVar[bool] = ContextVar("wanted_in_full", default=False)
+
+
+class Brief:
+    """Base of dataclasses whose reprs shorten long values."""
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        cls.__repr__ = cls.__repr__  # type: ignore[method-assign]  # a dataclass keeps its own
+
+    def __repr__(self) -> str:
+        shown: Any = self  # a dataclass
+        told = {each.name: getattr(self, each.name) for each in fields(shown) if each.repr}
+        return called(type(self).__name__, told)
+
+
+def called(name: str, values: Mapping[str, Any]) -> str:
+    """Return the repr of a result or a plan, with long values shortened."""
+    texts = ((key, repr(value), value) for key, value in values.items())
+    told = (f"{key}={text if len(text) <= _FIELD else brief(value)}" for key, text, value in texts)
+    return f"{name}({', '.join(told)})"
 
 
 class Written:

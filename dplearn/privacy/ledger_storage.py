@@ -40,6 +40,7 @@ from dplearn.privacy.privacy_filter import LedgerError, PrivacyFilter
 
 _FORMAT = "dplearn.ReleaseRecord"
 _JSON_VERSION = 1
+_LAST = 12  # releases in the text of a ledger
 _HEADINGS = ("", "time (UTC)", "release")
 
 
@@ -164,10 +165,12 @@ def _html_row(tag: str, cells: list[str]) -> str:
 
 
 def _rows(rule: PrivacyFilter, entries: list[Entry]) -> list[list[str]]:
-    """Return the headings, a row for each release, and the rows of the spent and the remaining budget."""
+    """Return the headings, the rows of the last releases, and those of the spent and the remaining budget."""
     spent = entries[-1].spent if entries else rule.nothing
     rows = [[*_HEADINGS, *decimals(rule.budget)]]
-    for entry in entries:
+    if (more := len(entries) - _LAST) > 0:
+        rows.append(["", "", f"... {more:,} earlier releases", *[""] * (len(rows[0]) - len(_HEADINGS))])
+    for entry in entries[-_LAST:]:
         record = entry.record
         time = f"{record.time:%Y-%m-%d %H:%M:%S}"
         rows.append([str(record.number), time, _one_line(record.estimator), *_numbers(record.cost)])

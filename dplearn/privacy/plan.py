@@ -8,10 +8,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
 from html import escape
+from itertools import islice
 from typing import Any, ClassVar
 
-from dplearn._writing import cut
+from dplearn._writing import Brief, called, cut
 from dplearn.kernels import float_above
+from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.events import BoundedRange, Event, event_of
 from dplearn.privacy.guarantees import Guarantee, in_words
@@ -20,6 +22,7 @@ from dplearn.privacy.shares import GAUSSIAN, Accounting
 _NOTE = "note"
 _ADVANTAGE = "of an attacker on one record, at most: see `risk`"
 _MOST_RECORDS = 10**10
+_ENTRIES = 8  # of a mapping in the text of a plan
 #: The error for which `n_needed` is stated by plans that take no `alpha`.
 ALPHA = 0.05
 
@@ -59,7 +62,7 @@ def records_needed(plan_for: Callable[[int], Any] | None, suffices: Callable[[An
     return high
 
 
-class Plan:
+class Plan(Brief):
     """Base of the frozen dataclasses of the guarantee and the parameters of a fit or a release."""
 
     #: Names of properties that are printed after the fields. Numbers that take long to compute, and that the
@@ -190,7 +193,7 @@ class StatedPlan(Plan):
     def __repr__(self) -> str:
         told = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
         told.update(self.states)
-        return f"{self._title}({', '.join(f'{name}={value!r}' for name, value in told.items())})"
+        return called(self._title, told)
 
 
 def _rows(plan: Any, prefix: str = "") -> Iterator[tuple[str, str]]:
@@ -209,8 +212,10 @@ def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:
         case Plan():
             yield from _rows(value, f"{name}.")
         case Mapping():
-            for key, part in value.items():
+            for key, part in islice(value.items(), _ENTRIES):
                 yield from _row(f"{name}[{key!r}]", part)
+            if (more := len(value) - _ENTRIES) > 0:
+                yield name, f"... and {more:,} more"
         case float():
             yield name, f"{value:.6g}"
         case _:
@@ -222,7 +227,7 @@ _NEIGHBORS = {"replace_one": "replaced", "add_remove": "added or removed"}
 _UNITS = {"examples": "one record", "labels": "one label", "groups": "all records of one group"}
 
 
-class ResultTable(ABC):
+class ResultTable(Brief, ABC):
     """Base of results that `print`, and a notebook, show as a table of released and public values."""
 
     guarantee: Any

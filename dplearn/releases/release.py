@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from scipy.special import ndtri
 
 from dplearn._validation import check_choice, check_count, check_number
-from dplearn._writing import brief
+from dplearn._writing import Brief, brief
 from dplearn.chance import dice_for
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
 from dplearn.domains.base import Codes, DomainError
@@ -60,7 +60,7 @@ class ReleasePlan(StatedPlan):
     n_samples: Any  # the number of records; None if it is private
 
 
-class Released:
+class Released(Brief):
     """Base of the results of releases: frozen dataclasses that keep the plan of the release."""
 
     plan: Any
