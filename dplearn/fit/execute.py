@@ -21,6 +21,7 @@ with enumerating dice, so the code that users run is the code that is verified.
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -205,7 +206,10 @@ def execute(
         ready = begin(recipe, X, y, groups=groups)
         warn(ready.plan.warnings, ready.plan.guarantee, stacklevel=stacklevel)
         charge(ready.plan.guarantee)
-        return ready.done(dice)
+        with suppress(KeyboardInterrupt):
+            return ready.done(dice)
+        # Outside of a handler, so that it has no context: that of a model may quote records.
+        raise KeyboardInterrupt(_INTERRUPTED.format(recipe.name, in_words(ready.plan.guarantee)))
 
 
 def warn(texts: Iterable[str], guarantee: ApproxDP, *, stacklevel: int) -> None:

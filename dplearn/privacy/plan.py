@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from dplearn._writing import Brief, called, cut
 from dplearn.kernels import float_above
-from dplearn.kernels.exact import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.events import BoundedRange, Event, event_of
 from dplearn.privacy.guarantees import Guarantee, in_words
