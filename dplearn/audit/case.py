@@ -20,7 +20,7 @@ from dplearn.audit.enumeration import (
     enumerate_distributions,
     report_on,
 )
-from dplearn.audit.fits import Fit
+from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES, Rule, replay_privacy
 from dplearn.chance import SeededDice
 from dplearn.chance.dice import Dice
@@ -128,6 +128,27 @@ class AuditCase:
         text = resources.files("dplearn.audit").joinpath("frozen.json").read_text(encoding="utf-8")
         record: dict[str, Any] = json.loads(text)[self.name]
         return record
+
+
+def fit_case(
+    name: str,
+    model: Any,
+    table: Callable[[Rows], tuple[Any, Any]],
+    shown: Callable[[Any], tuple[str, Any]],
+    universe: Sequence[Hashable],
+    n: int,
+    *,
+    claim: ApproxDP | None = None,  # by default the model's epsilon
+    staged: bool = True,
+    constants: Mapping[str, Any] | None = None,  # of the class, which are others in a case
+    public: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> AuditCase:
+    """Return a case of the fit of a model; unless it is staged, the whole fit runs on each path."""
+    whole = WholeFit(refitted(model, **constants or {}), table, shown, public or {})
+    fit = StagedFit(whole) if staged else whole
+    claim = ApproxDP(model.epsilon) if claim is None else claim
+    return AuditCase(name, fit, universe, n, claim, **{"verifies": (type(model).__name__,)} | options)
 
 
 def label_of(seen: Any) -> str:

@@ -3,13 +3,11 @@
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.case import AuditCase, Required, fit_case
 from dplearn.audit.cases.naive_bayes import REPLACED, split
-from dplearn.audit.fits import StagedFit, WholeFit, refitted
 from dplearn.audit.replay import RULES
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.counts.conjunction import ConjunctionClassifier
-from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "conjunction_case"]
 
@@ -28,19 +26,9 @@ def conjunction_case(
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
     model = ConjunctionClassifier(**chosen | parameters)
-    whole = WholeFit(refitted(model), split, _shown)
     local = model.trust_model == "local"
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        n,
-        ApproxDP(model.epsilon),
-        ordered=local,
-        rules=RULES if local else REPLACED,
-        verifies=("ConjunctionClassifier",),
-        required=required,
-    )
+    how: dict[str, Any] = {"ordered": local, "rules": RULES if local else REPLACED, "staged": staged}
+    return fit_case(name, model, split, _shown, universe, n, required=required, **how)
 
 
 def _shown(fitted: ConjunctionClassifier) -> tuple[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.concepts import Corners
 from dplearn.domains import IntegerRange, Product
 from dplearn.learners import ExponentialMechanismClassifier
@@ -45,17 +45,10 @@ def corner_case(
             return np.array(rows), np.array(records)
         return np.array([record[:2] for record in records]), np.array([record[2] for record in records])
 
-    whole = WholeFit(refitted(estimator), table, _shown)
-    cells = product(range(sizes[0]), range(sizes[1]), _LABELS)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        list(cells) if rows is None else _LABELS,
-        n,
-        ApproxDP(1.0, protects="examples" if rows is None else "labels"),
-        verifies=("ExponentialMechanismClassifier",),
-        required=required,
-    )
+    cells = list(product(range(sizes[0]), range(sizes[1]), _LABELS)) if rows is None else _LABELS
+    claim = ApproxDP(1.0, protects="examples" if rows is None else "labels")
+    how: dict[str, Any] = {"claim": claim, "staged": staged, "required": required}
+    return fit_case(name, estimator, table, _shown, cells, n, **how)
 
 
 def _plane(sizes: tuple[int, int]) -> Product:

@@ -5,14 +5,14 @@ its claim, because of the normalisation of the exponential mechanism, and becaus
 not contain the worst data.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.concepts import Conjunctions
 from dplearn.domains import IntegerRange
@@ -20,7 +20,7 @@ from dplearn.estimator.public_data import PublicData
 from dplearn.learners import ExponentialMechanismClassifier
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "label_case", "learner_case", "whole_fit"]
+__all__ = ["CASES", "label_case", "learner_case"]
 
 
 def learner_case(
@@ -38,17 +38,9 @@ def learner_case(
     """Return a case of the fit of a classifier on one column of small integers."""
     more = {} if public is None else {"X_public": PublicData(np.array(public)[:, None])}
     estimator = _stumps(values, labels, **parameters)
-    whole = whole_fit(refitted(estimator), more)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        list(product(range(values), labels)),
-        n,
-        ApproxDP(estimator.epsilon),
-        rules=rules,
-        verifies=("ExponentialMechanismClassifier",),
-        required=required,
-    )
+    universe = list(product(range(values), labels))
+    how: dict[str, Any] = {"staged": staged, "public": more, "rules": rules, "required": required}
+    return fit_case(name, estimator, _split, _shown, universe, n, **how)
 
 
 def label_case(
@@ -65,21 +57,9 @@ def label_case(
     def table(rows: Rows) -> tuple[Any, Any]:
         return np.array(X), np.array(rows)
 
-    whole = WholeFit(refitted(estimator), table, _shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        labels,
-        len(X),
-        ApproxDP(estimator.epsilon, protects="labels"),
-        verifies=("ExponentialMechanismClassifier",),
-        required=required,
-    )
-
-
-def whole_fit(make: Callable[[], Any], public: Mapping[str, Any] | None = None) -> WholeFit:
-    """Return the fit of the classifiers that `make` returns on one column and labels."""
-    return WholeFit(make, _split, _shown, public or {})
+    claim = ApproxDP(estimator.epsilon, protects="labels")
+    how: dict[str, Any] = {"staged": staged, "required": required}
+    return fit_case(name, estimator, table, _shown, labels, len(X), claim=claim, **how)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:

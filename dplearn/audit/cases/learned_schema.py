@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.case import AuditCase, Required, fit_case
 from dplearn.audit.cases.search import OneNumber
-from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Learn
 from dplearn.domains.cells import object_array
@@ -109,18 +109,10 @@ def _fit_case(
     def shown(fitted: Any) -> tuple[str, Any]:
         return f"{fitted.schema_.domains!r} {fitted.concept_}", (fitted.schema_.domains, str(fitted.concept_))
 
-    whole = WholeFit(refitted(model, _schema_numbers=SMALL), table, shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        values,
-        n,
-        ApproxDP(44),
-        ordered=False,
-        rules=None,
-        part_of=("ExponentialMechanismClassifier", "LearnedSchema"),
-        required=required,
-    )
+    part_of = ("ExponentialMechanismClassifier", "LearnedSchema")
+    how: dict[str, Any] = {"ordered": False, "rules": None, "required": required, "staged": staged}
+    how |= {"verifies": (), "part_of": part_of, "constants": {"_schema_numbers": SMALL}}
+    return fit_case(name, model, table, shown, values, n, claim=ApproxDP(44), **how)
 
 
 @learns_schema()

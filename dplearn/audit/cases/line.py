@@ -10,8 +10,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, coin_within
 from dplearn.learners.rules.line import LineClassifier, line_budgets
 from dplearn.privacy import ApproxDP
@@ -30,7 +30,6 @@ def line_case(
     n: int,
     points: Any = None,
     labels: Any = None,
-    staged: bool = True,
     **options: Any,
 ) -> AuditCase:
     """Return a case of the fit of a line."""
@@ -46,16 +45,8 @@ def line_case(
     )
     where = points or product(range(p), repeat=2)
     universe = [(*point, label) for point in where for label in labels or [1]]
-    whole = WholeFit(refitted(model), _split, _shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe if labels else [*universe, (0, 0, 0)],
-        n,
-        claim,
-        verifies=("LineClassifier",),
-        **options,
-    )
+    universe += [] if labels else [(0, 0, 0)]
+    return fit_case(name, model, _split, _shown, universe, n, claim=claim, **options)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:

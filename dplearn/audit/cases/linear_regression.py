@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.learners.linear import LinearRegressor
 from dplearn.privacy import ApproxDP
@@ -38,19 +38,9 @@ def linear_case(
     """Return a case of a fit for targets within -1..1, of rows on a grid, whose totals may move."""
     chosen: dict[str, Any] = {"target_range": (-1, 1), "delta": 0, "random_state": 0} | parameters
     model = LinearRegressor(**chosen)
-    whole = WholeFit(refitted(model, _finest=bits), _split, _shown)
-    fit: Fit = StagedFit(whole) if staged else whole
-    return AuditCase(
-        name,
-        fit,
-        universe,
-        n,
-        ApproxDP(model.epsilon, model.delta),
-        ordered=False,
-        rules={**RULES, "discrete_laplace": moved_by(moves)},
-        verifies=("LinearRegressor",),
-        required=required,
-    )
+    claim, rules = ApproxDP(model.epsilon, model.delta), {**RULES, "discrete_laplace": moved_by(moves)}
+    how: dict[str, Any] = {"ordered": False, "rules": rules, "required": required, "staged": staged}
+    return fit_case(name, model, _split, _shown, universe, n, claim=claim, constants={"_finest": bits}, **how)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Rows, WholeFit, refitted
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Grid
@@ -80,18 +80,10 @@ def logistic_fit_case(
     chosen: dict[str, Any] = {"classes": classes, "delta": 0, "random_state": 0} | parameters
     model = StatisticalQueryLogisticRegression(**chosen)
     # On the coarsest grid, all scores share a bin.
-    make = refitted(model, _finest=bits, _levels=bits, _most_columns=most_columns)
-    return AuditCase(
-        name,
-        WholeFit(make, _split, _shown),
-        universe,
-        n,
-        ApproxDP(model.epsilon, model.delta),
-        ordered=False,
-        rules={**RULES, "discrete_laplace": moved_by(moves)},
-        verifies=_LEARNER,
-        required=required,
-    )
+    constants = {"_finest": bits, "_levels": bits, "_most_columns": most_columns}
+    claim, rules = ApproxDP(model.epsilon, model.delta), {**RULES, "discrete_laplace": moved_by(moves)}
+    how: dict[str, Any] = {"ordered": False, "rules": rules, "required": required, "staged": False}
+    return fit_case(name, model, _split, _shown, universe, n, claim=claim, constants=constants, **how)
 
 
 def _shown(fitted: StatisticalQueryLogisticRegression) -> tuple[str, Any]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, Rule, each_moved_by, moved_by
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -38,19 +38,10 @@ def masked_parity_case(
     staged: bool = True,
 ) -> AuditCase:
     """Return a case of the fit of a masked parity."""
-    whole = WholeFit(refitted(model), _split, _shown)
     # A record's report is drawn whatever it holds. Counts move by 2 in all: a single signed one by itself.
     rules: dict[str, Rule] = {**RULES, "discrete_laplace": moved_by(2), "geometric": each_moved_by(2)}
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        n,
-        ApproxDP(model.epsilon),
-        rules=rules,
-        verifies=("MaskedParityClassifier",),
-        required=required,
-    )
+    how: dict[str, Any] = {"rules": rules, "staged": staged, "required": required}
+    return fit_case(name, model, _split, _shown, universe, n, **how)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:

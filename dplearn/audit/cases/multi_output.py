@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.case import AuditCase, Required, fit_case
 from dplearn.audit.cases.search import OneAnswer
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
-from dplearn.audit.replay import RULES
+from dplearn.audit.fits import Rows
 from dplearn.domains import IntegerRange
 from dplearn.learners import ExponentialMechanismClassifier, PrivateMultiOutputClassifier
 from dplearn.privacy import ApproxDP
@@ -32,26 +31,13 @@ def multi_output_case(
     n: int,
     values: int,
     classes: tuple[tuple[Any, ...], ...],
-    required: Required,
-    staged: bool = True,
-    ordered: bool = True,
-    rules: Any = RULES,
+    **options: Any,
 ) -> AuditCase:
     """Return a case of the fit of two labels on one column of small integers."""
     budget: dict[str, Any] = {"epsilon": claim.epsilon, "delta": claim.delta}
     model = PrivateMultiOutputClassifier(estimator, classes=list(map(list, classes)), **budget)
-    whole = WholeFit(refitted(model), _split, _shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        list(product(range(values), *classes)),
-        n,
-        claim,
-        ordered=ordered,
-        rules=rules,
-        verifies=("PrivateMultiOutputClassifier",),
-        required=required,
-    )
+    universe = list(product(range(values), *classes))
+    return fit_case(name, model, _split, _shown, universe, n, claim=claim, **options)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:

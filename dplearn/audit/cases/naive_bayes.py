@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, Rule, moved_by
 from dplearn.domains import Bits, Domain, IntegerRange
 from dplearn.learners.counts.naive_bayes import StatisticalQueryNaiveBayes
-from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "REPLACED", "naive_bayes_case", "split"]
 
@@ -33,19 +32,9 @@ def naive_bayes_case(
     domain: list[Domain] = [Bits(None) if size == 2 else IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"domain": domain, "n_bins": 2, "classes": (0, 1), "random_state": 0}
     model = StatisticalQueryNaiveBayes(**chosen | parameters)
-    whole = WholeFit(refitted(model), split, _shown)
     local = model.trust_model == "local"
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        n,
-        ApproxDP(model.epsilon),
-        ordered=local,
-        rules=RULES if local else REPLACED,
-        verifies=("StatisticalQueryNaiveBayes",),
-        required=required,
-    )
+    how: dict[str, Any] = {"ordered": local, "rules": RULES if local else REPLACED, "staged": staged}
+    return fit_case(name, model, split, _shown, universe, n, required=required, **how)
 
 
 def split(rows: Rows) -> tuple[Any, Any]:

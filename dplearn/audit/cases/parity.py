@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, Rule, coin_within
 from dplearn.learners import ParityClassifier
 from dplearn.privacy import ApproxDP
@@ -41,17 +41,8 @@ def parity_case(
         X, y = np.split(np.array([*still, *rows]), [n_features], axis=1)
         return X, y if n_outputs > 1 else y[:, 0]
 
-    whole = WholeFit(refitted(model), table, _shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        n if free is None else free,
-        claim,
-        rules=_MAY_DIFFER[model.method](claim),
-        verifies=("ParityClassifier",),
-        required=required,
-    )
+    how: dict[str, Any] = {"staged": staged, "required": required, "rules": _MAY_DIFFER[model.method](claim)}
+    return fit_case(name, model, table, _shown, universe, n if free is None else free, claim=claim, **how)
 
 
 def _shown(fitted: ParityClassifier) -> tuple[str, Any]:

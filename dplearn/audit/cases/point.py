@@ -5,8 +5,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, coin_within
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.learners.rules.point import PointClassifier
@@ -28,15 +28,11 @@ def point_case(
     keys: Sequence[Any] = _KEYS,
     n: int,
     n_outputs: int = 1,
-    staged: bool = True,
     **options: Any,
 ) -> AuditCase:
     """Return a case of the fit of a point function, or of a learner around it."""
-    whole = WholeFit(refitted(model), _split, _shown)
     universe = list(product(keys, *[(0, 1)] * n_outputs))
-    verified = (type(model).__name__,)
-    fit = StagedFit(whole) if staged else whole
-    return AuditCase(name, fit, universe, n, claim, verifies=verified, **options)
+    return fit_case(name, model, _split, _shown, universe, n, claim=claim, **options)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:

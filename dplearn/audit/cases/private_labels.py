@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.learners import PrivateLabelsClassifier
 from dplearn.privacy import ApproxDP
@@ -41,17 +41,10 @@ def _case(
         first = f"{fitted.counts_.tolist()} {reports}" if clusters else reports
         return first, (fitted.estimator_.class_prior_.tolist(), fitted.estimator_error_)
 
-    whole = WholeFit(refitted(model, _n_clusters=clusters), table, shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        labels,
-        n,
-        ApproxDP(model.epsilon, protects="labels"),
-        rules={**RULES, "discrete_laplace": moved_by(2)},
-        verifies=("PrivateLabelsClassifier",),
-        required=required,
-    )
+    claim, rules = ApproxDP(model.epsilon, protects="labels"), {**RULES, "discrete_laplace": moved_by(2)}
+    how: dict[str, Any] = {"rules": rules, "required": required, "staged": staged}
+    constants = {"_n_clusters": clusters}
+    return fit_case(name, model, table, shown, labels, n, claim=claim, constants=constants, **how)
 
 
 CASES = (

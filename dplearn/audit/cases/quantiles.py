@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required, fit_case
+from dplearn.audit.fits import ReleaseFit, Rows
 from dplearn.audit.replay import RULES, Rule, each_moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, IntegerRange
@@ -196,18 +196,10 @@ def _clipper_case(
     def shown(fitted: PrivateMinMaxClipper) -> tuple[str, Any]:
         return str([fitted.data_low_.tolist(), fitted.data_high_.tolist()]), fitted
 
-    whole = WholeFit(refitted(clipper), table, shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        n,
-        claim,
-        ordered=False,
-        verifies=("PrivateMinMaxClipper",),
-        required=required,
-        **{"rules": None} | (options or {}),
+    how: dict[str, Any] = {"ordered": False, "required": required, "staged": staged, "rules": None} | (
+        options or {}
     )
+    return fit_case(name, clipper, table, shown, universe, n, claim=claim, **how)
 
 
 def reaching_case(name: str, *, required: Required = NOTHING_REQUIRED) -> AuditCase:

@@ -8,14 +8,13 @@ data.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import partial
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.fits import Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
@@ -40,19 +39,11 @@ def threshold_case(
     """Return a case of the fit of a threshold."""
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {"epsilon": 1.0, "classes": ("no", "yes"), "domain": domain}
-    whole = WholeFit(partial(ThresholdClassifier, method=method, **chosen | parameters), _split, _shown)
+    model = ThresholdClassifier(method=method, **chosen | parameters)
     universe = list(product(*map(range, values), ("no", "yes")))
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        n,
-        ApproxDP(1),
-        ordered=False,
-        rules=RULES if method == "exponential" else TWO_POINTS,
-        verifies=("ThresholdClassifier",),
-        required=required,
-    )
+    rules = RULES if method == "exponential" else TWO_POINTS
+    how: dict[str, Any] = {"ordered": False, "rules": rules, "required": required, "staged": staged}
+    return fit_case(name, model, _split, _shown, universe, n, claim=ApproxDP(1), **how)
 
 
 def _split(rows: Rows) -> tuple[Any, Any]:
@@ -82,17 +73,10 @@ def corner_classifier_case(
         "beta": 0.9,
     }
     model = CornerClassifier(domain=domain, **chosen | parameters)
-    whole = WholeFit(refitted(model, _methods=(method,)), _split, _shown_corner)
-    return AuditCase(
-        name,
-        whole if name.startswith("small") else StagedFit(whole),
-        list(product(*map(range, values), ("no", "yes"))),
-        n,
-        claim,
-        ordered=False,
-        verifies=("CornerClassifier",),
-        required=required,
-    )
+    universe = list(product(*map(range, values), ("no", "yes")))
+    how: dict[str, Any] = {"claim": claim, "ordered": False, "required": required}
+    how |= {"staged": not name.startswith("small"), "constants": {"_methods": (method,)}}
+    return fit_case(name, model, _split, _shown_corner, universe, n, **how)
 
 
 def _shown_corner(fitted: CornerClassifier) -> tuple[str, Any]:

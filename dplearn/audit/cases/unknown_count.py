@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required, fit_case
 from dplearn.audit.cases.linear_regression import UNIVERSE
 from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
 from dplearn.audit.cases.naive_bayes import split
@@ -78,17 +78,9 @@ def added_naive_bayes(
     model = StatisticalQueryNaiveBayes(
         domain=domain, n_bins=2, classes=(0, 1), random_state=0, neighbors=ADDED, **{"delta": 0, **parameters}
     )
-    whole = WholeFit(refitted(model, **_FEW), split, _shown)
-    return AuditCase(
-        name,
-        StagedFit(whole) if staged else whole,
-        universe,
-        2,
-        ApproxDP(model.epsilon, neighbors=ADDED),
-        ordered=False,
-        verifies=("StatisticalQueryNaiveBayes",),
-        required=required,
-    )
+    claim = ApproxDP(model.epsilon, neighbors=ADDED)
+    how: dict[str, Any] = {"claim": claim, "ordered": False, "required": required, "staged": staged}
+    return fit_case(name, model, split, _shown, universe, 2, constants=_FEW, **how)
 
 
 @dataclass(frozen=True)

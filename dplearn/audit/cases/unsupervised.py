@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required
-from dplearn.audit.fits import Fit, ReleaseFit, Rows, StagedFit, WholeFit, refitted
+from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required, fit_case
+from dplearn.audit.fits import ReleaseFit, Rows
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.chance.dice import Dice
 from dplearn.domains import Grid
@@ -53,20 +53,14 @@ def boxed_case(
         return str([part.tolist() for part in released]), fitted
 
     rounds = {"_rounds": 1} if kind == "PrivateKMeans" else {}
-    make = refitted(model, _finest=bits, **rounds)
-    whole = WholeFit(make, lambda rows: (np.array(rows), None), shown)
-    fit: Fit = StagedFit(whole) if staged else whole
-    return AuditCase(
-        name,
-        fit,
-        universe,
-        n,
-        ApproxDP(model.epsilon, model.delta),
-        ordered=False,
-        rules={**RULES, "discrete_laplace": moved_by(moves)},
-        verifies=(kind,),
-        required=required,
-    )
+    claim, rules = ApproxDP(model.epsilon, model.delta), {**RULES, "discrete_laplace": moved_by(moves)}
+    how: dict[str, Any] = {"ordered": False, "rules": rules, "required": required, "staged": staged}
+    constants = {"_finest": bits, **rounds}
+    return fit_case(name, model, _table, shown, universe, n, claim=claim, constants=constants, **how)
+
+
+def _table(rows: Rows) -> tuple[Any, None]:
+    return np.array(rows), None
 
 
 def grouped_case(
