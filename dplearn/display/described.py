@@ -205,7 +205,7 @@ def in_groups(guarantee: Guarantee) -> Table:
             rows.append((str(k), *("no limit" for _ in guarantee._numbers), "no limit"))
             continue
         numbers = (decimal(getattr(approx, name)) for name in approx._numbers)
-        rows.append((str(k), *numbers, greatest_belief(_approximate(approx), Fraction(1, 10))))
+        rows.append((str(k), *numbers, greatest_belief(approx, Fraction(1, 10))))
     caption = "The guarantee is about one record. A person with several records is protected less."
     head = ("records of the person", *guarantee._numbers, "a belief of 10 % becomes at most")
     return Table(caption, head, rows)
@@ -219,15 +219,9 @@ def greatest_factor(approx: ApproxDP) -> str:
     return f"{shown} = {_up(exp_bounds(approx.epsilon)[1], 3)}"
 
 
-def greatest_belief(approx: ApproxDP, prior: Fraction) -> str:
+def greatest_belief(guarantee: Guarantee, prior: Fraction) -> str:
     """Return the largest belief after the release, rounded up; it may fail with probability 2 delta."""
-    if approx.epsilon >= _NO_LIMIT or 2 * approx.delta >= 1:
-        return "no limit"
-    # Let E be the outcomes with P > 2 exp(epsilon) P'. There P(E) <= exp(epsilon) P'(E) + delta
-    # <= P(E) / 2 + delta, so P(E) <= 2 delta.
-    factor = exp_bounds(approx.epsilon)[1] * (2 if approx.delta else 1)
-    percent = 100 * prior * factor / (1 - prior + prior * factor)
-    tenths = -(-10 * percent // 1)
+    tenths = -(-1000 * attack_risk(guarantee).posterior(prior) // 1)
     return f"{Decimal(int(tenths)) / 10} %" if tenths < 1000 else "no limit"
 
 
