@@ -62,7 +62,7 @@ class Shared:
         None: the operating system's entropy. Any other value makes the fit reproducible, for tests only; the
         guarantee states this.
     n_samples : int
-        Number of records.
+        Number of records; a guess if it is private.
     n_features : int, optional
         Number of columns; required unless `domain` determines it.
     n_labels : int, optional

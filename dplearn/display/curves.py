@@ -61,21 +61,6 @@ class PrivateConfusionMatrixDisplay(ConfusionMatrixDisplay):
         Released. After `of_score` or `from_estimator`.
     confusion_matrix, display_labels, im_, text_, ax_, figure_
         As scikit-learn's.
-
-    Examples
-    --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from dplearn.display import PrivateConfusionMatrixDisplay
-    >>> from dplearn.model_selection import private_score
-    >>> X = np.arange(1000.0)[:, None] % 100
-    >>> y = (X[:, 0] > 40).astype(int)
-    >>> model = LogisticRegression().fit(X, y)
-    >>> score = private_score(model, X, y, scoring="balanced_accuracy", random_state=0)
-    >>> PrivateConfusionMatrixDisplay.of_score(score).confusion_matrix.shape
-    (2, 2)
     """
 
     @classmethod
@@ -249,21 +234,6 @@ class PrivatePrecisionRecallDisplay(_OfBinnedCounts, PrecisionRecallDisplay):
         Released. After `plot`.
     line_, ax_, figure_
         As scikit-learn's, after `plot`.
-
-    Examples
-    --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from dplearn.display import PrivatePrecisionRecallDisplay
-    >>> from dplearn.model_selection import private_score
-    >>> X = np.arange(1000.0)[:, None] % 100
-    >>> y = (X[:, 0] > 40).astype(int)
-    >>> score = private_score(LogisticRegression().fit(X, y), X, y, scoring="roc_auc", random_state=0)
-    >>> display = PrivatePrecisionRecallDisplay.of_score(score)
-    >>> len(display.precision) == len(display.recall)
-    True
     """
 
     @classmethod
@@ -340,21 +310,6 @@ class PrivateCalibrationDisplay(CalibrationDisplay):
         Released. After `plot`.
     line_, ax_, figure_
         As scikit-learn's, after `plot`.
-
-    Examples
-    --------
-    `random_state` makes this example repeatable; leave it out on private data.
-
-    >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from dplearn.display import PrivateCalibrationDisplay
-    >>> from dplearn.model_selection import private_score
-    >>> X = np.arange(1000.0)[:, None] % 100
-    >>> y = (X[:, 0] > 40).astype(int)
-    >>> score = private_score(LogisticRegression().fit(X, y), X, y, scoring="roc_auc", random_state=0)
-    >>> display = PrivateCalibrationDisplay.of_score(score)
-    >>> len(display.prob_true) == len(display.prob_pred)
-    True
     """
 
     @classmethod

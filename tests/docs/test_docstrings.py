@@ -171,7 +171,7 @@ def test_an_entry_takes_the_type_the_text_or_the_first_words_that_it_leaves_out(
     assert lines[8] == "epsilon : float, default=1.0"
     added = 'noise_ : str\n    Public. The noise: "laplace" or "gaussian".\nz_ : int\n    Public. The last.'
     assert inspect.getdoc(Derived).partition("Attributes\n----------\n")[2] == added
-    assert "n_samples : int\n    Number of records." in inspect.getdoc(Derived.plan)
+    assert "n_samples : int\n    Number of records; a guess if" in inspect.getdoc(Derived.plan)
     assert "Raises" not in inspect.getdoc(Derived.plan)  # which nothing is charged for
     assert set(sections(Derived.predict_proba)) == {"Parameters", "Returns"}
     assert "(n_samples, n_classes)\n    Probabilities" in sections(Derived.predict_proba)["Returns"]

@@ -198,13 +198,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         n_labels: int | None = None,
         beta: float = 0.05,
     ) -> "NaiveBayesPlan":
-        """Return the plan of a fit: its guarantee and the noise of its tables. No data is read.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" any guess, which only scales the errors.
-        """
+        """Return the plan of a fit: its guarantee and the noise of its tables. No data is read."""
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
         plan: NaiveBayesPlan = fit.planned(public, beta=beta)

@@ -442,15 +442,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     random_state: Any = None
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> AggregationPlan:
-        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" a guess.
-        n_labels : int, optional
-            Number of labels; required unless `classes` determines it.
-        """
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read."""
         return self._planned(n_samples, n_labels, MANY_QUERIES)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -639,15 +631,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     _asked = Scores
 
     def plan(self, n_samples: int, *, n_labels: int | None = None) -> AggregationPlan:
-        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
-
-        Parameters
-        ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" a guess.
-        n_labels : int, optional
-            Number of labels; required unless `classes` determines it.
-        """
+        """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read."""
         return self._planned(n_samples, n_labels, MANY_QUERIES)
 
     def predict_proba(self, X: Any, bin_width: Any = None) -> NDArray[np.float64]:

@@ -296,10 +296,6 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
 
         Parameters
         ----------
-        n_samples : int
-            Number of records; for neighbors="add_remove" a guess.
-        n_labels : int, optional
-            Number of labels; required unless `classes` determines it.
         n_rows : int, default=10000
             Number of public rows.
         """
