@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
+from dplearn.audit.cases.counts import tables_shown
 from dplearn.audit.cases.ensembles import Extreme
-from dplearn.audit.cases.naive_bayes import _shown as tables_shown
 from dplearn.audit.cases.queries import MEAN
 from dplearn.audit.cases.unsupervised import coarse
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, WholeFit, refitted

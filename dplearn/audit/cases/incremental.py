@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import AuditCase, Required
-from dplearn.audit.cases.naive_bayes import REPLACED, _shown, split
+from dplearn.audit.cases.counts import REPLACED, split, tables_shown
 from dplearn.audit.fits import IncrementalFit, Rows, WholeFit, refitted
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.domains import Grid, IntegerRange
@@ -30,7 +30,7 @@ def incremental_naive_bayes(
     model = StatisticalQueryNaiveBayes(**chosen, random_state=0, **parameters)
     return AuditCase(
         name,
-        IncrementalFit(WholeFit(refitted(model), split, _shown), epsilons, calls),
+        IncrementalFit(WholeFit(refitted(model), split, tables_shown), epsilons, calls),
         _RECORDS,
         2,
         ApproxDP(max(epsilons)),

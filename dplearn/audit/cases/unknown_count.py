@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from dplearn.audit.case import NOTHING_REQUIRED, AuditCase, Required, fit_case
+from dplearn.audit.cases.counts import split
 from dplearn.audit.cases.linear_regression import UNIVERSE
 from dplearn.audit.cases.logistic_regression import UNIVERSE as LINES
-from dplearn.audit.cases.naive_bayes import split
 from dplearn.audit.cases.queries import MEAN, SHARES, VECTOR
 from dplearn.audit.cases.unsupervised import coarse
 from dplearn.audit.fits import ReleaseFit, Rows, StagedFit, TableFit, WholeFit, ready, refitted
