@@ -18,10 +18,11 @@ teacher itself is asked: the answers are those of the teachers one by one, howev
 >>> labels = np.array([["no", "no", "yes", "yes"]] * 2)
 >>> training = batched_training(GaussianNB(), rows[0], np.array(["no", "yes"]), n_shards=8)
 >>> fits = training.fits(rows, labels)
->>> [fits.teacher(i).theta_.tolist() for i in range(len(fits))]
+>>> teachers = [fits.teacher(i) for i in range(2)]
+>>> [teacher.theta_.tolist() for teacher in teachers]
 [[[0.5], [4.5]], [[1.0], [5.5]]]
 >>> asked = BatchedAsking(np.array([[-1.0], [2.7], [9.0]]), Labels(np.array(["no", "yes"])))
->>> asked.answers_of_fits(fits).answers[:, :, 0].tolist()
+>>> asked.answers(teachers).answers[:, :, 0].tolist()
 [[0, 1, 1], [0, 0, 1]]
 >>> [(block.slots, block.length, block.members) for block in blocks_of([3, 5, 40, 4], base=4, n_features=2)]
 [(range(0, 4), 4, [0, 3]), (range(0, 4), 8, [1]), (range(2, 3), 40, [2])]
@@ -535,11 +536,6 @@ class BatchedTraining:
             fitted = self._fitted(stack)
         valid = stack.labelled & np.all([each.valid for each in fitted], axis=0)
         return BatchedFits(self, fitted, valid, stack.present)
-
-    @property
-    def steps(self) -> list[Any]:
-        """The steps of the estimator, the model last."""
-        return _steps(self.patterns[-1])
 
     def _fitted(self, stack: Stack) -> list[Fitted]:
         """Return the fitted attributes of each step."""
