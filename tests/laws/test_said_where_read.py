@@ -11,9 +11,12 @@ from sklearn.pipeline import make_pipeline
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger, releases
 from dplearn.chance import sources as seeded
+from dplearn.learners import KnowledgeTransferClassifier, LineClassifier, PointClassifier
+from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import ApproxDP, pipeline_guarantee
+from tests.laws.conftest import STAND_FOR_ALL, public_rows, written
 
 ALONE = "The cost of this {} alone, if no earlier step learned from its {}."
 NOT_PRIVATE = "reproducible: not private"
@@ -106,3 +109,21 @@ def test_as_an_error_it_comes_each_time_and_before_the_charge(forgotten):
             with pytest.raises(UserWarning, match="random_state is set"):
                 ExponentialMechanismClassifier(ledger=ledger, random_state=0).fit([[0.0]] * 9, [0, 1, 1] * 3)
     assert ledger.history() == []
+
+
+#: Ensembles, keys and lines plan for any number of records; their plans say what it is worth.
+FOR_ANY_NUMBER = (OnlineEnsembleClassifier, KnowledgeTransferClassifier, PointClassifier, LineClassifier)
+WARNING_OF_FEW = [
+    each for each in STAND_FOR_ALL if "ledger" in each.get_params() and not isinstance(each, FOR_ANY_NUMBER)
+]
+
+
+@pytest.mark.filterwarnings("ignore", "error:n_samples is")
+@pytest.mark.parametrize("learner", WARNING_OF_FEW, ids=written)
+def test_few_records_are_warned_of_before_anything_is_spent(learner):
+    given = {"protects": getattr(learner, "protects", "examples"), "allow_reproducible": True}
+    model = clone(learner).set_params(ledger=PrivacyLedger(10, 0.9, **given), epsilon=0.1)
+    X = np.arange(48.0).reshape(12, 4) % 3
+    with pytest.raises(UserWarning, match=r"^n_samples is \d+: "):
+        model.fit(X, np.arange(12) % 2, **public_rows(model, X))
+    assert model.ledger.history() == []

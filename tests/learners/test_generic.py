@@ -13,7 +13,7 @@ from scipy.stats import beta as beta_law
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import log_loss
 
-from dplearn import ExponentialMechanismClassifier, PrivacyLedger, PublicData
+from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.audit.fits import ready
 from dplearn.chance import SystemDice
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
@@ -124,15 +124,6 @@ def test_an_error_of_a_concept_class_of_ones_own_shows_no_record():
         learner(Own(Product([IntegerRange(0, 7)]))).fit(np.arange(8)[:, None], np.arange(8) > 3)
     assert caught.value.__context__ is None
     assert "9f3b" not in "".join(map(repr, (caught.value, getattr(caught.value, "__notes__", []))))
-
-
-@pytest.mark.filterwarnings("error:n_samples is")
-def test_too_few_records_are_warned_of_before_anything_is_spent():
-    ledger = PrivacyLedger(1)
-    model = learner(classes=[0, 1], ledger=ledger, random_state=None)
-    with pytest.raises(UserWarning, match=r"n_samples is 10: with epsilon 1 and 2.* concepts"):
-        model.fit(np.linspace(0, 1, 10)[:, None], np.arange(10) % 2)  # warnings are errors here
-    assert ledger.history() == []
 
 
 # Public features, and public rows.

@@ -85,3 +85,9 @@ def test_too_few_records_are_no_answer_whatever_they_are(n):
     sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
     run = partial(recursive_interior_point, [3] * n, 8, sizes=sizes, privacy=PAID)
     assert law(lambda dice: run(dice=dice)) == {None: 1}
+
+
+def test_a_domain_of_one_code_has_no_other_answer():
+    sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
+    found = law(lambda dice: recursive_interior_point([0] * 4, 1, sizes=sizes, privacy=PAID, dice=dice))
+    assert found.keys() == {None, 0}

@@ -26,7 +26,7 @@ from dplearn.preprocessing.quantile_columns import (
     interpolate,
     release_extremes,
 )
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP
 from dplearn.theory import quantile_errors
 
 X = np.random.default_rng(0).lognormal(3, 1, (4000, 2)) * [1, 1e6]
@@ -168,15 +168,12 @@ def test_too_few_records_are_warned_of_from_where_the_plan_says(transformer):
     narrow = clone(transformer).set_params(domain=IntegerRange(0, 9))
     needed = narrow.plan(1, n_features=2).n_inside
     rows = np.arange(2 * needed).reshape(-1, 2) % 10
-    with pytest.warns(UserWarning, match=f"n_samples is {needed // 2}: with epsilon 0.5 a column"):
+    few = f"n_samples is {needed // 2}: with epsilon 0.5 a column.* or take fewer columns"
+    with pytest.warns(UserWarning, match=few):
         narrow.fit(rows[: needed // 2])
-    ledger = PrivacyLedger(5)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         narrow.fit(rows)
-        with pytest.raises(UserWarning, match="or take fewer columns"):
-            clone(narrow).set_params(ledger=ledger).fit(rows[: needed // 2])
-    assert ledger.history() == []
 
 
 @pytest.mark.parametrize("sign", [1, -1])
