@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import clone
 
 import dplearn.estimator.base
 import dplearn.kernels.cuts
@@ -18,6 +19,7 @@ from dplearn.domains import Categories, Floats, Grid, IntegerRange, Product, Sch
 from dplearn.preprocessing import CellEncoder
 from dplearn.table.features import read_features
 from dplearn.table.targets import read_labels
+from tests.laws.conftest import STAND_FOR_ALL, public_rows, written
 
 BIG = 2**53
 
@@ -142,3 +144,26 @@ def test_two_to_the_64_cuts_are_counted_without_overflow():
 
 def test_the_default_dice_are_the_operating_systems():
     assert isinstance(dplearn.estimator.base.dice_for(None), SystemDice)
+
+
+BITS = np.random.default_rng(0).integers(0, 2, (300, 2))
+ORDERED = pd.DataFrame(BITS, columns=["a", "b"])
+WIDER = ORDERED[["b"]].assign(text="t", a=BITS[:, 0])
+
+
+def declaring(learner):
+    """The parameter that declares columns, of a learner or of the one that it fits."""
+    return next((name for name in ("domain", "estimator__domain") if name in learner.get_params()), None)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("learner", [each for each in STAND_FOR_ALL if declaring(each)], ids=written)
+def test_a_schema_names_the_columns_that_are_read_whatever_their_order(learner):
+    schema, found = Schema({"a": IntegerRange(0, 1), "b": IntegerRange(0, 1)}), []
+    for table in (ORDERED, WIDER):
+        model = clone(learner).set_params(**{declaring(learner): schema, "random_state": 0})
+        model.fit(table, BITS[:, 0], **public_rows(model, table))
+        shown = (model.transform if hasattr(model, "transform") else model.predict)(table)
+        found.append(shown.toarray() if hasattr(shown, "toarray") else np.asarray(shown))
+    assert np.array_equal(*found)
+    assert found[0].any()

@@ -193,18 +193,6 @@ def test_intervals_hold_the_coefficients_of_a_fit_with_next_to_no_noise_about_as
         assert 0.7 < np.mean(held) <= 1
 
 
-@pytest.mark.parametrize("columns", [["signal", "noise"], ["noise", "other", "signal"]])
-def test_names_go_with_effects_whatever_the_order_of_the_frame(columns):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({name: rng.uniform(0, 10, 2000) for name in columns})
-    schema = Schema({"signal": Grid(0, 10, 1001), "noise": Grid(0, 10, 1001)}, labels=[0, 1])
-    model = StatisticalQueryLogisticRegression(epsilon=9, domain=schema, random_state=0)
-    model.fit(frame, np.where(frame["signal"] > 5, 1, 0))
-    assert list(model.get_feature_names_out()) == ["signal", "noise"]
-    assert list(model.get_feature_names_out(columns)) == ["signal", "noise"]
-    assert model.coef_[0, 0] > 10 * abs(model.coef_[0, 1])
-
-
 # Wide tables, of which columns are kept.
 
 

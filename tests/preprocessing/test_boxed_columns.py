@@ -3,14 +3,13 @@
 import warnings
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.preprocessing import StandardScaler
 
-from dplearn.domains import Grid, IntegerRange, Product, Schema
+from dplearn.domains import Grid, IntegerRange
 from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
 from dplearn.preprocessing.boxed_columns import shortened, spread_query
 from dplearn.preprocessing.k_means import ClusterRound, cluster_query
@@ -35,16 +34,6 @@ def test_one_record_and_constant_columns_have_finite_results_with_floating_point
                 released = [np.asarray(each) for name, each in vars(fitted).items() if name.endswith("_")]
                 assert all(np.isfinite(each).all() for each in released if each.dtype.kind == "f")
                 assert np.isfinite(fitted.transform([[1.7e308, -1.7e308], [0.0, 0.0]])).all()
-
-
-@learners
-def test_a_schema_names_the_columns_that_are_read(learner):
-    frame = pd.DataFrame({"name": ["x"] * len(X), "age": X[:, 0], "wage": X[:, 1]})
-    schema = Schema(dict(zip(("age", "wage"), DOMAIN, strict=True)))
-    fitted = clone(learner).set_params(domain=schema, epsilon=1e6).fit(frame)
-    plain = clone(learner).set_params(domain=Product(DOMAIN), epsilon=1e6).fit(X)
-    if not isinstance(learner, PrivateKMeans):  # whose clusters have any order
-        assert np.abs(fitted.transform(frame)) == pytest.approx(np.abs(plain.transform(X)), abs=0.3)
 
 
 def test_released_ranges_hold_most_records_and_their_cost_is_part_of_the_whole():
