@@ -7,7 +7,8 @@ deviations, quantiles and shares are functions of these numbers, and so are thei
 
 - Categories: each cell is counted.
 - Quantiles: the cells are the leaves of a tree, and every node is counted. The number of records up to a
-  value is then a sum of few nodes.
+  value is then a sum of few nodes. For means the values of the cells may be added up besides, as half a
+  level: of 256 cells that takes a tenth off Gaussian noise in means, and adds nothing to that in quantiles.
 - Means and standard deviations alone: the values of the cells and their squares are added up.
 
 Sources: Li, Miklau, Hay, McGregor and Rastogi (2015) for strategies; Hay, Rastogi, Miklau and Suciu (2010)
@@ -176,10 +177,13 @@ class ColumnSums:
         if not isinstance(column.domain, NumberDomain):
             return cls(column, np.eye(column.size, dtype=np.int64))
         cells = column.size - column.gap
-        if branching is not None or column.ranged:
-            matrix = tree(cells, branching=branching or _BRANCHING)
-        elif steps is not None:
+        if branching is None and steps is not None and not column.ranged:
             matrix = moments(middles(column)[column.gap :], steps, parts)
+        elif branching is not None or column.ranged:
+            matrix = tree(cells, branching=branching or _BRANCHING)
+            if steps is not None and not column.ranged:  # the values themselves count half as much as a level
+                values = moments(middles(column)[column.gap :], steps, parts)[:1]
+                matrix = np.concatenate([2 * steps * matrix, values])
         else:
             matrix = np.ones((1, cells), dtype=np.int64)
         weight = math.isqrt(int((matrix**2).sum(axis=0).max()))  # a gap counts as much as a number

@@ -376,16 +376,21 @@ class _Describe(Release[Described]):
     def noise(self) -> str:
         return "gaussian" if self.cost.delta else "laplace"
 
+    @property
+    def adds_values(self) -> bool:
+        """Whether values are added up beside trees, which takes little of their Gaussian noise."""
+        return self.noise == "gaussian"
+
     @cached_property
     def described(self) -> tuple[ColumnSums, ...]:
         """The sums of each column that is described."""
         shown = self.choices
-        most, columns = self.steps if shown.has_moments else None, self.columns
         branching = _BRANCHING[self.noise] if shown.has_quantiles else None
+        most = self.steps if shown.has_moments and (branching is None or self.adds_values) else None
         parts = 2 if "std" in shown.statistics else 8
         return tuple(
             ColumnSums.of(each, branching=branching, steps=most, parts=parts)
-            for each in columns
+            for each in self.columns
             if each.name not in shown.by
         )
 

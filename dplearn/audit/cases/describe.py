@@ -24,6 +24,10 @@ class _Few(_Describe):
     steps, most_records = 2, 2
 
 
+class _FewWithValues(_Few):
+    adds_values = True
+
+
 class _Coarse(_Describe):
     cells = 16
 
@@ -102,6 +106,17 @@ CASES = (
         required=Required(3, 0.7),
     ),
     _case(
+        "describe_means_and_quantiles",
+        [_BIT],
+        [(0,), (1,)],
+        1,
+        ApproxDP(1),
+        statistics=("mean", "50%"),
+        moves=4,
+        required=Required(2, 0.999),
+        kind=_FewWithValues,
+    ),
+    _case(
         "describe_added",
         [_BIT],
         [(0,), (1,)],
@@ -147,4 +162,5 @@ def _replay(name: str, statistics: tuple[str, ...]) -> AuditCase:
 DESCRIBE_REPLAYS = (
     _replay("describe_gaussian", ("count", "25%")),
     _replay("describe_means", ("mean", "std")),
+    _replay("describe_values_and_quantiles", ("mean", "25%")),
 )
