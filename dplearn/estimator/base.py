@@ -243,18 +243,32 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
                 if name.endswith("_"):  # what an earlier fit published is not covered by this one's guarantee
                     delattr(self, name)
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
-            self._take(done)
+            self._set_fitted(done)
         except BaseException:  # a refused table leaves the model as it was
             self._delete_fitted_attributes()
             self.__dict__.update((name, kept[name]) for name in kept if name.endswith("_"))
             raise
+        self._raise_interrupt()
         warn(recipe.late_warnings(self, done.plan), done.plan.guarantee, stacklevel=_USER)
 
     def _take(self, done: Done) -> None:
-        """Set the fitted attributes."""
+        """Set the fitted attributes, within a fit of another estimator."""
+        self._set_fitted(done)
+        self._raise_interrupt()
+
+    def _set_fitted(self, done: Done) -> None:
         fit: Any = done.recipe
         with float_errors_ignored():
             fit.publish(self, done.facts, done.released, done.plan)
+
+    def _raise_interrupt(self) -> None:
+        """Raise an interrupt that came when all was released; the fitted attributes keep it."""
+        if (kept := self._left_by_interrupt()) is not None:
+            raise KeyboardInterrupt(kept)
+
+    def _left_by_interrupt(self) -> str | None:
+        """Return what an interrupt has kept from being fitted, and what there is; None without one."""
+        return None
 
     def _delete_fitted_attributes(self) -> None:
         for name in list(vars(self)):

@@ -1,4 +1,5 @@
-"""Estimators of scikit-learn that are trained on released values, which are kept if the training fails.
+"""Estimators of scikit-learn that are trained on released values, which are kept if the training fails or
+is interrupted.
 
 All here is a function of what was released, and of public values: it costs no privacy.
 """
@@ -14,6 +15,8 @@ from dplearn.estimator.base import PrivateEstimator
 from dplearn.estimator.base_models import Seeded
 from dplearn.estimator.importances import HasImportances
 from dplearn.privacy.held import held_by
+
+_INTERRUPTED = "KeyboardInterrupt"
 
 
 class TrainedOnReleased(HasImportances):
@@ -31,6 +34,9 @@ class TrainedOnReleased(HasImportances):
             f" another one to {place}, at no further cost"
         )
 
+    def _left_by_interrupt(self) -> str | None:
+        return self._failure() if self.estimator_error_ == _INTERRUPTED else None
+
     def _trained(self) -> Any:
         """Return the fitted estimator, or raise an error if it could not be fitted."""
         check_is_fitted(self)
@@ -43,6 +49,8 @@ def trained(estimator: Any, rows: Any, y: NDArray[Any], seed: int) -> tuple[Any,
     """Return a fitted clone of an estimator and None, or None and why it could not be fitted."""
     try:
         return Seeded(estimator).clone(seed).fit(rows, y), None
+    except KeyboardInterrupt:
+        return None, _INTERRUPTED
     except Exception as error:  # of the caller's estimator, about released values
         return None, f"{type(error).__name__}: {error}"
 

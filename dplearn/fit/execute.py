@@ -37,6 +37,7 @@ from dplearn.fit.relation import Relation
 from dplearn.fit.support import refuse_unsupported
 from dplearn.kernels import float_errors_ignored
 from dplearn.privacy import ApproxDP, PrivacyLedger, open_account
+from dplearn.privacy.guarantees import in_words
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table import Given, InMemory, Table, count_of, table_in_memory
 from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_parts, selected
@@ -226,6 +227,10 @@ def issued(texts: Iterable[str], guarantee: ApproxDP) -> list[str]:
     return [text.replace(":", groups, 1) if text.startswith("n_samples is ") else text for text in texts]
 
 
+_INTERRUPTED = (
+    "{} was interrupted after its charge: it has spent {}, and shows nothing for it; what was drawn is thrown"
+    " away, since a part of it is not what the guarantee is for"
+)
 _FEATURE_TOO = (
     "{0} has the name of a column of X that is used as a feature, {1!r}: give X.drop(columns={1!r}), and no"
     " domain of that column; if it is to stay, {0}.to_numpy() has no name"

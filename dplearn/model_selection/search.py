@@ -373,9 +373,18 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         check_is_fitted(self)
         if not hasattr(self, "best_estimator_"):
             raise AttributeError(
-                "best_estimator_ is absent with refit=False and several splits: fit one with best_params_"
+                "best_estimator_ is absent with refit=False and several splits, and after an interrupt: fit"
+                " one with best_params_"
             )
         return self.best_estimator_
+
+    def _left_by_interrupt(self) -> str | None:
+        if not self.refit or hasattr(self, "best_estimator_"):
+            return None
+        return (
+            "the last fit of the search was interrupted, and its budget is spent; best_params_, best_score_"
+            " and cv_results_ are kept: fit an estimator with best_params_, at its own cost"
+        )
 
     def _candidates(self) -> list[Any]:
         """Check all public parameters, and return one unfitted candidate for each member of the grid."""
@@ -685,7 +694,10 @@ class SearchFit(FitRecipe):
             choice = _by_random_stopping(summary, plan, dice)
         if plan.refit is None:
             return choice
-        return replace(choice, fitted=summary.fitted(choice.index, plan.refit, dice))
+        try:
+            return replace(choice, fitted=summary.fitted(choice.index, plan.refit, dice))
+        except KeyboardInterrupt:  # the choice is released
+            return replace(choice, fitted=None)
 
 
 @dataclass(frozen=True)
@@ -694,7 +706,7 @@ class Choice:
 
     index: int
     tables: Mapping[int, NoisyTable]  # of the selected candidate and, if all were released, of the others
-    fitted: Any  # on the training records, if there is one split
+    fitted: Any  # on all records, or on the training records, if there is one split; None if interrupted
 
 
 def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:

@@ -75,3 +75,27 @@ def test_a_table_is_summarised_once_for_all_paths():
     ready = begin(recipe, X)
     assert [ready.run(SeededDice(seed))[0] for seed in range(3)] == [15] * 3
     assert recipe.seen == ["read", "plan", "summarise", "run", "run", "run"]
+
+
+class Interrupted(Sum):
+    """A sum that an interrupt stops, with a text of its own, when it comes to a place."""
+
+    def __init__(self, ledger, place):
+        super().__init__(ledger)
+        self.place = place
+
+    def saw(self, what):
+        super().saw(what)
+        if what.partition(",")[0] == self.place:
+            raise KeyboardInterrupt("cell 123456")
+
+
+@pytest.mark.parametrize(("place", "spent"), [("read", 0), ("plan", 0), ("summarise", 1), ("run", 1)])
+def test_an_interrupt_before_the_charge_spends_nothing_and_a_later_one_says_what_is_spent(place, spent):
+    ledger = PrivacyLedger(1, allow_reproducible=True)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        execute(Interrupted(ledger, place), X, ledger=ledger, dice=SeededDice(0))
+    assert len(ledger.history()) == spent
+    text = str(caught.value)
+    assert text.startswith("sum was interrupted after its charge: it has spent epsilon 1" * spent)
+    assert ("123456" in text) == (not spent)

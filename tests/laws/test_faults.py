@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 
 from dplearn.audit import FaultyDice
 from dplearn.chance import SeededDice, SystemDice
 from dplearn.mechanisms import SparseVector
+from dplearn.model_selection import PrivateSearchCV
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
@@ -64,6 +65,18 @@ def released(estimator):
     return {name for name in vars(estimator) if name not in public}
 
 
+#: What a search has released before its last fit.
+CHOICE = {"best_index_", "best_params_", "best_score_", "budgets_", "cv_results_", "guarantee_", "method_"}
+
+
+def kept_by(classifier, error):
+    """What a fit keeps when it is stopped: nothing, but a search that an interrupt of its last fit stops."""
+    if not isinstance(classifier, PrivateSearchCV) or "are kept" not in str(error):
+        return set()
+    assert isinstance(error, KeyboardInterrupt)
+    return CHOICE | ({"classes_"} if is_classifier(classifier) else set())
+
+
 @pytest.mark.parametrize("most", SPREAD)
 def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
     fit_draws, classifier, iris, budget, fault, most
@@ -72,10 +85,10 @@ def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
     for at in faulty_draws(classifier, *iris, most):
         ledger = budget(1)
         learner = fixed_shards(classifier).set_params(ledger=ledger)
-        with pytest.raises(type(error)):
+        with pytest.raises(type(error)) as caught:
             learner._fit(*iris, FaultyDice(SeededDice(0), at, error, drawn=drawn))
         assert ledger.spent().epsilon == ApproxDP(classifier.epsilon).epsilon
-        assert released(learner) == set()
+        assert released(learner) == kept_by(classifier, caught.value)
 
 
 @pytest.mark.parametrize("most", SPREAD)
@@ -86,8 +99,12 @@ def test_a_failed_second_fit_leaves_the_first_one_whole(
     before = dict(vars(learner))
     learner.random_state = 0
     for at in faulty_draws(classifier, *iris, most):
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as caught:
             learner._fit(*iris, FaultyDice(SeededDice(0), at))
+        if kept := kept_by(classifier, caught.value):
+            assert released(learner) == kept
+            vars(learner).clear()
+            vars(learner).update(before)
     assert all(vars(learner)[name] is before[name] for name in released(learner))
 
 

@@ -18,7 +18,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from dplearn import AdditiveClassifier, ConjunctionClassifier, PrivacyLedger, PrivateLabelsClassifier
+from dplearn import (
+    AdditiveClassifier,
+    ConjunctionClassifier,
+    PrivacyLedger,
+    PrivateLabelsClassifier,
+    PrivateMultiOutputClassifier,
+)
 from dplearn.audit.cases import CASES
 from dplearn.chance import SeededDice
 from dplearn.display import privacy_card
@@ -151,6 +157,28 @@ def test_an_estimator_that_fails_after_the_charge_leaves_the_reports():
     assert len(model.reports_) == N
     with pytest.raises(ValueError, match="fit another one to reports_, at no further cost"):
         model.predict(TABLE[["age"]])
+
+
+def test_an_interrupt_of_the_training_leaves_the_reports_and_stops_the_program():
+    class Slow(GaussianNB):
+        def fit(self, X, y):
+            if len(y) > 1000:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    ledger = PrivacyLedger(1, protects="labels")
+    model = PrivateLabelsClassifier(Slow(), ledger=ledger)
+    with pytest.raises(KeyboardInterrupt, match="labels, which are kept: KeyboardInterrupt; fit another one"):
+        model.fit(TABLE[["age"]].fillna(0), Y)
+    assert len(ledger.history()) == 1
+    assert model.guarantee_.epsilon == 1
+    assert GaussianNB().fit(TABLE[["age"]].fillna(0), model.reports_).classes_.tolist() == ["ill", "well"]
+    with pytest.raises(ValueError, match="fit another one to reports_, at no further cost"):
+        model.predict(TABLE[["age"]])
+    several = PrivateMultiOutputClassifier(PrivateLabelsClassifier(Slow(), classes=["ill", "well"]))
+    with pytest.raises(KeyboardInterrupt, match="MultiOutputClassifier was interrupted after its charge"):
+        several.fit(TABLE[["age"]].fillna(0), np.stack([Y, Y], axis=1))
+    assert not hasattr(several, "guarantee_")
 
 
 @pytest.mark.parametrize("present", [0, 1, 3])

@@ -234,6 +234,23 @@ def test_no_fit_fails_after_the_charge(name, learned, gaps):
     assert model.fills_gaps_ == (name in FILLED)
 
 
+@pytest.mark.parametrize("domain", ["learn", Schema(NUMBERS_DECLARED)], ids=["learned", "declared"])
+def test_an_interrupt_of_the_training_leaves_the_synthetic_table(domain):
+    class Slow(DummyClassifier):
+        def fit(self, X, y):
+            if len(y) > 2000:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    frame, target = table(4000, gaps=False)
+    model = SyntheticDataClassifier(Slow(), domain=domain, classes=["ill", "well"])
+    with pytest.raises(KeyboardInterrupt, match="which are kept: KeyboardInterrupt; fit another one to"):
+        model.fit(frame, target)
+    rows = model.synthetic_.sample(100)
+    assert set(rows["target"]) <= {"ill", "well"}
+    assert model.guarantee_.epsilon == 1
+
+
 def test_gaps_are_filled_with_the_most_frequent_category_and_the_median_and_warned_of():
     rng = np.random.default_rng(0)
     towns = rng.choice(np.array([None, "north", "south"], dtype=object), N, p=[0.3, 0.63, 0.07])

@@ -52,6 +52,47 @@ def search(estimator=STUMPS, grid=GRID, **parameters):
     return PrivateSearchCV(estimator, grid, **{"random_state": 0} | parameters)
 
 
+class Slow(StatisticalQueryNaiveBayes):
+    """A learner whose fit on all records is interrupted."""
+
+    least = 3000
+
+    def _recipe(self, reproducible):
+        recipe = super()._recipe(reproducible)
+        run, least = recipe.run, self.least
+
+        def interrupted(table, plan, dice):
+            if len(table.y) >= least:
+                raise KeyboardInterrupt("cell 123456")
+            return run(table, plan, dice)
+
+        return recipe.given(run=interrupted)
+
+
+@pytest.mark.parametrize("method", ["permute_and_flip", "noisy_scores", "random_stopping"])
+def test_an_interrupt_of_the_last_fit_leaves_the_choice_and_one_of_the_search_leaves_nothing(method):
+    learner, grid = Slow(domain=IntegerRange(0, 99), classes=[0, 1]), {"n_bins": [4, 8]}
+    ledger = PrivacyLedger(9, delta=1e-5)
+    found = PrivateSearchCV(learner, grid, epsilon=4, method=method, ledger=ledger)
+    with pytest.raises(
+        KeyboardInterrupt, match="best_params_, best_score_ and cv_results_ are kept"
+    ) as caught:
+        found.fit(X, Y)
+    assert "123456" not in str(caught.value)
+    assert found.best_params_["n_bins"] in (4, 8)
+    assert found.guarantee_.epsilon == 4
+    assert np.isfinite(found.best_score_)
+    with pytest.raises(AttributeError, match="and after an interrupt: fit one with best_params_"):
+        found.predict(X)
+    first = vars(found).copy()
+    Slow.least = 0
+    with pytest.raises(KeyboardInterrupt, match="PrivateSearchCV was interrupted after its charge"):
+        found.fit(X, Y)
+    Slow.least = 3000
+    assert vars(found) == first  # what an earlier fit has released
+    assert len(ledger.history()) == 2
+
+
 @pytest.mark.parametrize("method", ["permute_and_flip", "random_stopping"])
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize("cv", [None, 3], ids=repr)
