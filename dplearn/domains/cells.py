@@ -46,7 +46,7 @@ _SECONDS = "give seconds, d.dt.total_seconds()"
 
 _WIDEST = 8  # bytes of a number that is read without objects
 _TYPED = ("dtype", "__array__", "__array_interface__", "__array_struct__")
-_TEXTS = re.compile(r"<?u\d|\|?s\d|(large_)?(str(?!uct)|binary)|bytes|cat|enum|dictionary")
+_TEXTS = re.compile(r"[<>]?u\d|\|?s\d|(large_)?(str(?!uct)|binary)|bytes|cat|enum|dictionary")
 _DATES = re.compile(r"Date(time)?")  # of polars
 _WHOLE = re.compile(r"[iub]|U?Int\d+|Boolean")  # kinds of numpy and pandas, names of polars
 #: Packages whose objects hold a table, and how to get it.
@@ -272,8 +272,11 @@ def exact_cells(values: Any) -> NDArray[Any]:
     return array.astype(object) if array.dtype.kind == "f" and array.itemsize > _WIDEST else array
 
 
-def cells_of(X: Any) -> NDArray[Any]:
-    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell."""
+def cells_of(X: Any, *, dates: bool = False) -> NDArray[Any]:
+    """Return a table that is not a data frame as a two-dimensional array; lists are read cell by cell.
+
+    An array of dates, which are refused without `dates`, becomes one of objects.
+    """
     if _is_listed(X):
         rows = list(X)
         if not rows or not all(map(is_row, rows)):
@@ -285,8 +288,12 @@ def cells_of(X: Any) -> NDArray[Any]:
     array = as_cells(X)
     if array.ndim != 2:
         raise ValueError(NOT_A_TABLE.format(array.ndim))
+    if array.dtype.kind == "M" and dates:
+        return object_array(list(array.ravel())).reshape(array.shape)
     if holds_times(array.dtype):
-        raise TypeError(f"X must hold text, bytes or numbers, got dtype {times_as_numbers(array.dtype)}")
+        raise TypeError(
+            f"X must hold text, bytes or numbers, got dtype {times_as_numbers(array.dtype, of_table=True)}"
+        )
     return array if array.dtype.kind in "iufbc" else array.astype(object)
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.domains.base import Domain
@@ -207,7 +209,7 @@ def _of_type(dtype: Any, column: str) -> str:
         raise TypeError(
             f"column {column!r} has the type {cells}, which cannot be read as categories: give {advice[0]}"
         )
-    name = str(dtype).lower()
+    name = (dtype.name if isinstance(dtype, np.dtype) else str(dtype)).lower()
     return next((kind for pattern, kind in _TYPES.items() if re.match(pattern, name)), "categories")
 
 

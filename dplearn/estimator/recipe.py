@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
-from dplearn._validation import check_count, check_given
+from dplearn._validation import check_count, check_given, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Product
 from dplearn.fit import Recipe, refuse_unsupported
+from dplearn.fit.execute import GREATEST_EPSILON, Recipe
 from dplearn.fit.relation import plan_with_count, warnings_with_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
@@ -97,6 +98,7 @@ class FitRecipe(Recipe):
     counts_records = False
 
     def __init__(self, learner: Any, cost: ApproxDP, **values: Any):
+        check_number("epsilon", cost.epsilon, high=GREATEST_EPSILON)
         kind, neighbors = type(learner), getattr(learner, "neighbors", cost.neighbors)
         if hasattr(learner, "max_rows_per_group"):
             most = check_count("max_rows_per_group", learner.max_rows_per_group, low=1, high=MOST_ROWS)

@@ -44,6 +44,8 @@ from dplearn.table.groups import SHIFTS, grouped_parts, grouping_of, groups_in_p
 from dplearn.table.passes import PartsChangedError
 from dplearn.table.sources import check_index, table_in_parts
 
+GREATEST_EPSILON = 1e100  # of a fit or a release; plans calculate with floats
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -389,7 +389,7 @@ class SchemaRelease(Release[LearnedSchema]):
         return cls(columns, guarantee, random_state=random_state)
 
     def read(self, X: Any, y: Any) -> tuple["SchemaFacts", Columns]:  # noqa: ARG002 - there is none
-        table = X if is_frame(X) else cells_of(X)
+        table = X if is_frame(X) else cells_of(X, dates=True)
         if not all(table.shape):
             raise ValueError(f"X must have at least one row and one column, got shape {table.shape}")
         kinds = kinds_of(table, self.columns, X)

@@ -29,8 +29,9 @@ from dplearn.domains.cells import (
 )
 from dplearn.domains.product import of_pair
 from dplearn.fit import Facts, Recipe
-from dplearn.fit.execute import execute
+from dplearn.fit.execute import GREATEST_EPSILON, Facts, Recipe, execute
 from dplearn.kernels import float_errors_ignored, ignores_float_errors
+from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.unknown_count import ADDED
@@ -86,6 +87,7 @@ class Release(Recipe, Generic[Result]):
     stacklevel = 4  # of warnings: the caller of the release function, which calls `run_on`
 
     def __init__(self, name: str, cost: ApproxDP, context: tuple[str, ...], random_state: Any):
+        check_number("epsilon", cost.epsilon, high=GREATEST_EPSILON)
         self.name, self.context, self.random_state = name, context, random_state
         self.cost = cost if random_state is None else replace(cost, reproducible=True)
 

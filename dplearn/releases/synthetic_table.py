@@ -846,7 +846,7 @@ def _table_of(values: Any) -> tuple[Any, str]:
     table = table_in_memory(values)
     if is_frame(table):
         return table, "pandas" if hasattr(table, "iloc") else "polars"
-    return cells_of(table), "array"
+    return cells_of(table, dates=True), "array"
 
 
 def _selected(frame: Any, domain: Product) -> Any:

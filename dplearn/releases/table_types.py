@@ -58,9 +58,8 @@ class TableTypes:
         return cls(kind, shown, labels, declared)
 
     def name(self, place: int) -> str:
-        """Return the name of the type of a column, or nothing if it is not known or has no values."""
-        found = self.types[place] if self.types else ""
-        return "" if found in ("Null", "null[pyarrow]") else found
+        """Return the name of the type of a column, or nothing if it is not known."""
+        return self.types[place] if self.types else ""
 
     def dtype(self, place: int, listed: Sequence[Any] = ()) -> Any:
         """Return the type of a column, in which categories are listed; None if it is not known."""
@@ -143,12 +142,21 @@ def _in_numpy(
         if "ns" in str(dtype):  # its years are few
             first, last = np.array(["1677-09-22", "2262-04-11"], dtype=times.dtype)
             times = np.where(np.isnat(times), times, times.clip(first, last))
-        return times if times.dtype == "datetime64[ns]" else times.astype("datetime64[us]"), None
+        own = (
+            dtype
+            if isinstance(dtype, np.dtype)
+            else "datetime64[ns]"
+            if times.dtype == "datetime64[ns]"
+            else "datetime64[us]"
+        )
+        return times.astype(own), None
     gaps = np.asarray(values != values)
     unheld = column.gap and types.gapless(place)
     numbers = _rounded(np.where(gaps, 0, values), np.dtype(float) if unheld else plain, dtype)
     if numbers.dtype.kind in "fO":
         numbers[gaps] = np.nan
+    if column.ranged and plain == np.uint64:  # the last two numbers have one code
+        numbers = numbers + (numbers == np.iinfo(plain).max - 1).astype(plain)
     return numbers, gaps if column.gap and numbers.dtype.kind in "iub" else None
 
 

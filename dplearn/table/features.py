@@ -68,7 +68,7 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         X = _select(X, domain) if isinstance(domain, Schema) else X
         refuse_text(X, domain)
         return X
-    rows = _validated(estimator, X, reset=reset)
+    rows = _validated(estimator, X, reset=reset, dates=domain is not None and not domain.numeric)
     refuse_text(X, domain)
     if not reset and isinstance(domain, Schema) and hasattr(estimator, "feature_names_in_"):
         fitted = estimator.feature_names_in_.tolist()
@@ -98,11 +98,13 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
     return rows
 
 
-def _validated(estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False) -> Any:
+def _validated(
+    estimator: Any, X: Any, *, reset: bool, accept_sparse: str | bool = False, dates: bool = False
+) -> Any:
     """Return X, which is not a data frame, as numbers of its own type or as cells; validates the shape."""
     if issparse(X) and not accept_sparse:
         refuse_sparse(estimator, X)
-    cells: Any = X if issparse(X) else cells_of(X)
+    cells: Any = X if issparse(X) else cells_of(X, dates=dates)
     if cells.dtype.kind == "c":
         refuse_complex(cells.dtype)
     if issparse(X) and cells.dtype.kind not in "iufb":

@@ -88,7 +88,12 @@ def _listed(classes: NDArray[Any]) -> str:
 
 
 def check_known_labels(classes: NDArray[Any]) -> None:
-    """Refuse labels that scikit-learn's models do not take: objects that are no texts."""
+    """Refuse labels that scikit-learn's models do not take: objects that are no texts, and fractions."""
+    if classes.dtype.kind == "f" and (classes % 1 != 0).any():
+        raise ValueError(
+            "classes must be texts or whole numbers for a classifier of scikit-learn, got fractions: their"
+            " texts, y.astype(str), are such"
+        )
     if classes.dtype == object and not isinstance(classes[0], str):
         raise ValueError(
             f"y must hold texts or numbers of a type of numpy for a model of scikit-learn, got"
@@ -395,8 +400,18 @@ def share_all_right(sets: Sequence[NDArray[Any]], predicted: Any, y: Any, weight
         raise ValueError(f"y must have {len(sets)} outputs, got {k}")
     given = [y] if k == 1 else [output_column(y, i) for i in range(k)]
     columns = np.reshape(predicted, (-1, k)).T
+    weights = None if weights is None else _weights(weights, len(columns[0]))
     right = [_right(*each) for each in zip(sets, columns, given, strict=True)]
     return float(np.average(np.all(right, axis=0), weights=weights))
+
+
+def _weights(weights: Any, n: int) -> NDArray[np.float64]:
+    """Return the weights of a score; refuse those of which no mean can be taken."""
+    with suppress(TypeError, ValueError, OverflowError):
+        found = np.asarray(weights, dtype=np.float64)
+        if found.shape == (n,) and np.isfinite(found).all() and found.sum():
+            return found
+    raise ValueError(f"sample_weight must hold {n} finite numbers, one for each row, whose sum is not 0")
 
 
 def _right(classes: NDArray[Any], predicted: NDArray[Any], y: Any) -> NDArray[np.bool_]:

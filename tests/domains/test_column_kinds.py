@@ -20,10 +20,16 @@ class Unread:
 
 
 def test_the_type_of_an_array_is_the_kind_of_its_columns():
-    kinds = {"numbers": ["f8", "f4"], "integers": ["i1", "u8"], "booleans": ["?"], "categories": ["U3", "S3"]}
+    kinds = {
+        "numbers": ["f8", "f4", ">f8", "<f4"],
+        "integers": ["i1", "u8", ">i4", "<u2"],
+        "booleans": ["?"],
+        "categories": ["U3", "S3", ">U3"],
+    }
     for kind, types in kinds.items():
         for dtype in types:
             assert kinds_of(Unread((5, 2), dtype)) == ColumnKinds((kind, kind))
+            assert kinds_of(pd.DataFrame(np.zeros((5, 1), dtype))).kinds == (kind,)
 
 
 def test_the_types_of_a_data_frame_are_the_kinds_of_its_columns():

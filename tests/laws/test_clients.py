@@ -228,10 +228,32 @@ def test_a_score_of_labels_of_another_kind_is_refused_and_new_labels_are_wrong()
         model.score(X, y.astype(str))
     with pytest.raises(ValueError, match="equal numbers of samples, got 1200 and 3"):
         model.score(X, y[:3])
+    for weights in (np.zeros(1200), np.ones(3), ["a"] * 1200, np.full(1200, np.nan)):
+        with pytest.raises(
+            ValueError, match=r"sample_weight must hold 1200 finite numbers, .* whose sum is not 0"
+        ):
+            model.score(X, y, weights)
     some = np.where(np.arange(len(y)) < 600, 7, model.predict(X))
     assert model.score(X, some) == 0.5
     numbers = AdditiveRegressor(target_range=(0, 2), epsilon=100).fit(X, y)
     assert numbers.score(X, [Decimal(each) for each in y.tolist()]) == numbers.score(X, y)
+
+
+def test_fractions_that_are_declared_labels_are_refused_where_models_of_scikit_learn_refuse_them():
+    X, y = rows_of_two_labels()
+    ledger = PrivacyLedger(100, 1e-3)
+    learner = SyntheticDataClassifier(classes=[0, 0.5], ledger=ledger)
+    with pytest.raises(ValueError, match="classes must be texts or whole numbers"):
+        learner.fit(X, y / 2)
+    assert ledger.history() == []
+    assert set(StatisticalQueryNaiveBayes(classes=[0, 0.5]).fit(X, y / 2).predict(X)) <= {0, 0.5}
+
+
+def test_an_epsilon_above_all_floats_is_refused_everywhere(one_a_class, classifier, iris):
+    if "epsilon" in classifier.get_params(deep=False):
+        model = clone(classifier).set_params(epsilon=10**400)
+        with pytest.raises(ValueError, match=r"epsilon must be .* at most .*, got a number above 1e300"):
+            model.fit(*iris)
 
 
 # Messages

@@ -35,6 +35,7 @@ from dplearn.releases import (
     synthetic_table,
     table_network,
 )
+from dplearn.releases.cell_statistics import ColumnSums
 from dplearn.releases.counting_queries import _MultiplicativeWeights, _SmallDatabase
 from dplearn.releases.table_network import TableBudget, TableNoise
 from dplearn.theory.reductions import learner_from_release

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dplearn.domains import IntegerRange, Learn, Schema
+from dplearn import StatisticalQueryNaiveBayes, ThresholdClassifier
+from dplearn.domains import Dates, Grid, IntegerRange, Learn, Schema
 from dplearn.releases import SyntheticTable
 
 N = 4000
@@ -154,3 +155,32 @@ def test_arrays_have_their_type(dtype):
     rows = fitted(table).sample(50)
     assert rows.dtype == table.dtype
     assert rows.shape == (50, 2)
+
+
+def test_the_greatest_integer_of_64_bits_is_given_back_where_it_is_learned():
+    for table in (
+        np.full((4000, 2), 2**64 - 1, np.uint64),
+        pd.DataFrame({"a": CODES, "b": np.uint64(2**64 - 1)}),
+    ):
+        rows = fitted(table).sample(20)
+        last = rows["b"] if hasattr(rows, "columns") else rows[:, 1]
+        assert set(last.tolist()) == {2**64 - 1}
+
+
+@pytest.mark.filterwarnings("ignore:X has feature names")
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+def test_arrays_of_dates_are_read_as_columns_of_frames_are(unit):
+    first = np.datetime64("2020-01-01").astype(f"datetime64[{unit}]")
+    X = first + 20 * np.stack([CODES, CODES[::-1]], axis=1).astype("timedelta64[D]")
+    y = CODES > 0
+    dates = Dates("2020-01-01", "2020-03-01", outside="clip")
+    for domain in (dates, Schema({"x0": dates, "x1": dates}), "learn"):
+        model = StatisticalQueryNaiveBayes(epsilon=100, domain=domain).fit(X, y)
+        assert model.score(X, y) > 0.9
+        assert (model.predict(pd.DataFrame(X, columns=["x0", "x1"])) == model.predict(X)).all()
+    rows = fitted(X).sample(10)
+    assert rows.dtype == X.dtype
+    assert np.abs(rows - X.min()).max() <= np.timedelta64(50, "D")
+    for learner in (StatisticalQueryNaiveBayes(domain=Grid(0, 9)), ThresholdClassifier()):
+        with pytest.raises(TypeError, match=r"dtype datetime64.*: declare Dates\(low, high\) as its domain"):
+            learner.fit(X, y)
