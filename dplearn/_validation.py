@@ -137,9 +137,9 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     return value
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """Return the text of a number: for a fraction, its decimal if that is short and exact."""
-    if isinstance(value, (int, Fraction)) and abs(value) > 10**300:
+    if isinstance(value, (int, Fraction)) and not -(10**300) <= value <= 10**300:
         return "a number above 1e300" if value > 0 else "a number below -1e300"
     if not isinstance(value, Fraction):
         return shown(value)
