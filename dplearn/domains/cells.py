@@ -285,6 +285,8 @@ def cells_of(X: Any, *, dates: bool = False) -> NDArray[Any]:
         if len({len(row) for row in rows}) != 1:
             raise ValueError("rows of X must be equally long")
         return object_array([cell for row in rows for cell in row]).reshape(len(rows), len(rows[0]))
+    if X is None:
+        raise TypeError("X must be a table, got None")
     array = as_cells(X)
     if array.ndim != 2:
         raise ValueError(NOT_A_TABLE.format(array.ndim))

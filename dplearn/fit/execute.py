@@ -234,16 +234,19 @@ _INTERRUPTED = (
     " away, since a part of it is not what the guarantee is for"
 )
 _FEATURE_TOO = (
-    "{0} has the name of a column of X that is used as a feature, {1!r}: give X.drop(columns={1!r}), and no"
-    " domain of that column; if it is to stay, {0}.to_numpy() has no name"
+    "{0} has the name and the type of a column of X that is used as a feature, {1!r}: give"
+    " X.drop(columns={1!r}), and no domain of that column; if it is to stay, {0}.to_numpy() has no name"
 )
 
 
 def _apart(recipe: Recipe, given: Given) -> Given:
-    """Return rows; refuse labels or groups that are a feature too. Names of columns are public."""
+    """Return rows; refuse labels or groups that are a feature too, by names and types, which are public."""
     for what, column in (("y", given.y), ("groups", given.ids)) if is_frame(given.X) else ():
-        for name in list(column.columns) if is_frame(column) else [getattr(column, "name", None)]:
-            if name and isinstance(name, str) and name in list(given.X.columns) and recipe.uses(name):
+        own = [getattr(column, "name", None)], [getattr(column, "dtype", None)]
+        names, types = (column.columns, column.dtypes) if is_frame(column) else own
+        for name, dtype in zip(names, types, strict=True):
+            alike = (name, dtype) in zip(given.X.columns, given.X.dtypes, strict=True)
+            if name and isinstance(name, str) and alike and recipe.uses(name):
                 raise ValueError(_FEATURE_TOO.format(what, name))
     return given
 

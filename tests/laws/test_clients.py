@@ -317,6 +317,16 @@ def test_a_column_of_text_names_the_domain_that_reads_it():
         ThresholdClassifier().fit(frame, y)
 
 
+def test_a_table_that_is_none_is_named():
+    for learner in (
+        ThresholdClassifier(),
+        StatisticalQueryNaiveBayes(domain="learn"),
+        SubsampleAggregateClassifier(),
+    ):
+        with pytest.raises(TypeError, match="X must be a table, got None"):
+            learner.fit(None, [0, 1])
+
+
 def test_labels_that_a_meta_estimator_encodes_are_explained():
     X, _ = rows_of_two_labels(100)
     names = np.array(["a", "b", "c"])[np.arange(100) % 3]

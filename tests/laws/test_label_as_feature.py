@@ -14,7 +14,7 @@ from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.privacy import PrivacyLedger
 from tests.laws.conftest import framed, protects_labels, public_rows
 
-FEATURE = "{} has the name of a column of X that is used as a feature, 'kind': give X.drop.columns='kind'"
+FEATURE = "{} has the name and the type of a column of X that is used as a feature, 'kind': give X.drop.columns='kind'"
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -49,6 +49,7 @@ def test_a_column_that_is_no_feature_may_stay():
     clone(STUMP).fit([X, X], "kind")
     clone(WIDER).fit(X, y.to_numpy())
     clone(WIDER).fit(X, y.rename("later"))
+    clone(WIDER).fit(X, X["kind"] > 0)  # of the same name, and another type
     numbered = pd.DataFrame(X.to_numpy())
     ExponentialMechanismClassifier(domain=Grid(0, 1, 11)).fit(numbered, pd.DataFrame(y.to_numpy())[0])
 
