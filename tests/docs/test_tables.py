@@ -59,12 +59,6 @@ def test_every_table_is_shown_or_offered_and_every_page_shows_what_exists():
     assert named == found
 
 
-def test_the_readme_has_the_table_of_the_best_learners():
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    for row in measured.best()[1:]:
-        assert f"| {' | '.join(row)} |" in text
-
-
 # pictures
 
 
