@@ -20,7 +20,7 @@ from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Product
 from dplearn.fit import Recipe, refuse_unsupported
-from dplearn.fit.execute import GREATEST_EPSILON, Recipe
+from dplearn.fit.execute import GREATEST_EPSILON
 from dplearn.fit.relation import plan_with_count, warnings_with_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting

@@ -29,9 +29,8 @@ from dplearn.domains.cells import (
 )
 from dplearn.domains.product import of_pair
 from dplearn.fit import Facts, Recipe
-from dplearn.fit.execute import GREATEST_EPSILON, Facts, Recipe, execute
+from dplearn.fit.execute import GREATEST_EPSILON, execute
 from dplearn.kernels import float_errors_ignored, ignores_float_errors
-from dplearn.kernels.float_errors import float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.unknown_count import ADDED
