@@ -1,21 +1,22 @@
 """Any classifier, trained on randomised labels: features are public, labels are private.
 
-There is one release, by one of two methods. "reports": each label is replaced, with a known probability, by
+There is one release, by one of three methods. "reports": each label is replaced, with a known probability, by
 another one. "clusters": the records are clustered by their features, and the numbers of the labels in each
 cluster are released with noise; each record then gets a label at random, in the released shares of its
-cluster. All else, such as a search, early stopping or cross-validation within the fit, is made of these
+cluster. "sums": for each label, the sum of rows of features over its records is released with noise, which
+determines an additive model; each record then gets a label at random, with the model's probabilities. All
+else, such as a search, early stopping or cross-validation within the fit, is made of these
 labels and of public features, and costs nothing. Where labels are reports, their probabilities are turned
 into those of true labels.
 """
 
 import math
-import warnings
 from collections.abc import Sequence
-from copy import copy
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,19 +27,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.metaestimators import available_if
 
-from dplearn._documented import Unspent, documented_by
+from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_given
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
+from dplearn.domains.column_kinds import kinds_of
 from dplearn.estimator import PrivateClassifier
 from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.public_data import PUBLIC_FEATURES
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.kernels import ignores_float_errors, nearest_shares
+from dplearn.kernels import ignores_float_errors
+from dplearn.learners.label_methods import Clusters, Reports, Sums
 from dplearn.learners.votes.standard import coded, scaled, standard_estimator
-from dplearn.mechanisms import laplace_counts, randomized_response
-from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
@@ -52,20 +53,9 @@ _LEAF = 20  # effective records of the default boosting's leaves
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
 _TRIED = 500  # rows by which an estimator is tried before the charge
 _MOST_NEEDED = 10**10  # records that a warning calls enough
-_FEW = 50  # effective records of a label, below which a fit by reports warns
-_FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
-# Clusters are chosen below so many effective records of a label, if reports of a cluster's records have a
-# variance above such a share of that of a noisy number. They were then more accurate on 12 tables of 500 to
-# 40,000 records, of 2 to 11 labels, which no benchmark reports on.
-_CLUSTERED_BELOW, _LEAST_SHARE = 120, 0.6
-_IN_CLUSTER, _FOR_LABELS = 10, 4.3  # records of a cluster, times epsilon; the second times ln(labels)
-_MOST_CLUSTERS, _LEAST_IN_CLUSTER = 1000, 3
-_BATCH = 4096  # rows of a step of k-means
-# Up to so many records, or from more labels on, the default classifier of clusters is a forest.
-_FOREST, _BOOSTED_LABELS = 10_000, 20
 
 
-@documented_by(Unspent)
+@documented_by()
 @dataclass(eq=False, repr=False)
 class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClassifier):
     """Any classifier, where features are public and labels are private: it is trained on randomised labels.
@@ -81,14 +71,20 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         (`HistGradientBoostingClassifier`) that stops early, with large leaves at small epsilons, and with
         codes of columns that are no numbers; of a sparse matrix, logistic regression. Where the method is
         "clusters" and there are at most 10,000 records, a forest of extremely randomised trees in place of
-        both.
+        both. Where it is "sums", the additive model that they determine.
     epsilon : float, default=1.0
         Privacy budget of one fit: for each label. A float stands for its shortest decimal: 0.1 is 1/10.
-    method : {"auto", "reports", "clusters"}, default="auto"
+    delta : float, default=1e-6
+        In [0, 1). Only the method "sums" spends it, and "auto" does not choose that method with delta 0; the
+        guarantee of all others has delta 0.
+    method : {"auto", "reports", "clusters", "sums"}, default="auto"
         What is released. "reports": each label, by randomised response, which needs no trusted curator.
-        "clusters": noisy numbers of the labels in clusters of the features. "auto": clusters where reports
-        tell as much as fewer than 120 true labels for each label, and have more noise; they do with many
-        labels, few records or a small epsilon. `plan` tells the method.
+        "clusters": noisy numbers of the labels in clusters of the features. "sums": for each label, the noisy
+        sum of rows of features, which determines an additive model; the most accurate where effects of
+        columns add up. "auto": reports, unless they tell as much as fewer than 120 true labels for each
+        label, and have more noise: with many labels, few records or a small epsilon. Then clusters, or sums
+        of two labels of 1,000 records or more, where at least half of the columns of a data frame hold
+        categories, and no estimator is given. `plan` tells the method.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -97,16 +93,16 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     ----------
     estimator_ : classifier or None
         Released. The fitted classifier, of reports: its own predictions and probabilities are not corrected.
-        None if it could not be fitted.
+        None if it could not be fitted. Of sums an `AdditiveClassifier`, with `shapes_` to display.
     estimator_error_ : str or None
         Released. Why it could not be fitted, in which case a fit warns, and keeps the reports.
     reports_ : ndarray of shape (n_samples,)
         Released. The randomised label of each record, in the order of the rows: any other classifier may be
         trained on them, at no further cost.
     truth_ : float or None
-        Public. The probability with which a report is the true label; None for labels of clusters.
+        Public. The probability with which a report is the true label; None for labels of other methods.
     counts_ : ndarray of int64 of shape (n_clusters, n_classes), or None
-        Released. The noisy number of each label in each cluster; None for reports.
+        Released. The noisy number of each label in each cluster; None for other methods.
     classes_
     guarantee_ : ApproxDP
         Public. The guarantee of the fit, for labels, with its assumptions.
@@ -118,12 +114,15 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
 
     Notes
     -----
-    **Privacy.** (epsilon, 0)-differential privacy for one replaced label. Proof for "reports": each label is
-    reported by `randomized_response`, by itself, with epsilon. It holds even if every report is published: no
-    curator needs to be trusted. For "clusters": the clusters are functions of public features. A replaced
-    label moves the numbers of two labels in its record's cluster by 1 each, and no other; all numbers are
-    released by `laplace_counts` with the sensitivity 2. In both, the classifier is a function of what is
-    released and of public features.
+    **Privacy.** (epsilon, 0)-differential privacy for one replaced label, and (epsilon, delta) for "sums".
+    Proof for "reports": each label is reported by `randomized_response`, by itself, with epsilon. It holds
+    even if every report is published: no curator needs to be trusted. For "clusters": the clusters are
+    functions of public features. A replaced label moves the numbers of two labels in its record's cluster by
+    1 each, and no other; all numbers are released by `laplace_counts` with the sensitivity 2. For "sums": the
+    rows are integer vectors, functions of public features, of bounded norm. A replaced label takes a row from
+    the sum of one label and adds it to that of another; of two labels only one sum is released. Gaussian
+    noise is calibrated to that distance. In all, the classifier is a function of what is released and of
+    public features.
 
     **Assumes.** The entries of `guarantee_.assumes`: all features are public.
 
@@ -134,11 +133,11 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     a cluster has noise of a standard deviation of about 2.8 / epsilon, whatever the number of labels.
     Clusters have about 10 / epsilon records, at least 3, and at most 1,000 are made, so that details of large
     tables are lost, and labels that depend on few of many independent columns: `method="reports"` then learns
-    more.
+    more. Sums learn the effects of single columns, and no interactions.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
-    Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017). The method
-    of clusters is ours.
+    Kumar, Manurangsi and Zhang (2021), and for corrected probabilities, Patrini and others (2017). The
+    methods of clusters and of sums are ours.
 
     Examples
     --------
@@ -160,7 +159,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     estimator: Any = None
     _: KW_ONLY
     epsilon: float = 1.0
-    delta: float = 0.0
+    delta: float = 1e-6
     method: str = AUTO
     classes: Sequence[Any] | None = None
     ledger: PrivacyLedger | None = None
@@ -170,12 +169,18 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     classes_: NDArray[Any] = field(init=False)
 
     keeps_types = reads_parts = True
-    spends_delta = False
     _kept = "the randomised labels", "reports_"
     _n_clusters: ClassVar[int | None] = None  # None: by the plan; audits use other numbers
     protects = "labels"  # the unit of protection; whole records are not protected
 
-    def plan(self, n_samples: int, *, n_labels: int | None = None) -> StatedPlan:
+    @property
+    def spends_delta(self) -> bool:
+        """Whether the method is "sums", or may be."""
+        return self.method == Sums.name or (self.method == AUTO and self.estimator is None)
+
+    def plan(
+        self, n_samples: int, *, n_labels: int | None = None, n_columns: int = 0, n_categorical: int = 0
+    ) -> StatedPlan:
         """Return the plan of a fit, without data.
 
         Parameters
@@ -184,6 +189,8 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             Number of records, at least 1.
         n_labels : int, optional
             Number of labels, at least 2; required without `classes`.
+        n_columns, n_categorical : int, default=0
+            Numbers of columns, and of those that hold categories, by which "auto" chooses sums.
 
         Returns
         -------
@@ -191,13 +198,16 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             With the guarantee, n_samples, n_labels and method. For reports: truth (the probability that a
             report is the true label) and n_effective (the number of records whose true labels would tell as
             much). For clusters: n_clusters and deviation (the standard deviation of the noise in the number
-            of a label in a cluster, at most).
+            of a label in a cluster, at most). For sums: deviation (the standard deviation of the noise in a
+            sum of labels over rows of the greatest norm).
         """
         fit = self._recipe(self.random_state is not None)
         labels = n_labels if fit.classes is None else len(fit.classes)
         labels = check_given("n_labels", labels, source="classes", low=2)
         n = check_count("n_samples", n_samples, low=1)
-        found: StatedPlan = fit.planned(LabelsFacts(n, n_labels=labels))
+        columns = check_count("n_columns", n_columns, low=0)
+        mixed = check_count("n_categorical", n_categorical, low=0, high=columns)
+        found: StatedPlan = fit.planned(LabelsFacts(n, columns, n_labels=labels, n_categorical=mixed))
         return found
 
     def _recipe(self, reproducible: bool) -> "LabelsFit":
@@ -212,7 +222,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             cost,
             classes=self.classes,
             estimator=self.estimator,
-            method=check_choice("method", self.method, (AUTO, Reports.name, Clusters.name)),
+            method=check_choice("method", self.method, (AUTO, Reports.name, Clusters.name, Sums.name)),
             n_clusters=self._n_clusters,
             sparse_rows=sparse,
         )
@@ -275,79 +285,11 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         return tags
 
 
-class Reports:
-    """Each label is released by itself, by randomised response. Made from public numbers."""
-
-    name = "reports"
-    with_forest = False
-
-    def __init__(self, n: int, k: int, epsilon: Fraction):
-        truth = float(truth_probability(k, epsilon))
-        other = (1 - truth) / (k - 1)
-        share = (1 - k * other) ** 2  # of the records, as many as reports tell as much as
-        self.n_effective = n * share
-        self.states = {"truth": truth, "n_effective": self.n_effective}
-        self.few, self.enough = self.n_effective < _FEW * k, _FEW * k / share if share else math.inf
-        self.tells = f"reports tell as much as the true labels of {self.n_effective:.3g} records"
-        # Of _IN_CLUSTER / epsilon reports, over 8 / epsilon**2.
-        variance = _IN_CLUSTER * float(epsilon) * other * (1 - other) / 8 / share if share else math.inf
-        self.lose = self.n_effective < _CLUSTERED_BELOW * k and variance > _LEAST_SHARE
-
-    def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
-        return self
-
-    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> tuple[Any, None]:
-        """Return the report of each record, and no counts."""
-        # One changed label changes one report.
-        return randomized_response(codes, plan.n_labels, privacy=plan.guarantee, dice=dice), None
-
-
-class Clusters:
-    """The numbers of labels in clusters of public features are released. Made from public numbers."""
-
-    name = "clusters"
-    clusters: NDArray[np.int64]  # the cluster of each row, once they are prepared
-
-    def __init__(self, n: int, k: int, epsilon: Fraction, size: int | None = None):
-        rate = min(max(float(epsilon), 1e-300), 2000)  # no float overflows
-        # The noise in numbers of k labels leaves most of clusters of so many records.
-        records = max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / rate
-        self.size = size or max(1, min(int(min(n / records, _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
-        self.n_effective = n
-        self.with_forest = n <= _FOREST or k > _BOOSTED_LABELS
-        least = _FEW_CLUSTERS * k
-        enough = least * max(records, _LEAST_IN_CLUSTER)
-        self.few, self.enough = self.size < least, enough if least <= _MOST_CLUSTERS else math.inf
-        deviation = 1 / (math.sqrt(2) * math.sinh(rate / 4))  # of discrete Laplace noise
-        self.states = {"n_clusters": self.size, "deviation": deviation}
-        self.tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
-
-    @ignores_float_errors
-    def prepared(self, X: Any, seed: int) -> Self:
-        """Return the method with the cluster of each row."""
-        from sklearn.cluster import MiniBatchKMeans
-
-        places, known = scaled(X).fit_transform(X), copy(self)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of fewer distinct rows than clusters
-            means = MiniBatchKMeans(self.size, n_init=1, batch_size=_BATCH, random_state=seed).fit(places)
-        known.clusters = np.asarray(means.labels_, dtype=np.int64)
-        return known
-
-    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> tuple[Any, Any]:
-        """Return a label for each record, in the released shares of its cluster, and the counts."""
-        n, k = plan.n_samples, plan.n_labels
-        # One changed label moves two of these numbers by 1; the clusters and the ends are public.
-        counts = np.bincount(self.clusters * k + codes, minlength=self.size * k)
-        noisy = laplace_counts(counts, privacy=plan.guarantee, dice=dice, sensitivity=2, low=-n, high=2 * n)
-        numbers = np.asarray(noisy).reshape(-1, k)
-        return _in_shares_of(numbers, self.clusters, plan.public.stream), numbers
-
-
 @dataclass(frozen=True)
 class LabelsFacts(FitFacts):
     """The public facts of a table, with the method of a fit."""
 
+    n_categorical: int = 0  # columns of a data frame that hold categories
     way: Any = None
 
 
@@ -360,22 +302,34 @@ class LabelsFit(FitRecipe):
         classes, codes = read_labels(y, X.shape[0], self.classes)
         check_several_labels(classes)
         names = getattr(reader, "feature_names_in_", None)
-        facts = LabelsFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
+        mixed = 0
+        if is_frame(X):
+            with suppress(TypeError):  # some types are for estimators alone
+                mixed = len(kinds_of(X).of_categories)
+        facts = LabelsFacts(
+            X.shape[0], X.shape[1], names=names, classes=classes, stream=stream, n_categorical=mixed
+        )
         return facts, LabelledRows(X, codes.astype(np.int64))
 
     def plan(self, facts: LabelsFacts) -> StatedPlan:
-        n, k, epsilon = facts.n_samples, facts.n_labels, self.cost.epsilon
-        reports, clusters = Reports(n, k, epsilon), Clusters(n, k, epsilon, self.n_clusters)
-        ways: dict[str, Any] = {AUTO: clusters if reports.lose else reports}
-        way = (ways | {each.name: each for each in (reports, clusters)})[self.method]
+        n, k = facts.n_samples, facts.n_labels
+        reports, clusters = Reports(n, k, self.cost), Clusters(n, k, self.cost, self.n_clusters)
+        sums = Sums(n, k, self.cost)
+        summed = self.estimator is None and sums.suit(n, k, facts.n_features, facts.n_categorical)
+        best = reports if not reports.lose else sums if summed else clusters
+        ways: dict[str, Any] = {each.name: each for each in (reports, clusters, sums)}
+        way = ways.get(self.method, best)
+        if way is sums and not self.cost.delta:
+            raise ValueError(f"delta must be above 0 for method={Sums.name!r}, got 0")
+        cost = self.cost if way is sums else replace(self.cost, delta=Fraction(0))
         warned = few_records(
             n,
-            f"of {k} labels with epsilon {float(epsilon):.3g}, {way.tells}",
+            f"of {k} labels with epsilon {float(self.cost.epsilon):.3g}, {way.tells}",
             "spend more epsilon",
             enough=math.ceil(way.enough) if way.enough <= _MOST_NEEDED else None,
         )
         return StatedPlan(
-            replace(self.cost, assumes=(labels_assumed(self.classes), PUBLIC_FEATURES)),
+            replace(cost, assumes=(labels_assumed(self.classes), PUBLIC_FEATURES)),
             title="PrivateLabelsPlan",
             states={"n_samples": n, "n_labels": k, "method": way.name} | way.states,
             warns=(warned,) if way.few else (),
@@ -400,15 +354,17 @@ class LabelsFit(FitRecipe):
 
     def run(self, summary: Any, plan: StatedPlan, dice: Dice) -> tuple[Any, ...]:
         facts, rows = plan.public, summary
-        codes, counts = facts.way.released(rows.y, plan, dice)
-        # From here on all is a function of released labels and of public features.
-        reports = facts.classes[codes]
-        given, reported = self.estimator, np.bincount(codes, minlength=facts.n_labels)
+        found = facts.way.released(rows.y, plan, dice)
+        # From here on all is a function of what was released and of public features.
+        reports = facts.classes[found.codes]
+        given, reported = self.estimator, np.bincount(found.codes, minlength=facts.n_labels)
+        if given is None and found.model is not None:
+            return found.model, None, reports, found.counts
         if np.count_nonzero(reported) == 1:  # which many classifiers refuse
             given = DummyClassifier()
         elif given is None:
             given = _standard(rows.X, reported, facts)
-        return *trained(given, rows.X, reports, facts.stream.seeds(1)[0]), reports, counts
+        return *trained(given, rows.X, reports, facts.stream.seeds(1)[0]), reports, found.counts
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
         return () if learner.estimator_error_ is None else (learner._failure(),)
@@ -418,21 +374,6 @@ def _whole(table: Table) -> Any:
     """Return all rows, in memory."""
     rows = table.at_once(lambda rows: rows)
     return table.take(np.arange(len(table))) if rows is None else rows
-
-
-def _in_shares_of(counts: NDArray[Any], clusters: NDArray[np.int64], stream: Any) -> NDArray[np.int64]:
-    """Return a label for each record, such that each cluster has its released shares of the labels."""
-    n = len(clusters)
-    sizes = np.bincount(clusters, minlength=len(counts))  # of clusters of public features
-    shares = nearest_shares(counts / np.maximum(sizes, 1)[:, None])
-    # The i-th of a cluster's m records, in random order, has the label of the share at (i + u) / m.
-    order = np.lexsort((stream.permutation(n), clusters))
-    own = clusters[order]
-    starts = np.cumsum(sizes) - sizes - (stream.permutation(len(sizes)) + 0.5) / len(sizes)
-    place = (np.arange(n) - starts[own]) / sizes[own]
-    found = np.empty(n, dtype=np.int64)
-    found[order] = (shares.cumsum(axis=1)[own, :-1] <= place[:, None]).sum(axis=1)
-    return found
 
 
 def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts) -> Any:

@@ -14,6 +14,7 @@ from itertools import product
 from math import isqrt
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
@@ -55,6 +56,7 @@ _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories
 _BETA = Fraction(1, 20)  # of the plan of a release
 _CENTER = 0.5  # the tail without a range
 _SHOWN = 5  # columns in a warning
+_PUBLIC_POINTS = 1 << 32  # of a range of public numbers
 _BITS = 100  # of the square root of a budget
 
 
@@ -614,6 +616,27 @@ def _key(cell: Any) -> Hashable:
     if isinstance(key, float) and math.isfinite(key):  # with a fraction; mechanisms take no floats as keys
         return (key.hex(),)
     return key if key is None or isinstance(key, (str, bytes, int)) else _OTHER
+
+
+def public_schema(X: Any) -> Product:
+    """Return the schema that a public table shows: the ranges of its numbers, and all of its categories."""
+    kinds, points = kinds_of(X), _PUBLIC_POINTS
+    numbers = Floats(missing=True, outside="accept")
+    domains: list[Domain] = []
+    for place, kind in enumerate(kinds.kinds):
+        column = read_column(X, place)
+        if kind == "categories":
+            domains.append(_categories(list(dict.fromkeys(_keys(column).levels.tolist()))))
+        elif kind == "booleans":
+            domains.append(_BOOLEANS)
+        else:
+            codes = mapped(partial(_codes, numbers, kind), column)
+            known = codes[codes > 0]
+            low, high = numbers.decode(np.array([known.min(), known.max()])) if len(known) else (0.0, 1.0)
+            if low == high and kind == "numbers":
+                low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
+            domains.append(_range(kind, Fraction(float(low)), Fraction(float(high)), points))
+    return kinds.schema(domains)
 
 
 class _BothRanks(NamedTuple):

@@ -9,6 +9,7 @@ from dplearn.audit.cases.additive import ADDITIVE_REPLAYS
 from dplearn.audit.cases.describe import DESCRIBE_REPLAYS
 from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS
 from dplearn.audit.cases.logistic_regression import LOGISTIC_REPLAYS
+from dplearn.audit.cases.private_labels import LABEL_REPLAYS
 from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
 from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
 from dplearn.audit.cases.unsupervised import UNSUPERVISED_REPLAYS
@@ -17,7 +18,14 @@ from dplearn.releases import table_network
 from tests.laws.mutants import around
 from tests.laws.test_ask_mutants import noise_that_the_data_scale
 
-SMALL = (*DESCRIBE_REPLAYS, *LINEAR_REPLAYS, *LOGISTIC_REPLAYS, *UNSUPERVISED_REPLAYS, *ADDED_REPLAYS)
+SMALL = (
+    *DESCRIBE_REPLAYS,
+    *LABEL_REPLAYS,
+    *LINEAR_REPLAYS,
+    *LOGISTIC_REPLAYS,
+    *UNSUPERVISED_REPLAYS,
+    *ADDED_REPLAYS,
+)
 LARGE = (*ADDITIVE_REPLAYS, *SYNTHETIC_REPLAYS)
 #: Of each kind of additive fits one, as large as it can soon be replayed; the others at night.
 BY_DAY = ("additive_gaussian_2_joint", "additive_laplace_numbers", "added_additive_gaussian")

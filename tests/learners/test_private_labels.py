@@ -28,7 +28,7 @@ from dplearn import (
 from dplearn.audit.cases import CASES
 from dplearn.chance import SeededDice
 from dplearn.display import privacy_card
-from dplearn.learners import private_labels
+from dplearn.learners import label_methods
 from dplearn.privacy import LedgerError
 
 RNG = np.random.default_rng(0)
@@ -133,7 +133,7 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     ],
 )
 def test_mistakes_are_refused_before_the_charge(estimator, y, error):
-    ledger = PrivacyLedger(1, protects="labels")
+    ledger = PrivacyLedger(1, 1e-6, protects="labels")
     with pytest.raises((TypeError, ValueError), match=error):
         PrivateLabelsClassifier(estimator, ledger=ledger).fit(TABLE[["age"]].fillna(0), y)
     assert not ledger.history()
@@ -327,9 +327,9 @@ MISTAKES = {
     ("mechanism", "name", "mistake"), [(*key, each) for key, those in MISTAKES.items() for each in those]
 )
 def test_mistakes_are_caught(monkeypatch, mechanism, name, mistake):
-    case, right = CASES[name], getattr(private_labels, mechanism)
+    case, right = CASES[name], getattr(label_methods, mechanism)
     assert case.with_fit(case.fit).run().epsilon <= 1 + 1e-9
-    monkeypatch.setattr(private_labels, mechanism, lambda *given, **how: mistake(right, *given, **how))
+    monkeypatch.setattr(label_methods, mechanism, lambda *given, **how: mistake(right, *given, **how))
     assert case.with_fit(case.fit).run().epsilon > 1.01
 
 

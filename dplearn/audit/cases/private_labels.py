@@ -7,12 +7,17 @@ import numpy as np
 from sklearn.dummy import DummyClassifier
 
 from dplearn.audit.case import AuditCase, Required, fit_case
+from dplearn.audit.cases.additive import additive_query_case, with_far_noise
 from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, moved_by
+from dplearn.domains import Categories, Product
 from dplearn.learners import PrivateLabelsClassifier
+from dplearn.learners.additive.label_sums import PublicRows
+from dplearn.learners.additive.queries import Rows as Tables
 from dplearn.privacy import ApproxDP
+from dplearn.queries import StatisticalQuery
 
-__all__ = ["CASES"]
+__all__ = ["CASES", "LABEL_REPLAYS"]
 
 
 def _case(
@@ -47,7 +52,40 @@ def _case(
     return fit_case(name, model, table, shown, labels, n, claim=claim, constants=constants, **how)
 
 
+def _label_sums(n: int) -> StatisticalQuery:
+    """Ask for the sum of the labels of n records, whose rows have no number but the constant."""
+    rows, factors = Tables([np.zeros((1, 0), dtype=np.int64)], 1, 1, 1.0), np.ones(n, dtype=np.int32)
+    cells = np.zeros((n, 1), dtype=np.int16)
+    return PublicRows(Product([Categories(["a"])]), {}, [], cells, [], rows, factors, []).query(2)
+
+
+def _summed(name: str, n_labels: int) -> AuditCase:
+    """Return a case of a whole fit by sums of rows of mixed columns."""
+    labels = "abc"[:n_labels]
+    model = PrivateLabelsClassifier(classes=list(labels), method="sums", random_state=0)
+    X = np.array([[1.5, 0.0], [2.0, 1.0], [np.nan, 1.0], [9.0, 0.0], [2.0, 1.0]])
+
+    def shown(fitted: Any) -> tuple[str, Any]:
+        shapes = [np.round(shape.effects, 4).tolist() for shape in fitted.estimator_.shapes_]
+        return str(shapes), ",".join(fitted.reports_)
+
+    claim = ApproxDP(model.epsilon, model.delta, protects="labels")
+    case = fit_case(name, model, lambda rows: (X, np.array(rows)), shown, labels, len(X), claim=claim)
+    return case.with_fit(with_far_noise(case.fit))
+
+
+#: Fits that are too large to enumerate; they are replayed on neighbours.
+LABEL_REPLAYS = (_summed("sums_of_labels", 2), _summed("sums_of_three_labels", 3))
+
 CASES = (
+    additive_query_case(
+        "label_sums",
+        lambda: _label_sums(2),
+        [(0,), (1,)],
+        "PrivateLabelsClassifier",
+        n=2,
+        required=Required(3, 0.999),
+    ),
     _case("private_labels", ("no", "yes"), 3, required=Required(8, 0.999)),
     _case("small_private_labels", ("no", "yes"), 2, required=Required(4, 0.999), staged=False),
     _case("private_labels_of_three", ("a", "b", "c"), 2, required=Required(9, 0.999)),

@@ -44,6 +44,7 @@ _QUARTERS = 4  # cells between two powers of two
 _FINE = (16, 8, _QUARTERS)  # those tried for fine cells, until there are at most MOST_ORDERED in all
 _EXPONENTS = (-8, 17)  # powers of two; smaller magnitudes share a cell with 0, greater ones share the last
 _LAST = 40  # a greater declared end shares the last cell with all above this power of two
+_LEAST_SHARED = 3  # the least number of cells of equal shares, beside those of single values
 _SMALL = 2e-3  # eigenvalues below this share of the greatest are dropped
 # The weights of a straight line and of functions of correlation length size / 1.5, size / 12, 3 and 0.2
 # cells, for each level.
@@ -125,6 +126,22 @@ def column_of(domain: Domain, *, fine: bool = False) -> Column:
             starts = np.unique(np.array([*range(gap + 1), *first], dtype=np.uint64))
             if len(starts) <= MOST_ORDERED:
                 break
+    return Column(domain, starts, len(starts))
+
+
+def column_by_masses(domain: Domain, codes: NDArray[Any], most: int) -> Column:
+    """Return about `most` cells of equal shares of public codes; a value of a greater share has its own."""
+    if not domain.ordered:
+        return column_of(domain)
+    gap = int(domain.accepts_missing)
+    values, counts = np.unique(codes[(codes >= gap) & (codes < domain.size)], return_counts=True)
+    if len(values) > most:
+        alone = counts > counts.sum() / most
+        rest = np.where(alone, 0, counts)
+        places = (np.cumsum(rest) - rest / 2) * max(_LEAST_SHARED, most - alone.sum()) // max(rest.sum(), 1)
+        places[alone] = -1 - np.arange(alone.sum())
+        values = values[np.append(True, places[1:] != places[:-1])]
+    starts = np.array([*range(gap + 1), *values[1:].tolist()], dtype=np.uint64)
     return Column(domain, starts, len(starts))
 
 

@@ -236,9 +236,9 @@ class Rows:
         """The greatest norm of a shortened row, in units of 1."""
         return self.reach * self.unit
 
-    def lengths(self) -> list[Integers]:
-        """Return the norm, to the power of `order`, of each row of each table."""
-        return [norm_powers(table, self.order) for table in self.tables]
+    def lengths(self, order: int | None = None) -> list[Integers]:
+        """Return the norm, to the power of its order, by default `order`, of each row of each table."""
+        return [norm_powers(table, order or self.order) for table in self.tables]
 
     def block(self, records: LabelledRows) -> Block:
         """Return the records with their joint features and factors; cached for the same object."""

@@ -1,0 +1,178 @@
+"""The methods by which private labels of public features are released: one release each.
+
+A method is made from public numbers: of records and labels, and the cost. It says what a plan states, is
+prepared from public rows, and then releases a label for each record, on which any classifier may be trained.
+"""
+
+import math
+import warnings
+from copy import copy
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dplearn.chance.dice import Dice
+from dplearn.kernels import ignores_float_errors, nearest_shares
+from dplearn.learners.additive.label_sums import PublicRows
+from dplearn.learners.votes.standard import scaled
+from dplearn.mechanisms import laplace_counts, randomized_response
+from dplearn.mechanisms.randomized_response import truth_probability
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.plan import StatedPlan
+from dplearn.privacy.shares import gaussian_budget
+from dplearn.queries import CentralOracle, LabelledRows
+
+_FEW = 50  # effective records of a label, below which a fit by reports warns
+_FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
+# Clusters are chosen below so many effective records of a label, if reports of a cluster's records have a
+# variance above such a share of that of a noisy number. They were then more accurate on 12 tables of 500 to
+# 40,000 records, of 2 to 11 labels, which no benchmark reports on.
+_CLUSTERED_BELOW, _LEAST_SHARE = 120, 0.6
+_IN_CLUSTER, _FOR_LABELS = 10, 4.3  # records of a cluster, times epsilon; the second times ln(labels)
+_MOST_CLUSTERS, _LEAST_IN_CLUSTER = 1000, 3
+_BATCH = 4096  # rows of a step of k-means
+# Up to so many records, or from more labels on, the default classifier of clusters is a forest.
+_FOREST, _BOOSTED_LABELS = 10_000, 20
+# Sums are chosen in place of clusters for two labels, at least so many records, and at most so many columns,
+# at least half of them of categories: on two such tables that no benchmark reports on their AUC was .05
+# higher to .02 lower. They know no interactions, which reports show from some hundred effective records on.
+_SUMMED_FROM, _MOST_COLUMNS = 1000, 256
+_FEW_SUMS = 50  # records of a label, over the noise in the sum of its rows, below which sums warn
+
+
+@dataclass(frozen=True, eq=False)
+class Released:
+    """What a method releases, or makes of that."""
+
+    codes: NDArray[np.int64]  # of the label of each record, on which classifiers are trained
+    counts: NDArray[np.int64] | None = None
+    model: Any = None  # which needs no training
+
+
+class Reports:
+    """Each label is released by itself, by randomised response."""
+
+    name = "reports"
+    with_forest = False
+
+    def __init__(self, n: int, k: int, cost: ApproxDP):
+        truth = float(truth_probability(k, cost.epsilon))
+        other = (1 - truth) / (k - 1)
+        share = (1 - k * other) ** 2  # of the records, as many as reports tell as much as
+        self.n_effective = n * share
+        self.states = {"truth": truth, "n_effective": self.n_effective}
+        self.few, self.enough = self.n_effective < _FEW * k, _FEW * k / share if share else math.inf
+        self.tells = f"reports tell as much as the true labels of {self.n_effective:.3g} records"
+        # Of _IN_CLUSTER / epsilon reports, over 8 / epsilon**2.
+        variance = _IN_CLUSTER * float(cost.epsilon) * other * (1 - other) / 8 / share if share else math.inf
+        self.lose = self.n_effective < _CLUSTERED_BELOW * k and variance > _LEAST_SHARE
+
+    def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
+        return self
+
+    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> Released:
+        """Return the report of each record."""
+        # One changed label changes one report.
+        return Released(randomized_response(codes, plan.n_labels, privacy=plan.guarantee, dice=dice))
+
+
+class Clusters:
+    """The numbers of labels in clusters of public features are released."""
+
+    name = "clusters"
+    clusters: NDArray[np.int64]  # the cluster of each row, once they are prepared
+
+    def __init__(self, n: int, k: int, cost: ApproxDP, size: int | None = None):
+        rate = min(max(float(cost.epsilon), 1e-300), 2000)  # no float overflows
+        # The noise in numbers of k labels leaves most of clusters of so many records.
+        records = max(_IN_CLUSTER, _FOR_LABELS * math.log(k)) / rate
+        self.size = size or max(1, min(int(min(n / records, _MOST_CLUSTERS)), n // _LEAST_IN_CLUSTER))
+        self.n_effective = n
+        self.with_forest = n <= _FOREST or k > _BOOSTED_LABELS
+        least = _FEW_CLUSTERS * k
+        enough = least * max(records, _LEAST_IN_CLUSTER)
+        self.few, self.enough = self.size < least, enough if least <= _MOST_CLUSTERS else math.inf
+        deviation = 1 / (math.sqrt(2) * math.sinh(rate / 4))  # of discrete Laplace noise
+        self.states = {"n_clusters": self.size, "deviation": deviation}
+        self.tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
+
+    @ignores_float_errors
+    def prepared(self, X: Any, seed: int) -> Self:
+        """Return the method with the cluster of each row."""
+        from sklearn.cluster import MiniBatchKMeans
+
+        places, known = scaled(X).fit_transform(X), copy(self)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of fewer distinct rows than clusters
+            means = MiniBatchKMeans(self.size, n_init=1, batch_size=_BATCH, random_state=seed).fit(places)
+        known.clusters = np.asarray(means.labels_, dtype=np.int64)
+        return known
+
+    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> Released:
+        """Return a label for each record, in the released shares of its cluster, and the counts."""
+        n, k = plan.n_samples, plan.n_labels
+        # One changed label moves two of these numbers by 1; the clusters and the ends are public.
+        counts = np.bincount(self.clusters * k + codes, minlength=self.size * k)
+        noisy = laplace_counts(counts, privacy=plan.guarantee, dice=dice, sensitivity=2, low=-n, high=2 * n)
+        numbers = np.asarray(noisy).reshape(-1, k)
+        return Released(_in_shares_of(numbers, self.clusters, plan.public.stream), counts=numbers)
+
+
+class Sums:
+    """The sums of rows of public features by label are released; they determine an additive model."""
+
+    name = "sums"
+    with_forest = False
+    rows: PublicRows  # once they are prepared
+
+    def __init__(self, n: int, k: int, cost: ApproxDP):
+        self.n_effective = n
+        self.deviation = math.inf
+        if cost.delta:  # a changed label changes one sum of two labels, or two sums
+            self.deviation = math.sqrt(min(k - 1, 2) / (2 * gaussian_budget(cost)))
+        self.enough = _FEW_SUMS * k * self.deviation
+        self.few = n < self.enough
+        self.states = {"deviation": self.deviation}
+        self.tells = f"sums of {k} labels have noise of {self.deviation:.3g} records"
+
+    def suit(self, n: int, n_labels: int, n_columns: int, n_categorical: int) -> bool:
+        """Return whether a table is one of those for which sums are the most accurate."""
+        mixed = 1 <= n_columns <= _MOST_COLUMNS and 2 * n_categorical >= n_columns
+        return mixed and n >= _SUMMED_FROM and n_labels == 2 and math.isfinite(self.deviation)
+
+    def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
+        """Return the method with the row of each record."""
+        if not hasattr(X, "columns") and hasattr(X, "tocsr"):
+            raise TypeError("X must be a data frame or an array for method='sums', got a sparse matrix")
+        known = copy(self)
+        known.rows = PublicRows.of(X)
+        return known
+
+    def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> Released:
+        """Return a label for each record, with the released model's probabilities, and the model."""
+        records, given = LabelledRows(self.rows.cells, codes), plan.guarantee
+        oracle = CentralOracle(records, privacy=given, dice=dice, noise="gaussian")
+        [answer] = oracle.ask(self.rows.query(plan.n_labels), Fraction(1))
+        # From here on all is a function of this answer and of public features.
+        model = self.rows.model(answer)
+        below = self.rows.likely(model)[:, :-1].cumsum(axis=1)
+        drawn = (below <= plan.public.stream.uniform(len(codes))[:, None]).sum(axis=1)
+        return Released(drawn, model=self.rows.classifier(model, given, plan.public.classes))
+
+
+def _in_shares_of(counts: NDArray[Any], clusters: NDArray[np.int64], stream: Any) -> NDArray[np.int64]:
+    """Return a label for each record, such that each cluster has its released shares of the labels."""
+    n = len(clusters)
+    sizes = np.bincount(clusters, minlength=len(counts))  # of clusters of public features
+    shares = nearest_shares(counts / np.maximum(sizes, 1)[:, None])
+    # The i-th of a cluster's m records, in random order, has the label of the share at (i + u) / m.
+    order = np.lexsort((stream.permutation(n), clusters))
+    own = clusters[order]
+    starts = np.cumsum(sizes) - sizes - (stream.permutation(len(sizes)) + 0.5) / len(sizes)
+    place = (np.arange(n) - starts[own]) / sizes[own]
+    found = np.empty(n, dtype=np.int64)
+    found[order] = (shares.cumsum(axis=1)[own, :-1] <= place[:, None]).sum(axis=1)
+    return found

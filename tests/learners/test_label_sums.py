@@ -1,0 +1,120 @@
+"""Additive models by sums of private labels: bounds of the sums, what is learned, and tables of all types."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.special import expit
+
+from dplearn import PrivacyLedger, PrivateLabelsClassifier
+from dplearn.audit.cases import CASES
+from dplearn.learners.additive.label_sums import PublicRows
+from dplearn.queries import LabelledRows
+
+RNG = np.random.default_rng(0)
+N = 4000
+TABLE = pd.DataFrame(
+    {
+        "age": RNG.integers(18, 90, N).astype(float),
+        "town": pd.Series(RNG.choice(["north", "south", "east"], N, p=[0.5, 0.3, 0.2]), dtype=object),
+        "kind": pd.Categorical(RNG.choice(["a", "b"], N)),
+        "cost": np.exp(RNG.normal(3, 2, N)),
+    }
+)
+CHANCE = expit((TABLE["town"] == "north") * 2.0 + np.abs(TABLE["age"] - 54) / 12 - 3 + (TABLE["kind"] == "a"))
+Y = np.where(RNG.random(N) < CHANCE, "ill", "well")
+TABLE.loc[::17, ["age", "town"]] = None
+
+
+def test_the_bounds_of_sums_are_the_greatest_distances_of_one_changed_label():
+    """Changing the label of each record in turn moves the sums by its public row, and by no more."""
+    rows, n = PublicRows.of(TABLE[:60]), 60
+    longest = np.linalg.norm(rows.rows.of_records(LabelledRows(rows.cells, np.zeros(n, int))), axis=1)
+    assert (longest > rows.rows.reach).any()  # such rows are shortened
+    for k in (2, 3):
+        query, y = rows.query(k), RNG.integers(0, k, n)
+        before = query.total(LabelledRows(rows.cells, y))
+        np.testing.assert_array_equal(before, query.values(LabelledRows(rows.cells, y)).sum(axis=0))
+        moves = []
+        for place in range(n):
+            other = y.copy()
+            other[place] = (y[place] + 1) % k
+            moves.append(query.total(LabelledRows(rows.cells, other)) - before)
+        assert max((move**2).sum() for move in moves) == query.squared_l2
+        assert max(abs(move).sum() for move in moves) == query.l1
+
+
+def test_sums_that_move_twice_as_far_are_caught(monkeypatch):
+    case, right = CASES["label_sums"], PublicRows.query
+    assert case.with_fit(case.fit).run().epsilon == pytest.approx(1)
+
+    def of_two_rows(self, n_labels):
+        query = right(self, n_labels)
+        query._total = lambda records, total=query._total: 2 * total(records)
+        return query
+
+    monkeypatch.setattr(PublicRows, "query", of_two_rows)
+    assert case.with_fit(case.fit).run().epsilon > 1.5
+
+
+@pytest.mark.parametrize(
+    "made", [lambda X: X, pl.from_pandas, lambda X: X.convert_dtypes(dtype_backend="pyarrow")]
+)
+def test_effects_that_add_up_are_learned_from_texts_categories_gaps_and_numbers(made):
+    model = PrivateLabelsClassifier(epsilon=1, method="sums", random_state=0)
+    model.fit(made(TABLE[:3000]), Y[:3000])
+    likely = model.predict_proba(made(TABLE[3000:]))[:, 0]
+    assert ((likely - CHANCE[3000:]) ** 2).mean() < 0.01
+    importances = model.estimator_.feature_importances_
+    assert importances[3] < importances[:2].min() / 3
+    assert model.score(made(TABLE[3000:]), Y[3000:]) > np.maximum(CHANCE, 1 - CHANCE)[3000:].mean() - 0.03
+
+
+def test_labels_are_drawn_with_the_released_probabilities():
+    model = PrivateLabelsClassifier(epsilon=50, method="sums", random_state=0).fit(TABLE, Y)
+    likely = model.predict_proba(TABLE)[:, 0]
+    for here in (likely < 0.3, likely > 0.8):
+        assert (model.reports_[here] == "ill").mean() == pytest.approx(likely[here].mean(), abs=0.03)
+
+
+def test_several_labels_arrays_and_a_new_category_are_taken():
+    y = np.array(["low", "mid", "high"])[np.digitize(TABLE["cost"], [8, 50])]
+    model = PrivateLabelsClassifier(epsilon=2, method="sums", random_state=0).fit(TABLE, y)
+    assert model.score(TABLE, y) > 0.85
+    assert model.predict(TABLE[:1].assign(town="west", age=np.nan)).shape == (1,)
+    numbers = TABLE[["cost"]].to_numpy()
+    model = PrivateLabelsClassifier(epsilon=2, method="sums", random_state=0).fit(numbers, y)
+    assert model.score(numbers, y) > 0.9
+
+
+def test_auto_takes_sums_where_reports_tell_little_and_columns_are_categories():
+    model = PrivateLabelsClassifier(epsilon=0.1, classes=["ill", "well"], random_state=0)
+    plan = model.plan(N, n_columns=4, n_categorical=2)
+    assert model.fit(TABLE, Y).guarantee_.delta == plan.guarantee.delta > 0
+    assert model.plan(N).method == model.plan(N, n_columns=5, n_categorical=2).method == "clusters"
+    assert model.set_params(epsilon=1.0).plan(N, n_columns=4, n_categorical=2).method == "reports"
+    pure = model.set_params(epsilon=0.1, delta=0.0)
+    assert pure.plan(N, n_columns=4, n_categorical=2).method == "clusters"
+
+
+@pytest.mark.parametrize(
+    ("X", "settings", "error"),
+    [
+        (TABLE, {"delta": 0.0}, "delta must be above 0 for method='sums'"),
+        (TABLE.to_numpy(), {}, "X is an array of objects"),
+    ],
+)
+def test_what_sums_cannot_take_is_refused_before_the_charge(X, settings, error):
+    ledger = PrivacyLedger(1, 1e-6, protects="labels")
+    with pytest.raises((TypeError, ValueError), match=error):
+        PrivateLabelsClassifier(method="sums", ledger=ledger, **settings).fit(X, Y)
+    assert not ledger.history()
+
+
+def test_one_row_constant_columns_and_few_records_have_a_model():
+    ledger = PrivacyLedger(1, 1e-6, protects="labels")
+    model = PrivateLabelsClassifier(method="sums", classes=["ill", "well"], ledger=ledger)
+    with pytest.warns(UserWarning, match="sums of 2 labels have noise of"):
+        model.fit(TABLE[:1].assign(cost=1.0, more=None), Y[:1])
+    assert model.predict_proba(TABLE[:9].assign(more=None)).shape == (9, 2)
+    assert [each.guarantee.delta for each in ledger.history()] == [model.guarantee_.delta]
