@@ -14,7 +14,7 @@ from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.privacy import PrivacyLedger
 from tests.laws.conftest import framed, protects_labels, public_rows
 
-FEATURE = "{} has the name and the type of a column of X that is used as a feature, 'kind': give X.drop.columns='kind'"
+FEATURE = "{} has the name and the type of a column of X that is used as a feature, 'kind': give X.drop"
 
 
 @pytest.mark.filterwarnings("ignore")
