@@ -137,15 +137,6 @@ def test_weights_of_several_classes_shift_the_margins_only():
     assert np.ptp(model.offset_) == pytest.approx(np.log(50))
 
 
-@pytest.mark.filterwarnings("ignore:n_samples is")
-@pytest.mark.parametrize("delta", [0, 1e-6])
-def test_one_record_and_a_class_without_records_are_fitted(delta):
-    model = learner(epsilon=1, classes=["a", "b"], class_weight="balanced", delta=delta)
-    with np.errstate(all="raise"):
-        model.fit(np.zeros((1, 2)), ["a"])
-    assert np.isfinite(model.predict_proba(np.zeros((2, 2)))).all()
-
-
 # Coefficients.
 
 N = 20_000

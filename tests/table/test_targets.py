@@ -93,6 +93,11 @@ def test_what_is_no_target_is_refused_by_a_message_without_it(targets, words):
             read_labels(targets, 2, None)
 
 
+def test_complex_labels_of_a_list_are_refused_as_such():
+    with pytest.raises(ValueError, match=r"[Cc]omplex"):
+        read_labels([1j, 2], 2, None)
+
+
 def test_targets_outside_the_range_are_refused_or_clipped():
     for targets in ([SECRET, 100.1], [SECRET, -1e300], [SECRET, 10**400], np.array([SECRET, -1e308])):
         with pytest.raises(DomainError, match=r"outside target_range=\(0.0, 100.0\); clip_target") as refused:

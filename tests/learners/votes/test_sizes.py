@@ -101,3 +101,9 @@ def test_abstentions_are_the_most_that_teachers_allow(epsilon):
     for n_teachers, most in expected.items():
         found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=20)
         assert found.max_abstentions == most, n_teachers
+
+
+def test_answers_with_gaussian_noise_alone_are_zero_concentrated():
+    """Else an estimate of the number of records, planned as a share of rho, would cost more than is left."""
+    kinds = [*AGGREGATIONS.items(), *SOFT_AGGREGATIONS.items()]
+    assert [name for name, kind in kinds if kind.concentrated] == ["gnmax", "confident_gnmax", "mean"]
