@@ -126,6 +126,17 @@ def test_prediction_intervals_cover_new_targets(epsilon):
         assert model.residual_std_ == pytest.approx(0.3, rel=0.35)
 
 
+def test_prediction_intervals_move_with_the_range_of_the_target():
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 9, (300, 2)), rng.uniform(0, 10, 300)
+    both = []
+    for start in (0, 100):
+        model = regressor(domain=IntegerRange(0, 8), target_range=(start, start + 10), random_state=0)
+        both.append(np.array(model.fit(X, y + start).predict_interval(X[:9])) - start)
+    assert both[0] == pytest.approx(both[1], abs=0.2)  # steps of the target are rounded
+    assert np.ptp(both[0]) > 1
+
+
 def test_missing_values_have_an_effect_of_their_own():
     rng = np.random.default_rng(0)
     debt = np.where(rng.random(4000) < 0.4, np.nan, rng.uniform(0, 100, 4000))
