@@ -98,8 +98,9 @@ def test_a_sparse_column_of_pandas_is_read_as_a_column_of_its_cells(kind):
         (np.zeros((2, 1), "m8[D]"), TypeError, "X must hold text, bytes or numbers, got dtype"),
         *(
             (table, ValueError, "Expected 2D array")
-            for table in ([1, 2], [], deque(), deque([{}]), "ab", {"a": 1}, {1}, 5, None, Rows(["ab"]))
+            for table in ([1, 2], [], deque(), deque([{}]), "ab", {"a": 1}, {1}, 5, Rows(["ab"]))
         ),
+        (None, TypeError, "X must be a table, got None"),
     ],
     ids=lambda each: type(each).__name__,
 )
