@@ -634,8 +634,11 @@ def public_schema(X: Any) -> Product:
             known = codes[codes > 0]
             low, high = numbers.decode(np.array([known.min(), known.max()])) if len(known) else (0.0, 1.0)
             if low == high and kind == "numbers":
-                low, high = np.nextafter(low, -np.inf), np.nextafter(high, np.inf)
-            domains.append(_range(kind, Fraction(float(low)), Fraction(float(high)), points))
+                low, high = low - 1, high + 1
+            try:
+                domains.append(_range(kind, Fraction(float(low)), Fraction(float(high)), points))
+            except ValueError:  # the ends are too near or too far for as many numbers between them
+                domains.append(numbers)
     return kinds.schema(domains)
 
 

@@ -118,3 +118,12 @@ def test_one_row_constant_columns_and_few_records_have_a_model():
         model.fit(TABLE[:1].assign(cost=1.0, more=None), Y[:1])
     assert model.predict_proba(TABLE[:9].assign(more=None)).shape == (9, 2)
     assert [each.guarantee.delta for each in ledger.history()] == [model.guarantee_.delta]
+
+
+@pytest.mark.parametrize(
+    "ends", [(0.0, 0.0), (1.0, 1 + 2e-16), (-1.7e308, 1.7e308), (np.inf, -np.inf), (5e-324, 0.0)]
+)
+def test_ranges_of_any_width_have_cells(ends):
+    X = np.c_[np.resize(ends, 300), RNG.normal(size=300)]
+    model = PrivateLabelsClassifier(epsilon=5, method="sums", random_state=0).fit(X, X[:, 1] > 0)
+    assert model.score(X, X[:, 1] > 0) > 0.9
