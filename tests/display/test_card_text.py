@@ -30,6 +30,7 @@ from dplearn import (
     preprocessing,
     queries,
     releases,
+    theory,
 )
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.__main__ import verified_by
@@ -328,7 +329,7 @@ def test_every_public_class_with_a_guarantee_has_evidence_and_every_case_a_class
     public = {name for each in packages for name in each.__all__ if is_private(getattr(each, name))}
     # A plan guarantees what a fit would, and is none.
     assert {name for name in public if not name.endswith("Plan")} <= EVIDENCE.keys()
-    packages += (mechanisms, queries)
+    packages += (mechanisms, queries, theory)
     assert EVIDENCE.keys() <= {name for each in packages for name in each.__all__}
     for case in CASES.values():
         assert case.verifies or case.part_of, case.name
