@@ -6,6 +6,7 @@ prepared from public rows, and then releases a label for each record, on which a
 
 import math
 import warnings
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
+from dplearn.domains.cells import is_frame
 from dplearn.kernels import ignores_float_errors, nearest_shares
 from dplearn.learners.additive.label_sums import PublicRows
 from dplearn.learners.votes.standard import scaled
@@ -24,6 +26,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import CentralOracle, LabelledRows
+from dplearn.queries.noise import noise_of
 
 _FEW = 50  # effective records of a label, below which a fit by reports warns
 _FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
@@ -40,6 +43,8 @@ _FOREST, _BOOSTED_LABELS = 10_000, 20
 # at least half of them of categories: on two such tables that no benchmark reports on their AUC was .05
 # higher to .02 lower. They know no interactions, which reports show from some hundred effective records on.
 _SUMMED_FROM, _MOST_COLUMNS = 1000, 256
+_USEFUL = 5  # sums are chosen from one in so many of the records on, below which they warn
+_MOST_NUMBERS = 1500  # of a row, for the memory of a fit
 _FEW_SUMS = 50  # records of a label, over the noise in the sum of its rows, below which sums warn
 
 
@@ -129,7 +134,7 @@ class Sums:
     rows: PublicRows  # once they are prepared
 
     def __init__(self, n: int, k: int, cost: ApproxDP):
-        self.n_effective = n
+        self.n_effective, self._k, self._cost = n, k, cost
         self.deviation = math.inf
         if cost.delta:  # a changed label changes one sum of two labels, or two sums
             self.deviation = math.sqrt(min(k - 1, 2) / (2 * gaussian_budget(cost)))
@@ -141,15 +146,28 @@ class Sums:
     def suit(self, n: int, n_labels: int, n_columns: int, n_categorical: int) -> bool:
         """Return whether a table is one of those for which sums are the most accurate."""
         mixed = 1 <= n_columns <= _MOST_COLUMNS and 2 * n_categorical >= n_columns
-        return mixed and n >= _SUMMED_FROM and n_labels == 2 and math.isfinite(self.deviation)
+        return mixed and n_labels == 2 and n >= max(_SUMMED_FROM, self.enough / _USEFUL)
 
     def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
-        """Return the method with the row of each record."""
-        if not hasattr(X, "columns") and hasattr(X, "tocsr"):
-            raise TypeError("X must be a data frame or an array for method='sums', got a sparse matrix")
+        """Return the method with the row of each record; refuse what cannot be released."""
+        if not is_frame(X) and X.dtype.kind not in "iufb":
+            raise TypeError(
+                f"X must be a data frame or an array of numbers for method={self.name!r}, got one of objects"
+            )
         known = copy(self)
         known.rows = PublicRows.of(X)
-        return known
+        if known.rows.rows.size > _MOST_NUMBERS:
+            raise ValueError(
+                f"X must have fewer columns for method={self.name!r}: rows of at most {_MOST_NUMBERS}"
+                f" numbers, got {known.rows.rows.size}"
+            )
+        noise, query = noise_of("gaussian", self._cost, X.shape[0]), known.rows.query(self._k)
+        with suppress(ValueError):
+            noise.check([query], Fraction(1), 0)
+            return known
+        raise ValueError(
+            f"epsilon must be large enough for noise to be drawn, got {float(self._cost.epsilon):g}"
+        )
 
     def released(self, codes: NDArray[np.int64], plan: StatedPlan, dice: Dice) -> Released:
         """Return a label for each record, with the released model's probabilities, and the model."""

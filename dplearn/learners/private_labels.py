@@ -32,7 +32,7 @@ from dplearn._validation import AUTO, check_choice, check_count, check_given
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import kinds_of
-from dplearn.estimator import PrivateClassifier
+from dplearn.estimator import PrivateClassifier, PrivateEstimator
 from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.public_data import PUBLIC_FEATURES
@@ -40,7 +40,7 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.kernels import ignores_float_errors
 from dplearn.learners.label_methods import Clusters, Reports, Sums
 from dplearn.learners.votes.standard import coded, scaled, standard_estimator
-from dplearn.privacy import PrivacyLedger
+from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
 from dplearn.table import LabelledRows, Table
@@ -233,6 +233,8 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         self.truth_ = plan.states.get("truth")
 
     def _rows(self, X: Any) -> Any:
+        if isinstance(self.estimator_, PrivateEstimator):  # the model of sums, which reads rows itself
+            return X
         return read_rows(self, X, reset=False, sparse=get_tags(self).input_tags.sparse)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -279,7 +281,8 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = tags.input_tags.string = True
+        tags.input_tags.sparse = self.method != Sums.name
         if self.estimator is not None:
             tags.input_tags = get_tags(self.estimator).input_tags
         return tags
@@ -342,12 +345,17 @@ class LabelsFit(FitRecipe):
         if given is None:  # which takes any number of labels
             given, classes = _standard(rows, np.ones(2, dtype=np.int64), facts), classes[:2]
         attempt = partial(dry_run, given, rows, classes, facts.stream)
-        if failure := attempt(most=_TRIED) and attempt(most=len(table)):  # some need more rows
+        trains = self.estimator is not None or plan.method != Sums.name
+        if failure := trains and attempt(most=_TRIED) and attempt(most=len(table)):  # some need more rows
             raise ValueError(
                 f"estimator must be able to learn from {len(table)} rows with random labels, but fails:"
                 f" {failure}"
             )
         return replace(plan, public=replace(facts, way=facts.way.prepared(rows, facts.stream.seeds(1)[0])))
+
+    def cost_of(self, X: Any, y: Any) -> ApproxDP:  # noqa: ARG002 - labels do not tell it
+        none = isinstance(X, np.ndarray) or hasattr(X, "tocsr")  # has columns of categories
+        return replace(self.cost, delta=Fraction(0)) if none and self.method == AUTO else self.cost
 
     def summarized(self, table: Table, plan: StatedPlan) -> Any:  # noqa: ARG002
         return _whole(table)

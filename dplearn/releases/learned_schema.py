@@ -7,6 +7,7 @@ have a code.
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
@@ -56,7 +57,7 @@ _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories
 _BETA = Fraction(1, 20)  # of the plan of a release
 _CENTER = 0.5  # the tail without a range
 _SHOWN = 5  # columns in a warning
-_PUBLIC_POINTS = 1 << 32  # of a range of public numbers
+_PUBLIC_POINTS, _APART = 1 << 32, 0.9  # of a range of public numbers, of which it keeps such a share apart
 _BITS = 100  # of the square root of a budget
 
 
@@ -620,8 +621,7 @@ def _key(cell: Any) -> Hashable:
 
 def public_schema(X: Any) -> Product:
     """Return the schema that a public table shows: the ranges of its numbers, and all of its categories."""
-    kinds, points = kinds_of(X), _PUBLIC_POINTS
-    numbers = Floats(missing=True, outside="accept")
+    kinds, numbers = kinds_of(X), Floats(missing=True, outside="accept")
     domains: list[Domain] = []
     for place, kind in enumerate(kinds.kinds):
         column = read_column(X, place)
@@ -631,15 +631,20 @@ def public_schema(X: Any) -> Product:
             domains.append(_BOOLEANS)
         else:
             codes = mapped(partial(_codes, numbers, kind), column)
-            known = codes[codes > 0]
-            low, high = numbers.decode(np.array([known.min(), known.max()])) if len(known) else (0.0, 1.0)
-            if low == high and kind == "numbers":
-                low, high = low - 1, high + 1
-            try:
-                domains.append(_range(kind, Fraction(float(low)), Fraction(float(high)), points))
-            except ValueError:  # the ends are too near or too far for as many numbers between them
-                domains.append(numbers)
+            domains.append(_public_range(kind, np.unique(numbers.decode(codes[codes > 0])), numbers))
     return kinds.schema(domains)
+
+
+def _public_range(kind: str, values: NDArray[np.float64], numbers: Floats) -> Domain:
+    """Return the range of distinct public numbers, or all floats if a grid would join many of these."""
+    low, high = (float(values[0]), float(values[-1])) if len(values) else (0.0, 1.0)
+    if low == high and kind == "numbers":
+        low, high = low - 1, high + 1
+    with suppress(ValueError, OverflowError):  # ends that are too near or too far for a grid
+        found = _range(kind, Fraction(low), Fraction(high), _PUBLIC_POINTS)
+        if kind != "numbers" or len(np.unique(found.nearest(values))) >= _APART * len(values):
+            return found
+    return numbers
 
 
 class _BothRanks(NamedTuple):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import expit
 
 from dplearn import PrivacyLedger, PrivateLabelsClassifier
@@ -101,7 +102,14 @@ def test_auto_takes_sums_where_reports_tell_little_and_columns_are_categories():
     ("X", "settings", "error"),
     [
         (TABLE, {"delta": 0.0}, "delta must be above 0 for method='sums'"),
-        (TABLE.to_numpy(), {}, "X is an array of objects"),
+        (TABLE.to_numpy(), {}, "X must be a data frame or an array of numbers for method='sums'"),
+        (csr_array(np.eye(N, 9)), {}, "Sparse data was passed"),
+        (
+            np.ones((N, 1600)) * np.arange(N)[:, None],
+            {},
+            "X must have fewer columns for method='sums'",
+        ),
+        (TABLE, {"epsilon": 1e-9, "delta": 1e-12}, "epsilon must be large enough for noise to be drawn"),
     ],
 )
 def test_what_sums_cannot_take_is_refused_before_the_charge(X, settings, error):
@@ -121,9 +129,29 @@ def test_one_row_constant_columns_and_few_records_have_a_model():
 
 
 @pytest.mark.parametrize(
-    "ends", [(0.0, 0.0), (1.0, 1 + 2e-16), (-1.7e308, 1.7e308), (np.inf, -np.inf), (5e-324, 0.0)]
+    "ends",
+    [(0.0, 0.0), (1.0, 1 + 2e-16), (-1.7e308, 1.7e308), (np.inf, -np.inf), (5e-324, 0.0), (1.7e308, 1.7e308)],
 )
 def test_ranges_of_any_width_have_cells(ends):
     X = np.c_[np.resize(ends, 300), RNG.normal(size=300)]
     model = PrivateLabelsClassifier(epsilon=5, method="sums", random_state=0).fit(X, X[:, 1] > 0)
     assert model.score(X, X[:, 1] > 0) > 0.9
+
+
+def test_one_far_number_leaves_all_others_their_cells():
+    X = RNG.normal(size=(2000, 1))
+    y = X[:, 0] > 0
+    X[0] = 1e12
+    model = PrivateLabelsClassifier(epsilon=2, method="sums", random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.95
+    assert np.isfinite(model.estimator_.shapes_[0].effects).all()
+
+
+def test_arrays_of_numbers_need_no_delta_in_the_ledger_and_texts_are_refused_later():
+    ledger = PrivacyLedger(1, protects="labels", allow_reproducible=True)
+    X = RNG.normal(size=(300, 2))
+    PrivateLabelsClassifier(ledger=ledger, random_state=0).fit(X, X[:, 0] > 0)
+    assert [each.guarantee.delta for each in ledger.history()] == [0]
+    model = PrivateLabelsClassifier(method="sums", random_state=0).fit(X, X[:, 0] > 0)
+    with pytest.raises(TypeError, match="text"):
+        model.predict(X.astype(str))
