@@ -130,8 +130,9 @@ def _advice(cost: Guarantee, budget: Guarantee) -> str:
     if not isinstance(budget, ApproxDP) or budget.delta or not amounts(cost)["delta"]:
         return ""
     return (
-        f". The budget has no delta: open the ledger with one, PrivacyLedger(epsilon, delta={_DELTA}), or fit"
-        " with delta=0, where the learner can do without"
+        ". The budget has no delta, and none can be added: fit with delta=0, where the learner can do"
+        f" without, or open a new PrivacyLedger(epsilon, delta={_DELTA}) and charge to it what this one has"
+        " spent"
     )
 
 

@@ -187,8 +187,9 @@ def getting_started(lines, _):
 
 
 def groups(lines, _):
-    assert 2800 < lines[2][0] <= 3000
-    assert lines[3][1] == lines[0][0]
+    assert lines[2][0].plan.guarantee.protects == lines[0][0]
+    assert 2800 < lines[3][0] <= 3000
+    assert lines[4][1] == lines[0][0]
 
 
 def hierarchies(lines, _):

@@ -38,8 +38,8 @@ from dplearn.releases.learned_schema import public_schema
 from dplearn.table.features import read_features
 from dplearn.table.table import Columns
 
-# First set by a look at Adult, which a benchmark reports on; levels 0, 2 and 4 were then compared on six tables
-# of 457 to 3,950 records that none reports on, where they differ by about .01 of AUC on the mean.
+# First set by a look at Adult, which a benchmark reports on; levels 0, 2 and 4 were then compared on six
+# tables of 457 to 3,950 records that none reports on, where they differ by about .01 of AUC on the mean.
 _CELLS = 64  # of a column of numbers
 _LEVEL = 4  # of the kernels
 _FEATURES, _LEAST_FEATURES, _MOST_FEATURES = 500, 2, 24  # of all columns, and of one
