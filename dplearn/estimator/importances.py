@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 #: Attributes with a rule or a model, or with a list of these, one for each of several outputs.
@@ -47,7 +46,7 @@ def _importances(part: Any, learner: Any) -> NDArray[np.float64]:
 
 def _model(part: Any) -> Any:
     """Return a model, or the last step of a pipeline whose other steps leave each column in its place."""
-    if isinstance(part, Pipeline):
+    if hasattr(part, "named_steps"):  # a Pipeline, whose module takes long to import
         with suppress(AttributeError, ValueError):  # of a step that does not tell
             names = getattr(part, "feature_names_in_", [f"x{place}" for place in range(part.n_features_in_)])
             if list(names) == list(part[:-1].get_feature_names_out()):

@@ -209,8 +209,9 @@ def _polars_series(polars: Any, column: TableColumn, dtype: Any, values: Any, ga
         own = polars.Object
         with suppress(*errors):
             own = polars.Series(column.decoded(np.arange(column.size)).tolist()).dtype
+        untyped = dtype is None or (dtype == polars.Null and own != polars.Null)  # which holds gaps alone
         with suppress(*errors):
-            return polars.Series(name, values.tolist(), dtype=own if dtype is None else dtype)
+            return polars.Series(name, values.tolist(), dtype=own if untyped else dtype)
         return polars.Series(name, values.tolist(), dtype=own)
     series = polars.Series(name, values, nan_to_null=True)
     series = series if dtype is None else series.cast(dtype)
