@@ -371,6 +371,9 @@ def in_its_time(check):
     return pytest.param(*values, marks=[*marks, *late])
 
 
+ABSTAIN = ("sparse_vector", "confident_gnmax")  # where votes are close
+
+
 def expected_failures(estimator):
     """Which of scikit-learn's checks an estimator fails on purpose, and why."""
     failures = {}
@@ -388,6 +391,9 @@ def expected_failures(estimator):
     if isinstance(estimator, OnlineEnsembleClassifier):
         reason = "a pickle contains no teachers, which could answer twice after unpickling"
         failures["check_estimators_pickle"] = reason
+    if isinstance(estimator, SubsampleAggregateClassifier) and estimator.aggregation in ABSTAIN:
+        reason = "an abstention has equal probabilities, and a label that is drawn by public chance"
+        failures["check_classifiers_train"] = reason
     return failures
 
 
