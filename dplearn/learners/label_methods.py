@@ -25,8 +25,8 @@ from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.shares import gaussian_budget
-from dplearn.queries import CentralOracle, LabelledRows
-from dplearn.queries.noise import noise_of
+from dplearn.queries import CentralOracle, LabelledRows, VectorQuery
+from dplearn.queries.noise import LaplaceNoise, noise_of
 
 _FEW = 50  # effective records of a label, below which a fit by reports warns
 _FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
@@ -100,7 +100,7 @@ class Clusters:
         least = _FEW_CLUSTERS * k
         enough = least * max(records, _LEAST_IN_CLUSTER)
         self.few, self.enough = self.size < least, enough if least <= _MOST_CLUSTERS else math.inf
-        deviation = 1 / (math.sqrt(2) * math.sinh(rate / 4))  # of discrete Laplace noise
+        deviation = LaplaceNoise(Fraction(rate), 2).deviation
         self.states = {"n_clusters": self.size, "deviation": deviation}
         self.tells = f"numbers of {k} labels in clusters have noise of {deviation:.3g} records"
 
@@ -131,7 +131,8 @@ class Sums:
 
     name = "sums"
     with_forest = False
-    rows: PublicRows  # once they are prepared
+    rows: PublicRows  # once they are prepared, as the query
+    query: VectorQuery
 
     def __init__(self, n: int, k: int, cost: ApproxDP):
         self.n_effective, self._k, self._cost = n, k, cost
@@ -156,14 +157,15 @@ class Sums:
             )
         known = copy(self)
         known.rows = PublicRows.of(X)
+        known.query = known.rows.query(self._k)
         if known.rows.rows.size > _MOST_NUMBERS:
             raise ValueError(
                 f"X must have fewer columns for method={self.name!r}: rows of at most {_MOST_NUMBERS}"
                 f" numbers, got {known.rows.rows.size}"
             )
-        noise, query = noise_of("gaussian", self._cost, X.shape[0]), known.rows.query(self._k)
+        noise = noise_of("gaussian", self._cost, X.shape[0])
         with suppress(ValueError):
-            noise.check([query], Fraction(1), 0)
+            noise.check([known.query], Fraction(1), 0)
             return known
         raise ValueError(
             f"epsilon must be large enough for noise to be drawn, got {float(self._cost.epsilon):g}"
@@ -173,7 +175,7 @@ class Sums:
         """Return a label for each record, with the released model's probabilities, and the model."""
         records, given = LabelledRows(self.rows.cells, codes), plan.guarantee
         oracle = CentralOracle(records, privacy=given, dice=dice, noise="gaussian")
-        [answer] = oracle.ask(self.rows.query(plan.n_labels), Fraction(1))
+        [answer] = oracle.ask(self.query, Fraction(1))
         # From here on all is a function of this answer and of public features.
         model = self.rows.model(answer)
         below = self.rows.likely(model)[:, :-1].cumsum(axis=1)

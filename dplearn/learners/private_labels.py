@@ -354,8 +354,9 @@ class LabelsFit(FitRecipe):
         return replace(plan, public=replace(facts, way=facts.way.prepared(rows, facts.stream.seeds(1)[0])))
 
     def cost_of(self, X: Any, y: Any) -> ApproxDP:  # noqa: ARG002 - labels do not tell it
-        none = isinstance(X, np.ndarray) or hasattr(X, "tocsr")  # has columns of categories
-        return replace(self.cost, delta=Fraction(0)) if none and self.method == AUTO else self.cost
+        if self.method == AUTO and (isinstance(X, np.ndarray) or hasattr(X, "tocsr")):
+            return replace(self.cost, delta=Fraction(0))  # sums are chosen for columns of categories alone
+        return self.cost
 
     def summarized(self, table: Table, plan: StatedPlan) -> Any:  # noqa: ARG002
         return _whole(table)

@@ -96,8 +96,8 @@ class LaplaceNoise:
     @property
     def deviation(self) -> float:
         """The standard deviation of a sum."""
-        ratio = float(self.ratio)
-        return self.unit * math.sqrt(2 * ratio) / (1 - ratio)
+        ratio = self.ratio
+        return self.unit * math.sqrt(2 * float(ratio)) / float(1 - ratio)  # exact where it is nearly 1
 
     def tail(self, beta: Fraction) -> float:
         """Return the least number of steps, times their value, that a sum exceeds with at most `beta`."""

@@ -398,12 +398,7 @@ class SchemaRelease(Release[LearnedSchema]):
         kinds = kinds_of(table, self.columns, X)
         if set(kinds.kinds) <= {"numbers", "integers"}:
             return SchemaFacts(len(table), kinds), Columns(Product([self.numbers] * len(kinds)).encode(table))
-        columns: list[Any] = []
-        for place, kind in enumerate(kinds.kinds):
-            column = read_column(table, place)
-            ranged = kind not in ("booleans", "categories")
-            columns.append(mapped(partial(_codes, self.numbers, kind), column) if ranged else _keys(column))
-        return SchemaFacts(len(table), kinds), Columns(columns)
+        return SchemaFacts(len(table), kinds), Columns(_read(table, kinds, self.numbers))
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
         n, failure = (
@@ -593,6 +588,15 @@ def _tail(error: int, n: int) -> Fraction:
     return Fraction(max(_LEAST_TAIL, -(-_TAILS * error // n)), _TAILS)
 
 
+def _read(table: Any, kinds: ColumnKinds, numbers: Floats) -> list[Any]:
+    """Return the codes of the numbers and dates of each column, or the keys of its cells."""
+    found: list[Any] = []
+    for place, kind in enumerate(kinds.kinds):
+        column, ranged = read_column(table, place), kind not in ("booleans", "categories")
+        found.append(mapped(partial(_codes, numbers, kind), column) if ranged else _keys(column))
+    return found
+
+
 def _codes(numbers: Floats, kind: str, cells: Any) -> NDArray[Any]:
     """Return the codes of numbers, or of the steps of dates since 1970."""
     if kind not in STEPS:
@@ -623,15 +627,13 @@ def public_schema(X: Any) -> Product:
     """Return the schema that a public table shows: the ranges of its numbers, and all of its categories."""
     kinds, numbers = kinds_of(X), Floats(missing=True, outside="accept")
     domains: list[Domain] = []
-    for place, kind in enumerate(kinds.kinds):
-        column = read_column(X, place)
+    for kind, column in zip(kinds.kinds, _read(X, kinds, numbers), strict=True):
         if kind == "categories":
-            domains.append(_categories(list(dict.fromkeys(_keys(column).levels.tolist()))))
+            domains.append(_categories(list(dict.fromkeys(column.levels.tolist()))))
         elif kind == "booleans":
             domains.append(_BOOLEANS)
         else:
-            codes = mapped(partial(_codes, numbers, kind), column)
-            domains.append(_public_range(kind, np.unique(numbers.decode(codes[codes > 0])), numbers))
+            domains.append(_public_range(kind, np.unique(numbers.decode(column[column > 0])), numbers))
     return kinds.schema(domains)
 
 

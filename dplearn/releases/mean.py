@@ -393,12 +393,14 @@ class _Mean(ColumnRelease[Result]):
         """The distance of the bounds."""
         return self.bounds[1] - self.bounds[0]
 
-    def noise(self, share: Fraction, each: int = 1) -> list[LaplaceNoise]:
-        """Return the noise of the sum and, with a share of epsilon, of the squares of so many rows a record.
+    @property
+    def most_square(self) -> int:
+        """The greatest square, of the distance from the middle in coarse half steps."""
+        return int(-(-self.reach // self.coarser)) ** 2
 
-        Squares are of the distance from the middle, in coarse half steps.
-        """
-        most, half = int(-(-self.reach // self.coarser)) ** 2, self.width / 2
+    def noise(self, share: Fraction, each: int = 1) -> list[LaplaceNoise]:
+        """Return the noise of the sum and, with a share of epsilon, that of squares; `each` rows a record."""
+        most, half = self.most_square, self.width / 2
         total = LaplaceNoise((1 - share) * self.cost.epsilon, self.reach * each, self.width / self.reach)
         squares = LaplaceNoise(share * self.cost.epsilon, most * each, half * half / most)
         return [total, squares] if share else [total]
@@ -452,8 +454,7 @@ class _Mean(ColumnRelease[Result]):
     def _sums(self, steps: NDArray[Any]) -> list[Any]:
         from_middle = 2 * steps.astype(np.int64) - self.reach
         squares = ((from_middle + self.coarser // 2) // self.coarser) ** 2  # rounded to the nearest
-        most = int(-(-self.reach // self.coarser)) ** 2
-        return [steps.sum(dtype=np.int64), squares.clip(0, most).sum(dtype=np.int64)]
+        return [steps.sum(dtype=np.int64), squares.clip(0, self.most_square).sum(dtype=np.int64)]
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
         """Return the result, made of a noisy mean and variance."""

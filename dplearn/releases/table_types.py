@@ -30,6 +30,7 @@ from dplearn.releases.table_columns import TableColumn
 KINDS = ("pandas", "polars", "array")
 _ORDERED, _ENUM = "ordered categories", "Enum"  # the names of types that declare categories
 _OF_ARROW = "[pyarrow]"
+_OF_GAPS = ("Null", "null[pyarrow]")  # types of columns that hold nothing else
 _POLARS_NUMBER = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|Boolean")
 
 
@@ -67,6 +68,8 @@ class TableTypes:
         if self.kind == "array":
             return np.dtype(name) if name else None
         library = import_module(self.kind)
+        if name in _OF_GAPS and listed:
+            return None
         with suppress(TypeError, ValueError, AttributeError, SyntaxError):
             if name in ("category", _ORDERED):
                 return library.CategoricalDtype(listed, ordered=name == _ORDERED)
@@ -142,14 +145,8 @@ def _in_numpy(
         if "ns" in str(dtype):  # its years are few
             first, last = np.array(["1677-09-22", "2262-04-11"], dtype=times.dtype)
             times = np.where(np.isnat(times), times, times.clip(first, last))
-        own = (
-            dtype
-            if isinstance(dtype, np.dtype)
-            else "datetime64[ns]"
-            if times.dtype == "datetime64[ns]"
-            else "datetime64[us]"
-        )
-        return times.astype(own), None
+        fine = "datetime64[ns]" if times.dtype == "datetime64[ns]" else "datetime64[us]"
+        return times.astype(dtype if isinstance(dtype, np.dtype) else fine), None
     gaps = np.asarray(values != values)
     unheld = column.gap and types.gapless(place)
     numbers = _rounded(np.where(gaps, 0, values), np.dtype(float) if unheld else plain, dtype)
@@ -209,9 +206,8 @@ def _polars_series(polars: Any, column: TableColumn, dtype: Any, values: Any, ga
         own = polars.Object
         with suppress(*errors):
             own = polars.Series(column.decoded(np.arange(column.size)).tolist()).dtype
-        untyped = dtype is None or (dtype == polars.Null and own != polars.Null)  # which holds gaps alone
         with suppress(*errors):
-            return polars.Series(name, values.tolist(), dtype=own if untyped else dtype)
+            return polars.Series(name, values.tolist(), dtype=own if dtype is None else dtype)
         return polars.Series(name, values.tolist(), dtype=own)
     series = polars.Series(name, values, nan_to_null=True)
     series = series if dtype is None else series.cast(dtype)

@@ -1,5 +1,6 @@
 """The planned noise of an answer is the noise that the answer has."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +14,7 @@ from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, VectorQuer
 from dplearn.queries import noise as noise_module
 from dplearn.queries.noise import (
     SHARE_NOISES,
+    LaplaceNoise,
     LocalNoise,
     SumNoise,
     can_be_drawn,
@@ -21,6 +23,7 @@ from dplearn.queries.noise import (
     share_noise,
 )
 from dplearn.queries.oracle import oracle_for
+from dplearn.releases import mean_plan
 
 QUERIES = [
     MeanQuery(lambda records: records % 3, low=0, high=2, unit="1/2"),
@@ -148,3 +151,16 @@ def test_few_columns_have_laplace_noise_and_many_gaussian():
     kinds = [central_noise(d, epsilon=1, delta=1e-6) for d in (1, 4, 20, 100)]
     assert kinds == ["laplace", "laplace", "gaussian", "gaussian"]
     assert central_noise(10**6, epsilon=1, delta=0) == "laplace"
+
+
+@pytest.mark.parametrize(("epsilon", "l1"), [(Fraction(1, 2), 1), (Fraction(3), 2)])
+def test_the_deviation_of_laplace_noise_is_that_of_its_law(epsilon, l1):
+    steps = np.arange(-400, 401)
+    chances = np.exp(-float(epsilon) / l1 * np.abs(steps))
+    variance = (steps**2 * chances).sum() / chances.sum()
+    assert LaplaceNoise(epsilon, l1, 0.5).deviation == pytest.approx(0.5 * math.sqrt(variance), rel=1e-9)
+
+
+def test_the_deviation_of_laplace_noise_is_finite_where_its_ratio_rounds_to_1():
+    assert LaplaceNoise(Fraction(1, 10**30), 2).deviation == pytest.approx(2e30 * math.sqrt(2), rel=1e-6)
+    assert mean_plan(1000, bounds=(0, 1), epsilon=1e-30).warnings

@@ -302,6 +302,10 @@ def test_types_of_polars_depend_on_the_domain_alone():
     table = SyntheticTable(domain=domain, epsilon=100).fit(frame)
     for m in (1, 50):
         assert table.sample(m).dtypes == [pl.Object, pl.Boolean]
+    null = pd.ArrowDtype(pytest.importorskip("pyarrow").null())
+    gaps = pd.DataFrame({"mixed": [1, "a"] * 20, "flag": pd.array([None] * 40, dtype=null)})
+    table = SyntheticTable(domain=domain, epsilon=100).fit(gaps)
+    assert {str(table.sample(m)["flag"].dtype) for m in (1, 50)} == {"object"}
 
 
 pytestmark = pytest.mark.filterwarnings(

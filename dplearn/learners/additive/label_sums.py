@@ -15,7 +15,6 @@ it to those of another. Of two labels only the sums of the second are released.
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
@@ -218,11 +217,8 @@ def _posterior(given: PublicRows, sums: Floats64, variance: float) -> tuple[Floa
     shares = (sums[-1] / (constant * 2.0**-WEIGHT_BITS * given.factors.sum())).clip(_RAREST, 1 - _RAREST)
     weights = np.zeros((rows.size, k))
     weights[-1] = (np.log(shares / (1 - shares)) if k == 1 else np.log(shares)) / constant
-    units = np.concatenate(
-        [np.full(table.shape[1], unit) for table, unit in zip(rows.tables, given.units, strict=True)]
-    )
-    ends = np.cumsum([0, *(table.shape[1] for table in rows.tables)]).tolist()
-    slices = [slice(start, end) for start, end in pairwise(ends) if start < end]
+    units = np.repeat(given.units, [table.shape[1] for table in rows.tables])
+    slices = [here for here in rows.slices if here.start < here.stop]
     variances = np.full(len(units), _FIRST)
     for _ in range(_ROUNDS):
         likely = _probabilities(given.margins(weights))
