@@ -226,10 +226,12 @@ class LearnedFit(FitRecipe):
         assumes = partial(self.assumed, facts)
         plan = schema_fit_plan(fit, self.cost, self.learn.share, assumes, params=self, public=facts)
         if self.ranged and plan.schema.tail is None:
+            # Of so many records another model may be learned, and another share be spent on the schema.
+            enough = self.plan(replace(facts, n_samples=plan.schema.n_needed), **more).schema
             raise ValueError(
-                f"target_range='learn' needs {plan.schema.n_needed} records, got {facts.n_samples}: epsilon"
-                f" {float(plan.schema.guarantee.epsilon):.3g} is spent on the ranges of"
-                f" {len(plan.schema.columns.of_numbers)} columns, y included; declare"
+                f"target_range='learn' needs {enough.n_needed} records, got {facts.n_samples}: epsilon"
+                f" {float(enough.guarantee.epsilon):.3g} is spent on the ranges of"
+                f" {len(enough.columns.of_numbers)} columns, y included; declare"
                 " target_range=(low, high), or domain=, or increase epsilon"
             )
         return plan

@@ -386,7 +386,7 @@ class CellCounts:
 
         upto = isotonic_regression(sums).x
         before = np.append(0.0, upto[:-1])
-        place = min(int(np.searchsorted(upto, target)), len(upto) - 1)
+        place = min(int(np.searchsorted(upto, target - _ROUNDED)), len(upto) - 1)
         inside = np.clip((target - before[place]) / max(upto[place] - before[place], 1e-9), 0.0, 1.0)
         value = float(low[place] + inside * (high[place] - low[place]))
         first, last = min(*possible[:1], place), max(*possible[-1:], place)

@@ -190,7 +190,7 @@ def test_what_does_not_count_added_records_is_refused_before_the_charge():
     # Noise can be drawn for a table of one record, and not for the most, whose residuals are not clipped.
     few = AdditiveClassifier(epsilon=3.16e-7, delta=1e-10, domain=Grid(0, 8, 17), interactions=False)
     few.set_params(classes=[0, 1, 2], neighbors="add_remove", ledger=PrivacyLedger(1, 1e-5))
-    assert few.plan(1, n_features=4).linear
+    assert few.plan(1, n_features=4).model == "linear"
     other = dplearn.ExponentialMechanismClassifier(ledger=one)
     for model, error, match in (
         (search, ValueError, "neighbors must be 'replace_one'|estimator must cost"),

@@ -414,10 +414,55 @@ def test_a_fit_of_few_records_of_three_labels_has_straight_lines():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # too few records for learned ranges
         model.fit(X, y)
-    assert model.plan(len(X), n_features=4).linear
+    assert model.plan(len(X), n_features=4).model == "linear"
     for shape in model.shapes_:
         assert shape.effects.shape == (len(shape.masses), 3)
         assert np.diff(shape.effects[shape.column.gap :], n=2, axis=0) == pytest.approx(0, abs=1e-9)
+
+
+# The mean of the target alone.
+
+
+def small(epsilon, **parameters):
+    X, y = load_diabetes(return_X_y=True)
+    return (
+        X,
+        y,
+        AdditiveRegressor(epsilon=epsilon, domain=Grid(-0.2, 0.2), target_range=(0, 400), **parameters),
+    )
+
+
+def test_where_noise_would_hide_effects_the_noisy_mean_is_predicted_and_no_delta_is_spent():
+    X, y, model = small(0.1, ledger=PrivacyLedger(0.1, 1e-6))
+    with pytest.warns(UserWarning, match="the model is the noisy mean of the target"):
+        predicted = model.fit(X, y).predict(X)
+    assert (model.plan(len(X), n_features=10).model, model.guarantee_.delta) == ("mean", 0)
+    assert np.ptp(predicted) == 0
+    assert not model.effects(X).any()
+    assert not model.feature_importances_.any()
+    low, high = model.predict_interval(X).T
+    assert ((low <= y) & (y <= high)).mean() >= 0.9
+    assert (model.ledger.remaining().epsilon, float(model.ledger.remaining().delta)) == (0, 1e-6)
+    assert small(3.0)[2].plan(len(X), n_features=10).model == "additive"
+    assert small(0.1, interactions=True)[2].plan(len(X), n_features=10).model == "additive"
+    assert small(0.1, neighbors="add_remove")[2].plan(len(X), n_features=10).model == "additive"
+
+
+@pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.05), (0.3, -0.01)])
+def test_small_regressions_are_hardly_worse_than_the_mean(epsilon, least):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        X, y, model = small(epsilon)
+        scores = [clone(model).set_params(random_state=seed).fit(X, y).score(X, y) for seed in range(20)]
+    assert np.mean(scores) >= least  # of effects -.13 and -.03
+
+
+def test_expected_counts_of_few_records_are_their_noisy_mean():
+    counts = np.random.default_rng(0).poisson(2.0, 200)
+    model = AdditiveRegressor(loss="poisson", target_range=(0, 10), clip_target=True, domain=Grid(0, 1))
+    with pytest.warns(UserWarning, match="the model is the noisy mean of the target"):
+        predicted = model.set_params(epsilon=0.3, random_state=0).fit(np.full((200, 3), 0.5), counts).predict
+    assert predicted([[0, 1, 0.5]])[0] == pytest.approx(2.0, abs=0.8)
 
 
 def test_digits_are_classified_as_well_as_by_logistic_regression():

@@ -413,6 +413,17 @@ CASES += tuple(
     )
 )
 
+
+def _mean() -> AuditCase:
+    """Return a case of whole fits of the mean of the target alone, which spend no delta."""
+    model = AdditiveRegressor(domain=[Categories(["a"])], target_range=(-1, 1), random_state=0)
+    universe, bits = [("a", number) for number in (-1.0, 0.5, 1.0)], replace(COARSEST, targets=1)
+    whole = additive_case("additive_mean", model, 1, universe, bits=bits, steps=None, moves=6)
+    return replace(whole, claim=replace(whole.claim, delta=Fraction(0)), required=Required(2, 0.66))
+
+
+CASES += (_mean(),)
+
 #: Balanced class weights are a function of the first query, for the shares of the labels; dicts are public.
 CASES += (
     with_one_noise(

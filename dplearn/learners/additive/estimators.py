@@ -227,7 +227,7 @@ class AdditiveFit(QueryFit):
         domain = as_product(self.declared, facts.n_features, facts.names)
         assumes = (*TABLE, *domain.assumes, assumed)
         plan = additive_plan(self, facts, loss_of, domain, beta=failure)
-        return replace(plan, guarantee=replace(self.cost, assumes=assumes))
+        return replace(plan, guarantee=replace(plan.guarantee, assumes=assumes))
 
     def summarize(self, rows: Any, plan: AdditivePlan) -> LabelledRows:
         # One replaced record replaces one row of cells and one target.

@@ -92,6 +92,7 @@ class Loss(ABC):
     base_share = Fraction(2, 100)  # of the budget: for the distribution of the targets
     spread_share = Fraction(0)  # for each of two queries for the spread of residuals; 0: they are not asked
     least_resolution = 10  # a fit of a lower one warns
+    mean_below = 0  # the resolution below which a fit is of the mean of the target alone
     line_shares = True  # whether straight lines have greater shares for the masses and the first sums
     # Whether the noise in the effects of many columns adds up to errors that matter: then first shapes,
     # correlations and the result are shrunk by what all columns show together.
@@ -333,6 +334,7 @@ class NumberLoss(Loss):
 
     base_share, spread_share = Fraction(5, 100), Fraction(2, 100)
     least_resolution = 20
+    mean_below = 12
     line_shares = False
     reach = target_reach = most_target_reach = _ONE
     name: str  # as the parameter `loss` has it

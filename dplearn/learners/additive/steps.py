@@ -44,7 +44,7 @@ from dplearn.learners.additive.model import (
     model_of,
     rows_of_features,
 )
-from dplearn.learners.additive.plan import AdditivePlan
+from dplearn.learners.additive.plan import LINEAR, MEAN, AdditivePlan
 from dplearn.learners.additive.queries import Rows, ask_gradients, margins_of
 from dplearn.learners.additive.start import (
     Copula,
@@ -93,7 +93,9 @@ Floats64 = NDArray[np.float64]
 
 def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
     """Learn the additive model of each output, from rows of cells and codes, with all of the budget."""
-    if plan.linear and (logistic := plan.logistic):
+    if plan.model == MEAN:
+        return [_constant(plan, plan.loss.ask_base(oracle, plan.shares.target))]
+    if plan.model == LINEAR and (logistic := plan.logistic):
         target = plan.shares.target
         shares = plan.loss.ask_base(oracle, target) if target else None
         masses, _ = ask_masses(oracle, plan)
@@ -120,6 +122,14 @@ def learn_additive(oracle: Oracle, plan: AdditivePlan) -> list[AdditiveModel]:
     margins = margins_of(effects, intercept, joint.weights if joint else None)
     spread = ask_spread(oracle, plan, base, margins, joint.features if joint else None)
     return [replace(model, spread=spread)]
+
+
+def _constant(plan: AdditivePlan, base: Base) -> AdditiveModel:
+    """Return the model without effects, in which cells have equal masses: none were asked for."""
+    effects = [np.zeros((column.size, len(base.margins))) for column in plan.columns]
+    masses = [np.full(column.size, 1 / column.size) for column in plan.columns]
+    spread = min(math.sqrt(float(base.variance[0])), 1.0)
+    return AdditiveModel(base.margins, effects, effects, masses, base, spread=spread)
 
 
 def _refined(
