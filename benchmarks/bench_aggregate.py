@@ -8,7 +8,7 @@ forgets, as the public ones; the other 24,561 are private, and UCI's test rows a
 public code book's encoding with numbers scaled by declared bounds, and everybody gets it, diffprivlib too;
 "frame" is the data frame with its texts as they are, for the default teachers and student. Ensembles: share
 of queries answered and accuracy of those, over 20 draws of noise for each of the ensembles (which are trained
-once: votes do not depend on epsilon). Bar: students at epsilon 1 where examples are protected reach 82%.
+once: votes do not depend on epsilon). Bar: students at epsilon 1 reach 82%.
 diffprivlib's models need an older scikit-learn: name the python of an environment that has both.
 Digits and breast cancer (bundled): a quarter of the rows is public, a quarter is tested on.
 Made: the table of the guide, with 1,000 teachers and 1,000 queries for each aggregation, 20 draws of noise.
@@ -160,33 +160,26 @@ def hit(predicted: Any, split: Split) -> float:
     return 100 * float(np.mean(predicted == split.y_test))
 
 
-def student_row(
-    data: str, splits: Sequence[Split], epsilon: float, *, protects: str, student: str = "default"
-) -> Row:
+def student_row(data: str, splits: Sequence[Split], epsilon: float, student: str = "default") -> Row:
     values, took = [], []
     for split in splits:
-        model = KnowledgeTransferClassifier(
-            protects=protects, epsilon=epsilon, delta=DELTA, classes=np.unique(split.y).tolist()
-        )
-        n_rows = len(split.y if protects == "labels" else split.public)
-        plan = model.plan(len(split.y), n_rows=n_rows)
+        model = KnowledgeTransferClassifier(epsilon=epsilon, delta=DELTA, classes=np.unique(split.y).tolist())
+        plan = model.plan(len(split.y), n_rows=len(split.public))
         model.set_params(student=boosted(plan.max_queries) if student == "boosted" else None)
-        public = {} if protects == "labels" else {"X_public": PublicData(split.public)}
         start = time.perf_counter()
-        values.append(hit(model.fit(split.X, split.y, **public).predict(split.X_test), split))
+        model.fit(split.X, split.y, X_public=PublicData(split.public))
+        values.append(hit(model.predict(split.X_test), split))
         took.append(time.perf_counter() - start)
-    more = {"protects": protects, "teachers": model.n_teachers_, "asked": model.n_asked_}
+    more = {"teachers": model.n_teachers_, "asked": model.n_asked_}
     return row(data, f"{student} student", values, epsilon=epsilon, seconds=min(took), **more)
 
 
 def adult_students(arrays: Sequence[Split], frames: Sequence[Split]) -> Iterator[Row]:
     for epsilon in EPSILONS:
         for student in ("default", "boosted"):
-            found = student_row("Adult, one-hot", arrays, epsilon, protects="examples", student=student)
-            yield judged(found)
+            yield judged(student_row("Adult, one-hot", arrays, epsilon, student))
         if epsilon == BAR_EPSILON:
-            yield judged(student_row("Adult, frame", frames, epsilon, protects="examples"))
-        yield student_row("Adult, one-hot", arrays, epsilon, protects="labels")
+            yield judged(student_row("Adult, frame", frames, epsilon))
 
 
 def judged(found: Row) -> Row:
@@ -221,7 +214,6 @@ def ensemble_rows(data: str, splits: Sequence[Split], epsilons: Sequence[float],
                     f"ensemble, {aggregation}",
                     [value for value in right if not math.isnan(value)],
                     epsilon=epsilon,
-                    protects="examples",
                     teachers=ballot.n_teachers,
                     asked=n_queries,
                     unstable=ballot.max_abstentions,
@@ -271,8 +263,7 @@ def their_rows(python: str | None, splits: Sequence[Split], fits: int) -> Iterat
                 values = None
                 if python is not None:
                     values = asked_of(python, THEIR_PROGRAM, path, name, epsilon, norm, fits)
-                found = row("Adult, one-hot", f"diffprivlib {name}", values or [], epsilon=epsilon)
-                yield found | {"protects": "examples"}
+                yield row("Adult, one-hot", f"diffprivlib {name}", values or [], epsilon=epsilon)
 
 
 def small_rows(fits: int) -> Iterator[Row]:
@@ -280,8 +271,7 @@ def small_rows(fits: int) -> Iterator[Row]:
         splits = small_splits(load, fits)
         yield from references(name, splits)
         for epsilon in SMALL_EPSILONS:
-            for protects in ("examples", "labels"):
-                yield student_row(name, splits, epsilon, protects=protects)
+            yield student_row(name, splits, epsilon)
         yield from ensemble_rows(name, splits, SMALL_EPSILONS, 100)
 
 
@@ -299,7 +289,7 @@ def made_rows() -> Iterator[Row]:
             answered, right = zip(
                 *(outcome(partial(aggregation, ballot), votes, split) for _ in range(DRAWS)), strict=True
             )
-            more = {"epsilon": epsilon, "protects": "examples", "teachers": MADE, "asked": MADE}
+            more = {"epsilon": epsilon, "teachers": MADE, "asked": MADE}
             found = row("made", f"ensemble, {name}", [r for r in right if not math.isnan(r)], **more)
             yield found | {"answered": float(np.mean(answered)), "answered_sd": float(np.std(answered))}
 
@@ -321,15 +311,14 @@ def cost_rows(rounds: int) -> list[Row]:
 
 
 def accuracies_shown(rows: Table) -> str:
-    lines = [["data", "learner", "protects", "epsilon", "teachers", "asked", "answered", "mean", "sd", "bar"]]
+    lines = [["data", "learner", "epsilon", "teachers", "asked", "answered", "mean", "sd", "bar"]]
     for r in rows:
         bar = f"{r['bar']:g}: {'pass' if r['passed'] else 'FAIL'}" if "bar" in r else ""
         nothing = "none" if "answered" in r else "absent"
         mean = figure(r["mean"], ".1f") or nothing
         numbers = [figure(r.get(name), form) for name, form in SHOWN.items()]
-        protects = r.get("protects", "")
-        lines.append([r["data"], r["learner"], protects, *numbers, mean, figure(r["sd"], ".1f"), bar])
-    return lined_up(lines, left=3)
+        lines.append([r["data"], r["learner"], *numbers, mean, figure(r["sd"], ".1f"), bar])
+    return lined_up(lines, left=2)
 
 
 SHOWN = {"epsilon": "g", "teachers": "d", "asked": "d", "answered": ".0f"}

@@ -282,14 +282,6 @@ OURS = (
         schema=False,
     ),
     Contender(
-        "KnowledgeTransferClassifier",
-        partial(KnowledgeTransferClassifier, protects="labels", **WITH_DELTA),
-        needs="protects labels only",
-        slow=True,
-        schema=False,
-        epsilons=(MIDDLE,),
-    ),
-    Contender(
         "SubsampleAggregateClassifier",
         partial(SubsampleAggregateClassifier, aggregation="gnmax", max_queries=ASKED, **WITH_DELTA),
         needs=f"{ASKED} answers only",

@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable
 from inspect import signature
 from typing import Any
 
-from dplearn.privacy.guarantees import ADDED_LABELS
 from dplearn.privacy.unknown_count import TAKING_ADDED
 
 #: From a feature to the parameter that asks for it, of which most features are values.
@@ -43,7 +42,6 @@ _OF_TABLES: dict[tuple[str, ...], str] = {
 REFUSALS = _OF_TABLES | {
     ("add_remove", "local"): "trust_model must be 'central' for neighbors='add_remove', got 'local', which"
     " shows the number of records",
-    ("add_remove", "labels"): ADDED_LABELS,
     ("add_remove", "learn"): _COUNTED.format("domain='learn'"),
     ("add_remove", "learned target"): _COUNTED.format("target_range='learn'"),
     ("add_remove", "partial_fit"): _COUNTED.format("partial_fit"),

@@ -89,8 +89,8 @@ def _check_private(step: Any, kind: str | None, *, alone: bool) -> None:
         )
     if step.needs_public_rows:
         raise ValueError(
-            f"estimator must be fitted from X and y only, got {type(step).__name__}, which needs X_public"
-            " unless protects='labels': search over its parameters on public rows"
+            f"estimator must be fitted from X and y only, got {type(step).__name__}, which needs"
+            " X_public: search over its parameters on public rows"
         )
     if any(isinstance(each, PrivacyLedger) for each in held_by(step)):
         raise ValueError(

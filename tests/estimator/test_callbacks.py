@@ -10,6 +10,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import (
     KnowledgeTransferClassifier,
+    PublicData,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
@@ -23,14 +24,20 @@ y = (X[:, 0] > 0).astype(int)
 K = 7
 STUMP = DecisionTreeClassifier(max_depth=1)
 OF_TEACHERS = {"n_teachers": K, "epsilon": 1e4}
-OF_LABELS = OF_TEACHERS | {"max_queries": 20, "protects": "labels"}
+OF_STUDENTS = OF_TEACHERS | {"max_queries": 20}
 ENSEMBLES = [
     SubsampleAggregateClassifier(STUMP, **OF_TEACHERS),
     SoftLabelAggregateClassifier(STUMP, **OF_TEACHERS),
-    KnowledgeTransferClassifier(STUMP, STUMP, **OF_LABELS),
-    SoftLabelTransferClassifier(STUMP, Ridge(), **OF_LABELS),
+    KnowledgeTransferClassifier(STUMP, STUMP, **OF_STUDENTS),
+    SoftLabelTransferClassifier(STUMP, Ridge(), **OF_STUDENTS),
 ]
 in_turn = pytest.mark.parametrize("ensemble", ENSEMBLES, ids=lambda each: type(each).__name__)
+
+
+def fitted(ensemble, model=None):
+    """Return a model of an ensemble, or the ensemble itself, fitted with public rows where it needs them."""
+    public = {"X_public": PublicData(X)} if ensemble.needs_public_rows else {}
+    return (model or ensemble).fit(X, y, **public)
 
 
 class Spy:
@@ -66,7 +73,7 @@ class Spy:
 @in_turn
 def test_a_callback_is_called_for_every_teacher_and_gets_no_data(ensemble):
     spy = Spy()
-    clone(ensemble).set_callbacks(spy).fit(X, y)
+    fitted(clone(ensemble).set_callbacks(spy))
     assert spy.heard[:2] == [("setup", "fit", 0, K), ("begin", "fit", 0, K)]
     assert spy.heard[-2:] == [("end", "fit", 0, K), ("teardown", "fit", 0, K)]
     teachers = [(what, "teacher", i, 0) for i in range(K) for what in ("begin", "end")]
@@ -79,7 +86,7 @@ def test_a_callback_is_called_for_every_teacher_and_gets_no_data(ensemble):
 @in_turn
 def test_callbacks_change_nothing_and_stop_nothing(ensemble):
     seeded = clone(ensemble).set_params(random_state=3)
-    fits = [clone(seeded).fit(X, y), clone(seeded).set_callbacks(Spy(answer=True)).fit(X, y)]
+    fits = [fitted(clone(seeded)), fitted(clone(seeded).set_callbacks(Spy(answer=True)))]
     alone, heard = (fit.predict(X[:9]).tolist() for fit in fits)
     assert alone == heard
     assert not hasattr(fits[1], "_callback_fit_ctx")
@@ -115,6 +122,6 @@ def test_a_pipeline_and_a_search_hand_their_callbacks_down():
     assert [task for what, task, *_ in spy.heard if what == "end"] == ["teacher"] * K + ["fit"]
     assert spy.given == [None] * len(spy.given)
     spy = Spy()
-    GridSearchCV(clone(ENSEMBLES[2]), {"epsilon": [1e4]}, cv=2).set_callbacks(spy).fit(X, y)
+    fitted(ENSEMBLES[2], GridSearchCV(clone(ENSEMBLES[2]), {"epsilon": [1e4]}, cv=2).set_callbacks(spy))
     assert [task for what, task, *_ in spy.heard if what == "end"] == (["teacher"] * K + ["fit"]) * 3
     assert spy.given == [None] * len(spy.given)

@@ -121,7 +121,7 @@ def metadata(learner, X, y):
     """Route groups to a fit and to folds in a search over a pipeline; to students, public rows."""
     given, folds = {"groups": np.arange(len(X)) // 2}, GroupKFold(3)
     if isinstance(learner, KnowledgeTransferClassifier):
-        learner = alike(learner).set_params(protects="examples", ledger=PrivacyLedger(1e15, 0.5))
+        learner = alike(learner)
         given, folds = {"X_public": PublicData(X)}, FOLDS
     names = {f"{type(learner).__name__.lower()}__{name}": value for name, value in grid_of(learner).items()}
     with sklearn.config_context(enable_metadata_routing=True):

@@ -30,7 +30,6 @@ from dplearn import (
     ConjunctionClassifier,
     CornerClassifier,
     ExponentialMechanismClassifier,
-    KnowledgeTransferClassifier,
     LinearRegressor,
     LineClassifier,
     MaskedParityClassifier,
@@ -40,7 +39,6 @@ from dplearn import (
     PrivateMultiOutputClassifier,
     PublicData,
     SoftLabelAggregateClassifier,
-    SoftLabelTransferClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
@@ -164,6 +162,23 @@ def residues(estimator, X, p, reset):
     return np.column_stack([codes[0] % np.uint64(p), codes[-1] % np.uint64(p)])
 
 
+class OnItsOwnRows:
+    """A transfer whose public rows are those of X unless others are given: laws fit learners to X and y."""
+
+    def fit(self, X, y=None, X_public=None, *, groups=None, **more):
+        return super().fit(X, y, PublicData(X) if X_public is None else X_public, groups=groups, **more)
+
+
+@dataclass(eq=False, repr=False)
+class KnowledgeTransferClassifier(OnItsOwnRows, learners.KnowledgeTransferClassifier):
+    __doc__ = learners.KnowledgeTransferClassifier.__doc__
+
+
+@dataclass(eq=False, repr=False)
+class SoftLabelTransferClassifier(OnItsOwnRows, learners.SoftLabelTransferClassifier):
+    __doc__ = learners.SoftLabelTransferClassifier.__doc__
+
+
 # Thresholds are of one column and corners of two; scikit-learn's checks fit tables of any number of columns.
 class ThresholdsOfAnyTable(Thresholds):
     @classmethod
@@ -248,19 +263,19 @@ CLASSIFIERS = (
     PrivateMultiOutputClassifier(ExponentialMechanismClassifier()),
     SyntheticDataClassifier(GaussianNB(), domain=FEW_VALUES),
     SyntheticDataClassifier(),
-    KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
-    KnowledgeTransferClassifier(protects="labels"),
-    SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5, protects="labels"),
-    SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge()), protects="labels"),
-    SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), protects="labels"),
-    KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), protects="labels", aggregation="lnmax"),
+    KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5),
+    KnowledgeTransferClassifier(),
+    SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), n_teachers=9, epsilon=1e5),
+    SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge())),
+    SoftLabelTransferClassifier(GaussianNB(), GaussianNB()),
+    KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), aggregation="lnmax"),
 )
 #: Learners that none of these settings is of: as they are by default.
 CLASSIFIERS += tuple(
     each()
     for each in (getattr(learners, name) for name in learners.__all__)
     if issubclass(each, PrivateClassifier)
-    and each not in set(map(type, CLASSIFIERS))
+    and not any(isinstance(one, each) for one in CLASSIFIERS)
     and all(one.default is not one.empty for one in signature(each).parameters.values())
 )
 #: Targets of scikit-learn's checks are within this range, or nearly.
@@ -308,7 +323,7 @@ def is_fitted_soon(each):
         return each.estimator is not None
     if isinstance(each, AdditiveClassifier | AdditiveRegressor):
         return each.domain is FEW_VALUES
-    is_ensemble = isinstance(each, OnlineEnsembleClassifier | KnowledgeTransferClassifier)
+    is_ensemble = isinstance(each, OnlineEnsembleClassifier | learners.KnowledgeTransferClassifier)
     return not is_ensemble or (isinstance(each.estimator, GaussianNB) and each.n_teachers == 9)
 
 

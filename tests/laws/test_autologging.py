@@ -10,7 +10,7 @@ SCRIPT = """
 import warnings
 import mlflow
 import numpy as np
-from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
+from dplearn import KnowledgeTransferClassifier, PublicData, SubsampleAggregateClassifier
 from dplearn.model_selection import private_score
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
@@ -25,7 +25,7 @@ uses = {
     "votes": lambda: SubsampleAggregateClassifier(TREE, n_teachers=9).fit(X, y),
     "default": lambda: SubsampleAggregateClassifier(n_teachers=9).fit(X, y),
     "answers": lambda: ensemble.predict(X[:1]),
-    "student": lambda: KnowledgeTransferClassifier(TREE, n_teachers=9, protects="labels").fit(X, y),
+    "student": lambda: KnowledgeTransferClassifier(TREE, n_teachers=9).fit(X, y, PublicData(X)),
     "score": lambda: private_score(fitted, X, y),
 }
 

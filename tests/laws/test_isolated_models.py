@@ -234,16 +234,6 @@ PLACES = {
     "teacher of a student": lambda act: KnowledgeTransferClassifier(
         talking(TREE, "fit", act), n_teachers=4
     ).fit(X, Y, X_public=PublicData(PUBLIC)),
-    "student on the rows": lambda act: KnowledgeTransferClassifier(
-        TREE, student=talking(TREE, "fit", act, enough), n_teachers=4, epsilon=50, protects="labels"
-    ).fit(X, Y),
-    "soft student on the rows": lambda act: SoftLabelTransferClassifier(
-        TREE,
-        student=talking(DecisionTreeRegressor(random_state=0), "fit", act, enough),
-        n_teachers=4,
-        epsilon=50,
-        protects="labels",
-    ).fit(X, Y),
     "score, errors": scored(TREE, "predict", "accuracy"),
     "score, confusion": scored(TREE, "predict", "f1"),
     "score, bins": scored(TREE, "predict_proba", "roc_auc"),
@@ -366,8 +356,8 @@ GRID = {"functiontransformer__validate": [False]}
 GIVEN = {
     "votes": lambda model, **how: SubsampleAggregateClassifier(model, **how).fit,
     "scores": lambda model, **how: SoftLabelAggregateClassifier(model, **how).fit,
-    "transfer": lambda model, **how: KnowledgeTransferClassifier(model, protects="labels", **how).fit,
-    "soft transfer": lambda model, **how: SoftLabelTransferClassifier(model, protects="labels", **how).fit,
+    "transfer": lambda model, **how: KnowledgeTransferClassifier(model, **how).fit,
+    "soft transfer": lambda model, **how: SoftLabelTransferClassifier(model, **how).fit,
     "search": lambda model, **how: (
         PrivateSearchCV(make_pipeline(FunctionTransformer(), BAYES), GRID, **STEPS, **how).fit
     ),
@@ -404,12 +394,12 @@ def test_a_replaced_method_of_the_teachers_is_refused_when_they_are_asked(defaul
 
 
 def test_a_replaced_method_of_a_default_model_is_refused_and_nothing_is_spent(monkeypatch):
-    seen, ledger = [], PrivacyLedger(100, 1e-3, protects="labels")
+    seen, ledger = [], PrivacyLedger(100, 1e-3)
     monkeypatch.setattr(LogisticRegression, "fit", spied(LogisticRegression.fit, seen))
-    for learner in (
-        SubsampleAggregateClassifier(),
-        KnowledgeTransferClassifier(TREE, protects="labels", ledger=ledger),
+    for fit in (
+        SubsampleAggregateClassifier(ledger=ledger).fit,
+        partial(KnowledgeTransferClassifier(ledger=ledger).fit, X_public=PublicData(PUBLIC)),
     ):
         with pytest.raises(ValueError, match=r"LogisticRegression\.fit has been replaced"):
-            learner.fit(X, Y)
+            fit(X, Y)
     assert (seen, ledger.history()) == ([], [])

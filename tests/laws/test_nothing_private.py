@@ -102,9 +102,7 @@ def test_no_error_of_fit_tells_a_value(one_a_class, classifier, secretive, budge
     def learner(**parameters):
         return clone(classifier).set_params(**parameters)
 
-    # Else a shard with one learns less; so where labels are private, if the row is drawn for a shard.
-    of_votes = hasattr(classifier, "student") and classifier.protects == "labels"
-    refuses_gaps = not get_tags(classifier).input_tags.allow_nan and not of_votes
+    refuses_gaps = not get_tags(classifier).input_tags.allow_nan  # else a shard with one learns less
     for action in (
         *([lambda: learner().fit(bad, y)] if refuses_gaps else []),
         lambda: learner().fit(X, y[:-1]),

@@ -42,9 +42,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def assert_parts_publish_what_the_table_does(model, X, y):
+    more = public_rows(model, X)
     whole, parted = (clone(model).set_params(random_state=3) for _ in range(2))
-    whole.fit(X, y)
-    parted.fit(in_parts(X), in_parts(y))
+    whole.fit(X, y, **more)
+    parted.fit(in_parts(X), in_parts(y), **more)
     assert published(parted) == published(whole)
     assert np.array_equal(parted.predict(X), whole.predict(X))
     assert parted.guarantee_.assumes == (*whole.guarantee_.assumes, PARTS)

@@ -18,7 +18,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn import (
     AdditiveClassifier,
-    KnowledgeTransferClassifier,
     MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
@@ -27,7 +26,6 @@ from dplearn import (
     PublicData,
     SecretSampleClassifier,
     SoftLabelAggregateClassifier,
-    SoftLabelTransferClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
@@ -39,7 +37,7 @@ from dplearn.fit.support import FEATURES, REFUSALS, supported, supports
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from tests.laws.conftest import FEW_VALUES
+from tests.laws.conftest import FEW_VALUES, KnowledgeTransferClassifier, SoftLabelTransferClassifier
 from tests.laws.facts import ALL, NAMES, PARAMETERS
 from tests.laws.releases import RELEASES
 from tests.laws.test_snapshot import kept
@@ -174,7 +172,7 @@ def adapted(thing, pair):
 
 def error_of(thing, pair):
     """The error of a call that uses features; nothing is read of its table, and nothing charged."""
-    neighbors = "add_remove" if "add_remove" in pair and "labels" not in pair else "replace_one"
+    neighbors = "add_remove" if "add_remove" in pair else "replace_one"
     always = (
         "examples" if "protects" in thing.get_params(deep=False) else getattr(thing, "protects", "examples")
     )

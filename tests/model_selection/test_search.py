@@ -23,7 +23,6 @@ from dplearn import (
     AdditiveClassifier,
     AdditiveRegressor,
     ExponentialMechanismClassifier,
-    KnowledgeTransferClassifier,
     LinearRegressor,
     PointClassifier,
     PrivacyLedger,
@@ -188,7 +187,7 @@ def test_what_later_steps_assume_is_listed_and_what_they_protect_is_checked():
     assert "step 'exponentialmechanismclassifier' takes whatever it is given" in assumes
     assert "in every column, values are integers from 0 to 99" in assumes
     assert len(assumes) == len(set(assumes)) == 7
-    labels_only = make_pipeline(PrivateMinMaxClipper(), KnowledgeTransferClassifier(protects="labels"))
+    labels_only = make_pipeline(PrivateMinMaxClipper(), ExponentialMechanismClassifier(protects="labels"))
     with pytest.raises(ValueError, match="protect examples"):
         search(labels_only, {}).fit(X, Y)
 
@@ -332,10 +331,8 @@ def test_with_hardly_any_noise_the_choice_and_its_score_are_those_of_a_direct_co
 
 
 def test_labels_alone_are_promised_before_the_fit_too():
-    learner = KnowledgeTransferClassifier(
-        GaussianNB(), GaussianNB(), protects="labels", max_queries=20, classes=[0, 1]
-    )
-    ours = search(learner, {"n_teachers": [5, 10]}, epsilon=60.0, delta=1e-3, refit=False)
+    learner = ExponentialMechanismClassifier(protects="labels", classes=[0, 1])
+    ours = search(learner, {"concept_class": ["stumps", "thresholds"]}, epsilon=60.0, refit=False)
     assert ours.plan(300).guarantee.protects == cost_of_fit(ours, X[:300], Y[:300]).protects == "labels"
     assert ours.fit(X[:300], Y[:300]).guarantee_.protects == "labels"
 

@@ -131,20 +131,17 @@ def ensemble_case(
 
 
 def transfer_case(
-    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, staged: bool = True, **options: Any
+    name: str, model: Any, labels: str, claim: ApproxDP, *, free: int, **options: Any
 ) -> AuditCase:
     """Return a case of a transfer from four teachers: the student and its predictions."""
-    by_label = model.protects == "labels"
-    universe = list(labels) if by_label else list(enumerate(labels))
-    extra = {} if by_label else {"X_public": PublicData(_QUERIES)}
+    universe = list(enumerate(labels))
 
     def table(rows: Rows) -> tuple[Any, Any]:
-        records = (*rows, *islice(cycle(universe[:2]), 8 - len(rows)))
-        X, y = (range(len(records)), records) if by_label else zip(*records, strict=True)
+        X, y = zip(*rows, *islice(cycle(universe[:2]), 8 - len(rows)), strict=True)
         return np.array(X)[:, None], np.array(y)
 
-    whole = WholeFit(refitted(model), table, _answered, extra)
-    fit = StagedFit(whole) if staged else whole
+    whole = WholeFit(refitted(model), table, _answered, {"X_public": PublicData(_QUERIES)})
+    fit = whole if name.startswith("small") else StagedFit(whole)  # each class has a whole one
     return AuditCase(name, fit, universe, free, claim, **_OPTIONS | options)
 
 
@@ -179,7 +176,7 @@ def _case(
         "delta": float(_DELTA),
         "random_state": 0,  # the public seed, which cuts the shards: an audit brings its own dice
     }
-    claim = ApproxDP(epsilon, _DELTA + _LEFT_OUT, protects=parameters.get("protects", "examples"))
+    claim = ApproxDP(epsilon, _DELTA + _LEFT_OUT)
     evidence = {"verifies": (model.__name__,), "part_of": part_of, "required": required}
     case: AuditCase = make(name, model(**chosen | parameters), labels, claim, free=free, **evidence)
     return case
@@ -204,15 +201,15 @@ _soft = partial(
     part_of=("SoftLabelTransferClassifier",),  # whose student sees public rows and released scores only
 )
 _bins = partial(_soft, aggregation="sparse_vector", bin_width=0.5)
-_transfers = partial(
+_transfer = partial(
     _case,
+    transfer_case,
     model=KnowledgeTransferClassifier,
     estimator=Extreme(),
     aggregation="sparse_vector",
     max_queries=2,
     max_abstentions=1,
 )
-_transfer = partial(_transfers, transfer_case)
 
 #: Cases with too many outcomes for the nightly suite: three labels, with noise on every count.
 LONG_CASES = tuple(
@@ -237,19 +234,8 @@ _PAIRS: tuple[tuple[str, Any, tuple[int, int], str, int, dict[str, Any], Require
     ("transfer", _transfer, (4, 3), "aba", 12, {}, Required(11, 0.99), Required(7, 0.35)),
 )
 
-CASES = (
-    *(
-        make(prefix + name, labels=labels, epsilon=epsilon, free=free, required=required, **parameters)
-        for name, make, both, labels, epsilon, parameters, *needed in _PAIRS
-        for prefix, free, required in zip(("", "small_"), both, needed, strict=True)
-    ),
-    _transfers(
-        partial(transfer_case, staged=False),
-        "transfer_of_labels",
-        free=6,
-        labels="ab",
-        epsilon=12,
-        protects="labels",
-        required=Required(15, 0.65),
-    ),
+CASES = tuple(
+    make(prefix + name, labels=labels, epsilon=epsilon, free=free, required=required, **parameters)
+    for name, make, both, labels, epsilon, parameters, *needed in _PAIRS
+    for prefix, free, required in zip(("", "small_"), both, needed, strict=True)
 )

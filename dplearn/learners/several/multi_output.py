@@ -440,8 +440,8 @@ def _checked(estimator: Any) -> Any:
         )
     if estimator.needs_public_rows:
         raise ValueError(
-            f"estimator must be one that needs no public rows, got {kind}, which needs X_public unless"
-            " protects='labels'; SyntheticDataClassifier needs no public rows"
+            f"estimator must be one that needs no public rows, got {kind}, which needs X_public;"
+            " SyntheticDataClassifier needs no public rows"
         )
     return clone(estimator)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,14 +12,12 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_choice
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
-from dplearn.estimator.base_models import MANY_ROWS, Seeded, check_own_code, dry_run, quiet
+from dplearn.estimator.base_models import MANY_ROWS, Seeded, dry_run
 from dplearn.estimator.importances import HasImportances
-from dplearn.estimator.isolation import alone, reraised
-from dplearn.estimator.public_data import PUBLIC_FEATURES, public_rows
+from dplearn.estimator.public_data import public_rows
 from dplearn.fit import PUBLIC_ROWS
 from dplearn.kernels import ignores_float_errors
 from dplearn.learners.votes.aggregators import Aggregator, Ballot, transfer_ballot
@@ -36,27 +33,22 @@ from dplearn.learners.votes.recipe import (
     notes_on_noise,
 )
 from dplearn.learners.votes.teachers import train_and_ask
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.table import Table, count_of, plain, rows_of
 from dplearn.table.features import read_rows
 from dplearn.table.rows import check_values
 
 _MADE_UP = f"{MANY_ROWS} public rows with random labels"
-#: The assumption about public features, by the unit of protection.
-_PUBLIC_PART = {"examples": PUBLIC_ROWS, "labels": PUBLIC_FEATURES}
 
 
 class TransferFit(VotesFit):
     """The fit of a student: queries are public rows, and teachers are dropped once they have voted."""
 
-    def known(self, facts: Any, table: Table) -> Any:
-        by_label = self.cost.protects == "labels"
-        rows: Any = table
-        if not by_label:
-            reader = self.given(columns=facts.columns).reader()
-            rows = read_rows(
-                reader, _public_part(self.fit_arguments), reset=False, sparse=self.accepts.sparse
-            )
+    _assumed = PUBLIC_ROWS
+
+    def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - the public rows tell all
+        reader = self.given(columns=facts.columns).reader()
+        rows = read_rows(reader, _public_part(self.fit_arguments), reset=False, sparse=self.accepts.sparse)
         public = replace(facts, n_rows=count_of(rows))
         most = self._ballot(public).max_queries
         if self._estimates:  # the release keeps the first of them
@@ -64,16 +56,11 @@ class TransferFit(VotesFit):
         chosen = public.stream.permutation(public.n_rows)[:most]
         queries = plain(check_values(self._asked_rows(rows, chosen)))
         student = self.asked.standard_student(queries) if self.student is None else self.student
-        if by_label:  # the rows of the student are those of the records
-            check_own_code("student", student)
-            student = quiet(student)
         notes = self._dry_run_notes(public, queries, student)
         return replace(public, queries=queries, student=student, notes=notes)
 
     def _asked_rows(self, rows: Any, chosen: NDArray[np.int64]) -> Any:
-        """Return the queried rows of a public table, or of private examples whose rows are public."""
-        if isinstance(rows, Table):
-            rows, chosen = rows.take(chosen).X, np.arange(len(chosen))
+        """Return the queried rows of a public table."""
         if not self.accepts.allow_nan and not is_frame(rows) and rows.dtype.kind == "f":
             check_array(rows, accept_sparse=True, dtype=None)  # the student does not accept missing values
         return rows_of(rows, chosen)
@@ -88,11 +75,7 @@ class TransferFit(VotesFit):
             if failure := dry_run(learned, queries, facts.classes, facts.apart(name), fit):
                 raise ValueError(f"{name} must be able to learn from {_MADE_UP}, but fails: {failure}")
         # Private rows may have missing values even if the public rows have none.
-        return () if self.cost.protects == "labels" else notes_on_gaps(facts, queries, asked.tried)
-
-    @property
-    def _assumed(self) -> str:
-        return _PUBLIC_PART[self.cost.protects]
+        return notes_on_gaps(facts, queries, asked.tried)
 
     def _sizes(self, facts: VotesFacts) -> Ballot:
         return transfer_ballot(**self._open_sizes(facts), n_rows=facts.n_rows)
@@ -110,7 +93,7 @@ class TransferFit(VotesFit):
         return notes_on_noise(ballot, dominates, "so that the student learns next to nothing")
 
     def run(self, summary: Any, plan: AggregationPlan, dice: Dice) -> dict[str, Any]:
-        # One changed record, or label, changes one vote on each query.
+        # One changed record changes one vote on each query.
         plan, cut = self._cut(summary, plan, dice)
         public, asked = plan.public, self.asked(plan.public.classes)
         queries = rows_of(public.queries, np.arange(plan.max_queries)) if self._estimates else public.queries
@@ -120,9 +103,8 @@ class TransferFit(VotesFit):
         answers = self._aggregator(plan.ballot).attach(dice).answer(votes)
         # From here on all is a function of released answers and public rows.
         student = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])
-        teach = partial(asked.taught, student, queries, answers)
         return self._published(plan) | {
-            "student_": alone(teach, reraised) if self.cost.protects == "labels" else teach(),
+            "student_": asked.taught(student, queries, answers),
             "n_asked_": queries.shape[0],
             "n_answered_": asked.n_answered(answers),
         }
@@ -138,7 +120,7 @@ def _knows_probabilities(model: "KnowledgeTransferClassifier") -> bool:
 class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated votes.
 
-    Drop-in, for a `fit` with public rows or for labels: any number of predictions costs no privacy. The
+    Drop-in, for a `fit` with public rows: any number of predictions costs no privacy. The
     student is a function of released answers and public rows only. It may be published and saved.
 
     Parameters
@@ -150,10 +132,6 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         Any classifier or pipeline; it is cloned. None: a logistic regression as for `estimator`, with
         stronger regularisation. If its `fit` accepts `sample_weight`, the answers are weighted by their
         leads.
-    protects : {"examples", "labels"}, default="examples"
-        The unit of protection. "examples": one whole record, and `fit` requires public rows. "labels": one
-        label; all features are public, and the queries are rows of `X`; `PrivateLabelsClassifier` is more
-        accurate.
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
         of the budget.
@@ -175,8 +153,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number of
         records is private; each record draws its shard in secret. With n_teachers="auto" a tenth of the
         budget estimates the number of records, and all else is planned by the estimate; with a given number
-        of teachers, nothing is estimated. For tables in memory and no groups,
-        with protects="examples".
+        of teachers, nothing is estimated. For tables in memory and no groups.
 
     Attributes
     ----------
@@ -184,7 +161,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         Released. The fitted student.
     classes_
     guarantee_ : ApproxDP
-        Public. The guarantee of the fit, for examples or for labels only, with its assumptions.
+        Public. The guarantee of the fit, with its assumptions.
     n_teachers_ : int
         Public. The number of shards; for neighbors="add_remove" and n_teachers="auto" a function of the
         released number of records.
@@ -207,18 +184,17 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
-    where `protects` is "labels". One record is in one shard and changes one vote on each query. For one
-    added or removed record: as for `SubsampleAggregateClassifier`.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. One record is in one shard and
+    changes one vote on each query. For one added or removed record: as for `SubsampleAggregateClassifier`.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
     **Accuracy.** No bound for a general student. `dplearn.theory` has sample sizes for classes of finite
     Vapnik-Chervonenkis dimension.
 
-    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). There, if
-    only labels are protected, half of the records serve as the public rows. Here all records train teachers
-    and all are candidates for queries, since each label is used by one teacher only.
+    **Source.** Bassily, Thakkar and Thakurta (2018), Algorithm 5; Papernot and others (2017, 2018). Where
+    features are public, half of the records serve as the public rows there; `PrivateLabelsClassifier` is for
+    such tables, and more accurate.
 
     Examples
     --------
@@ -237,7 +213,6 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     estimator: Any = None
     student: Any = None
     _: KW_ONLY
-    protects: str = "examples"
     n_teachers: int | str = "auto"
     epsilon: float = 1.0
     delta: float = 1e-6
@@ -265,7 +240,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         y : array-like of shape (n_samples,)
             Private labels.
         X_public : PublicData, optional
-            Public rows without labels; required if examples are protected, else an error.
+            Public rows without labels; required.
 
         Raises
         ------
@@ -284,12 +259,8 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
 
     @property
     def needs_public_rows(self) -> bool:
-        """Whether a fit takes public rows and cannot do without."""
-        return self.protects == "examples"
-
-    def _most(self, reproducible: bool) -> ApproxDP:
-        protects = check_choice("protects", self.protects, tuple(_PUBLIC_PART))
-        return replace(super()._most(reproducible), protects=protects)
+        """Whether a fit takes public rows, `X_public`, and cannot do without."""
+        return True
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
@@ -335,7 +306,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         return tags
 
     def _of_the_stream(self) -> tuple[object, ...]:
-        return self.protects, self.max_queries
+        return "examples", self.max_queries  # with both, a `random_state` means what it always did
 
 
 @documented_by(KnowledgeTransferClassifier)
@@ -343,7 +314,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
 class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
     """Train teachers on private shards, and a student on public rows with their aggregated probabilities.
 
-    Drop-in, for a `fit` with public rows or for labels: any number of predictions costs no privacy. The
+    Drop-in, for a `fit` with public rows: any number of predictions costs no privacy. The
     student is a function of released scores and public rows only. It may be published and saved. For labels
     without probabilities, `KnowledgeTransferClassifier` is as accurate.
 
@@ -384,10 +355,9 @@ class SoftLabelTransferClassifier(KnowledgeTransferClassifier):
 
     Notes
     -----
-    **Privacy.** (epsilon, delta)-differential privacy for one replaced record, or for one replaced label
-    where `protects` is "labels". One record is in one shard and changes one score in each histogram, or one
-    term of each sum. For one added or removed record: as for `SubsampleAggregateClassifier`, with scores
-    instead of votes.
+    **Privacy.** (epsilon, delta)-differential privacy for one replaced record. One record is in one shard and
+    changes one score in each histogram, or one term of each sum. For one added or removed record: as for
+    `SubsampleAggregateClassifier`, with scores instead of votes.
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
@@ -432,8 +402,8 @@ def _public_part(public: Mapping[str, Any]) -> Any:
     """Return the public rows."""
     if public.get("X_public") is None:
         raise ValueError(
-            "X_public must be PublicData(rows) where protects='examples'; without public rows, use"
-            " SyntheticDataClassifier(estimator), or the weaker guarantee protects='labels', where all"
-            " features are public"
+            "X_public must be PublicData(rows), got None; without public rows, use"
+            " SyntheticDataClassifier(estimator), or PrivateLabelsClassifier(estimator), where all features"
+            " are public"
         )
     return public_rows(public["X_public"])

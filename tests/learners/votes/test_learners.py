@@ -71,7 +71,7 @@ def learner(kind, estimator=None, **parameters):
 
 def fitted(model, rows=X, y=Y, public=PUBLIC):
     """A fit, of a student with public rows if it needs them."""
-    more = {"X_public": PublicData(public)} if getattr(model, "protects", "") == "examples" else {}
+    more = {"X_public": PublicData(public)} if isinstance(model, STUDENTS) else {}
     return model.fit(rows, y, **more)
 
 
