@@ -50,6 +50,7 @@ from dplearn.table.targets import check_classes, check_several_labels, labels_as
 __all__ = ["PrivateLabelsClassifier"]
 
 _LEAF = 20  # effective records of the default boosting's leaves
+_TREES = 300  # of the default forest
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
 _TRIED = 500  # rows by which an estimator is tried before the charge
 _MOST_NEEDED = 10**10  # records that a warning calls enough
@@ -69,9 +70,9 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         Any classifier or pipeline of scikit-learn, also a search such as GridSearchCV: what happens within
         its fit costs nothing more. It is cloned, and need not be private. None: gradient boosting
         (`HistGradientBoostingClassifier`) that stops early, with large leaves at small epsilons, and with
-        codes of columns that are no numbers; of a sparse matrix, logistic regression. Where the method is
-        "clusters" and there are at most 10,000 records, a forest of extremely randomised trees in place of
-        both. Where it is "sums", the additive model that they determine.
+        codes of columns that are no numbers; of a sparse matrix, logistic regression. With at most 10,000
+        records, of clusters, and of reports of three or more labels, a forest of extremely randomised trees.
+        Of "sums", the additive model that they determine.
     epsilon : float, default=1.0
         Privacy budget of one fit: for each label. A float stands for its shortest decimal: 0.1 is 1/10.
     delta : float, default=1e-6
@@ -388,9 +389,10 @@ def _whole(table: Table) -> Any:
 def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
     n, way = facts.n_samples, facts.way
-    if way.with_forest:
-        return make_pipeline(scaled(X), ExtraTreesClassifier(min_samples_leaf=5))
-    if not is_frame(X) and hasattr(X, "tocsr"):
+    sparse = not is_frame(X) and hasattr(X, "tocsr")
+    if way.leaf and not (sparse and way.name == Reports.name):
+        return make_pipeline(scaled(X), ExtraTreesClassifier(_TREES, min_samples_leaf=way.leaf))
+    if sparse:
         strength = max(way.n_effective, 1.0) / n  # weights of reports are smaller, by the root of this
         return standard_estimator(X, C=strength).set_params(logisticregression__max_iter=2000)
     leaf = int(min(_LEAF * n / max(way.n_effective, 1.0), max(_LEAF, n // 10)))
