@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "parallel": True,  # as many examples at a time as sphinx-build is told
     "download_all_examples": False,
+    "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
     "image_srcset": ["2x"],

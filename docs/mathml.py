@@ -9,6 +9,9 @@ from latex2mathml.converter import convert
 
 #: What latex2mathml does not know, and GitHub does, in terms of what both know.
 WORDS = {r"\operatorname*": r"\operatorname", r"\lVert": r"\|", r"\rVert": r"\|"}
+#: A bar stands at the side that its command says: between two terms it would stand apart from both.
+BAR = re.compile(r"<mo[^>]*>(&#x0007C;|&#x02016;)</mo>")
+SIDES = {"l": "prefix", "r": "postfix"}
 #: A command that was not understood is left in the result as it was written.
 LEFT = re.compile(r"\\[A-Za-z]+|<mi>&</mi>")
 #: Names of functions are no operators, which would stand apart from their arguments.
@@ -44,6 +47,7 @@ def mathml(formula: str, display: str) -> str:
     ValueError
         If a part of the formula is not understood.
     """
+    sides = iter(re.findall(r"\\([lr])[vV]ert", formula))
     formula = THOUSANDS.sub(r"\1{,}\2", formula)
     for word, other in WORDS.items():
         formula = formula.replace(word, other)
@@ -55,6 +59,9 @@ def mathml(formula: str, display: str) -> str:
         raise ValueError(
             f"formula {formula!r} has commands that latex2mathml does not know: {', '.join(left)}"
         )
+    found = BAR.sub(
+        lambda bar: f'<mo form="{SIDES.get(next(sides, ""), "infix")}" stretchy="false">{bar[1]}</mo>', found
+    )
     found = UPRIGHT.sub(r"<mi>\1</mi>", found.replace(COMMA, ","))
     found = SIGN.sub(r'\1<mo form="prefix">&#x02212;</mo>', found)
     found = found.replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">&#x0002F;</mo>')

@@ -26,12 +26,9 @@ votes = [
     for rows in shards
 ]
 
+
 # %%
 # An ensemble that has declined as often as it may stops; the error carries what it released before.
-figure, panels = plt.subplots(3, 1, figsize=(4.6, 8), sharex=True, layout="constrained")
-agreement, budget, accuracy = panels
-
-
 def ask(aggregation):
     """Return the plan of an ensemble and its answers, -1 where it declined, until it stops."""
     ensemble = SubsampleAggregateClassifier(
@@ -50,21 +47,40 @@ def ask(aggregation):
         return ensemble.plan(10_000), stopped.released
 
 
-for aggregation in ("sparse_vector", "confident_gnmax", "gnmax"):
-    plan, answers = ask(aggregation)
-    spoken, asked = answers != -1, np.arange(1, len(answers) + 1)
-    budget.step(asked, np.cumsum(~spoken), where="post", label=f"{aggregation}: {len(answers):,} queries")
-    right = np.cumsum(spoken & (answers == truth[: len(answers)])) / np.maximum(np.cumsum(spoken), 1)
-    accuracy.plot(asked[20:], right[20:], label=aggregation)
-    if aggregation == "sparse_vector":
-        leads = abs(2 * np.sum(votes, axis=0) - 500)
-        agreement.plot(np.arange(1, 2_001), leads, ".", markersize=2, color="#777777", label="one query")
-        agreement.axhline(plan.least_lead, color="#333333", linestyle="--", label="from here on all answered")
-        budget.axhline(plan.max_abstentions, color="#333333", linestyle=":", label="max_abstentions")
-budget.set(yscale="symlog", ylabel="declined so far", ylim=(-0.3, 2_000))
-agreement.set(ylabel="lead of the first label, in votes")
-accuracy.set(ylabel="right, of those answered", xlabel="queries asked")
-for axes in panels:
-    axes.legend(loc="lower right")
+def draw(ylabel):
+    """Return the axes of a new figure."""
+    axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")[1]
     axes.grid(alpha=0.3)
+    axes.set(ylabel=ylabel, xlabel="queries asked")
+    return axes
+
+
+asked = {each: ask(each) for each in ("sparse_vector", "confident_gnmax", "gnmax")}
+plan = asked["sparse_vector"][0]
+axes = draw("declined so far")
+for aggregation, (_, answers) in asked.items():
+    declined = np.cumsum(answers == -1)
+    axes.step(range(len(answers)), declined, where="post", label=f"{aggregation}: {len(answers):,} queries")
+axes.axhline(plan.max_abstentions, color="#333333", linestyle=":", label="max_abstentions")
+axes.set(yscale="symlog", ylim=(-0.3, 2_000))
+axes.legend(loc="lower right")
+plt.show()
+
+# %%
+# How far the first label leads, of each query: easy ones are answered by "sparse_vector" at no cost.
+axes = draw("lead of the first label, in votes")
+leads = abs(2 * np.sum(votes, axis=0) - 500)
+axes.plot(range(2_000), leads, ".", markersize=2, color="#777777", label="one query")
+axes.axhline(plan.least_lead, color="#333333", linestyle="--", label="from here on all answered")
+axes.legend(loc="lower right")
+plt.show()
+
+# %%
+# How often the answers are right:
+axes = draw("right, of those answered")
+for aggregation, (_, answers) in asked.items():
+    spoken = answers != -1
+    right = np.cumsum(spoken & (answers == truth[: len(answers)])) / np.maximum(np.cumsum(spoken), 1)
+    axes.plot(range(20, len(answers)), right[20:], label=aggregation)
+axes.legend(loc="lower right")
 plt.show()

@@ -35,8 +35,12 @@ display = ShapesDisplay.from_estimator(model, most=6)
 plt.show()
 
 # %%
-# The same values as numbers, for the first column.
+# The first column alone, and its values as numbers.
 shape = model.shapes_[0]
+axes = plt.subplots(figsize=(4.6, 3.5), layout="constrained")[1]
+ShapesDisplay([shape], classes=model.classes_).plot(axes=axes)
+plt.show()
+# sphinx_gallery_thumbnail_number = 2
 for start, effect, deviation in list(zip(shape.values, shape.effects, shape.deviations, strict=True))[
     10:50:6
 ]:

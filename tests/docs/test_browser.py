@@ -68,11 +68,16 @@ def first_three(page, site, query):
     return list(dict.fromkeys(names))[:3]
 
 
+#: Whether a page, or the article within, which would scroll by itself, is wider than its place.
+TOO_WIDE = """[document.documentElement, ...document.querySelectorAll(".bd-article-container")]
+    .some(part => part.scrollWidth > part.clientWidth)"""
+
+
 def faults(page, axe):
     """Return the serious faults of an open page that axe finds, and whether it is wider than its window."""
     found = axe.run(page).response["violations"]
     serious = [each for each in found if each["impact"] in ("serious", "critical")]
-    wide = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    wide = page.evaluate(TOO_WIDE)
     return [f"{each['id']}: {each['nodes'][0]['html'][:200]}" for each in serious] + ["too wide"] * wide
 
 

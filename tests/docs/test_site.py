@@ -124,6 +124,8 @@ def test_every_formula_is_understood_and_touches_no_letter_which_would_show_doll
     assert len(seen) > 1000
     for formula in seen:
         assert mathml(formula, "inline").startswith("<math ")
+    bars = [rf'<mo form="{side}" stretchy="false">&#x0007C;</mo>' for side in ("prefix", "postfix")]
+    assert all(bar in mathml(r"d = \lvert a \rvert_1", "inline") for bar in bars)  # not between two terms
     for formula in (r"\foo x", "a & b", r"\left( a", "x^"):
         with pytest.raises(ValueError, match="formula"):
             mathml(formula, "inline")
