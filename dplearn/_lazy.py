@@ -16,6 +16,7 @@ from inspect import isfunction
 from typing import Any
 
 from dplearn._documented import documented_by
+from dplearn._writing import did_you_mean
 
 
 def exports_of_stub(
@@ -44,7 +45,8 @@ def exports_of_stub(
             except ModuleNotFoundError as error:
                 if error.name != f"{package}.{name}":
                     raise
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            near = did_you_mean(name, modules)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{near}")
         found = getattr(import_module(modules[name]), name)
         if kind is not None and isfunction(found):
             documented_by(kind)(found)

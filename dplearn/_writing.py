@@ -62,9 +62,14 @@ def in_full() -> Iterator[None]:
         _wanted_in_full.reset(token)
 
 
+def are_in_full() -> bool:
+    """Return whether texts are not shortened."""
+    return _wanted_in_full.get()
+
+
 def fitting(full: str, short: str) -> str:
     """Return `full` if it has at most `LONGEST` characters or inside `in_full`; else `short`."""
-    return full if len(full) <= LONGEST or _wanted_in_full.get() else short
+    return full if len(full) <= LONGEST or are_in_full() else short
 
 
 def listed(entries: Sequence[str], brackets: str, size: int | None = None) -> str:
@@ -93,7 +98,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def brief(value: Any) -> str:
     """Return the repr of a public value; if that is long, the first entries, the shape or the type."""
     text = repr(value)
-    if len(text) <= LONGEST or _wanted_in_full.get():
+    if len(text) <= LONGEST or are_in_full():
         return text
     if shape := getattr(value, "shape", ()):
         return f"{type(value).__name__} of shape {shape}"

@@ -22,6 +22,7 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
         ("--epsilon", "E", "with --create: the budget for all fits together"),
         ("--delta", "D", "with --create: the same for delta (default 0)"),
         ("--rho", "R", "with --create, in place of epsilon and delta"),
+        ("--protects", "WHAT", "with --create: examples (default), groups, or labels"),
         ("--json", None, "print the records as JSON", FLAG),
     )
     parser.set_defaults(run=run)
@@ -34,7 +35,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _open(options: argparse.Namespace) -> PrivacyLedger:
-    for name in ("epsilon", "delta", "rho"):
+    for name in ("epsilon", "delta", "rho", "protects"):
         if getattr(options, name) is not None:
             raise Refusal(f"--{name} goes with --create: a ledger's budget does not change")
     if not options.file.exists():
@@ -53,7 +54,8 @@ def _create(options: argparse.Namespace) -> PrivacyLedger:
         raise Refusal("--create needs --epsilon, with --delta or without, or --rho alone")
     if options.file.exists():
         raise Refusal(f"{options.file} exists; without --create it is shown")
+    protects = options.protects or "examples"
     with public():
         if options.rho is not None:
-            return PrivacyLedger.of_rho(options.rho, options.file)
-        return PrivacyLedger(options.epsilon, options.delta or 0, options.file)
+            return PrivacyLedger.of_rho(options.rho, options.file, protects=protects)
+        return PrivacyLedger(options.epsilon, options.delta or 0, options.file, protects=protects)

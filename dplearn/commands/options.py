@@ -15,7 +15,6 @@ LIST = "A,B,..."
 _OPTIONS = {
     r"domain=(Schema\(\.\.\.\)|(?=[,;]|$))": "--schema FILE",
     r"as 'dates'": "by --dates",
-    r"to_frame\(\) has all": "--out FILE has all",
 }
 
 #: The name, the metavar, the help, and further arguments of argparse.

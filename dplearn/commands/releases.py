@@ -8,10 +8,11 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
+from dplearn._writing import in_full
 from dplearn.commands.columns import SHARED, Declared, told
 from dplearn.commands.csv_table import Table, add_format, format_of, listed, read_table
 from dplearn.commands.learners import number, numbers_in
-from dplearn.commands.options import LIST, NEEDED, PATH, add_options, in_options, public
+from dplearn.commands.options import LIST, NEEDED, PATH, add_options, public
 from dplearn.commands.table import cells_of, check_out, delta_of, open_ledger, replacing, warnings_shown
 from dplearn.domains import IntegerRange, Schema
 from dplearn.privacy import PrivacyLedger
@@ -61,7 +62,8 @@ def run_describe(options: argparse.Namespace) -> None:
             found = describe(read.frame, by, ledger=read.ledger, **given)
             if draft is not None:
                 found.to_frame().to_csv(draft, index=False)
-        sys.stdout.write(f"{in_options(str(found))}\n{found.guarantee.sentence()}\n")
+        with in_full():
+            sys.stdout.write(f"{found}\n{found.guarantee.sentence()}\n")
 
 
 def run_synthetic(options: argparse.Namespace) -> None:

@@ -41,7 +41,7 @@ from dplearn.commands.learners import (
 )
 from dplearn.commands.ledger import missing_ledger
 from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public, warn
-from dplearn.domains import Learn, Schema
+from dplearn.domains import Categories, Learn, Schema
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import in_words
@@ -144,7 +144,7 @@ def run_fit(options: argparse.Namespace) -> None:
     form, task = format_of(options), TASKS[options.task]
     ledger = open_ledger(options)
     with public():
-        schema = None if options.schema is None else Schema.from_json(options.schema)
+        schema = None if options.schema is None else _of_features(options.schema, options.target)
         learners = candidates(
             options.learner,
             task.learners,
@@ -377,13 +377,20 @@ def _require(ledger: PrivacyLedger, cost: Guarantee) -> None:
         raise
 
 
+def _of_features(file: Path, target: str) -> Schema:
+    """Return the schema in a file without the target, whose categories are the labels if all are listed."""
+    schema = Schema.from_json(file)
+    columns = dict(schema.columns)
+    own = columns.pop(target, None)
+    listed = own.values if isinstance(own, Categories) and not own.accepts_missing else None
+    return schema if own is None else Schema(columns, schema.labels or listed)
+
+
 def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[str]:
     """Return the names of the feature columns: the schema's, or all but the target."""
     if target not in table.names:
         raise Refusal(f"--target must be a column of the table, got {target!r}{table.missing(target)}")
     names = [name for name in table.names if name != target] if schema is None else list(schema.names)
-    if target in names:
-        raise Refusal(f"--schema must not describe the target as a feature, got {target!r}")
     if not names:
         raise Refusal("the table must have a column besides the target")
     return names

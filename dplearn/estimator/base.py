@@ -324,7 +324,7 @@ class PrivateClassifier(ClassifierMixin, PrivateEstimator):
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -374,7 +374,7 @@ class PrivateRegressor(RegressorMixin, PrivateEstimator):
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -454,7 +454,7 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent. It is no `Exception`.
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y if isinstance(y, str) else None, groups=groups)
 
 
@@ -598,8 +598,14 @@ def _check_names(kind: type[BaseEstimator], args: Sequence[Any], given: Mapping[
         )
 
 
-def refuse_parameters(name: str, parameters: Mapping[str, Any], method: str = "fit") -> None:
-    """Refuse further arguments, except a `sample_weight` of None; messages show names and no values."""
+def refuse_parameters(estimator: Any, parameters: Mapping[str, Any], method: str = "fit") -> None:
+    """Refuse further arguments, except a `sample_weight` of None; messages show names and no values.
+
+    A call on the class, whose first argument is then the estimator, is refused, too.
+    """
+    name = type(estimator).__name__
+    if not hasattr(estimator, "get_params"):
+        raise TypeError(f"{method} must be called on an instance, Learner().{method}(X, y), got {name}")
     if not parameters:
         return
     given = [key for key, value in parameters.items() if key != "sample_weight" or value is not None]

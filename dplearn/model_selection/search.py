@@ -332,7 +332,7 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
             If the cost exceeds the ledger's remaining budget; nothing is spent. `except Exception` does not
             catch this error.
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, groups=groups)
 
     def predict(self, X: Any) -> NDArray[Any]:

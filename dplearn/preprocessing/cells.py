@@ -77,7 +77,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         -------
         self : object
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         Hashed(self.buckets)
         self._cells(X, reset=True)
         return self

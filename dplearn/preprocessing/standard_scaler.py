@@ -139,7 +139,7 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent.
         """
-        refuse_parameters(type(self).__name__, fit_parameters, "partial_fit")
+        refuse_parameters(self, fit_parameters, "partial_fit")
         fitted: Self = self._fit_more(X, y if isinstance(y, str) else None, groups=groups)
         return fitted
 

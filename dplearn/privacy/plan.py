@@ -11,7 +11,7 @@ from html import escape
 from itertools import islice
 from typing import Any, ClassVar
 
-from dplearn._writing import Brief, called, cut
+from dplearn._writing import Brief, are_in_full, called, cut
 from dplearn.kernels import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.events import BoundedRange, Event, event_of
@@ -250,7 +250,8 @@ class ResultTable(Brief, ABC):
                 [repr(value) if isinstance(value, str) else cell_text(value) for value in row]
                 for row in found
             ]
-        return list(names), rows[:_MOST], max(0, len(rows) - _MOST)
+        most = len(rows) if are_in_full() else _MOST
+        return list(names), rows[:most], max(0, len(rows) - most)
 
     def _others(self, more: int) -> str:
         return f"... and {more:,} more" + (": to_frame() has all" if hasattr(self, "to_frame") else "")

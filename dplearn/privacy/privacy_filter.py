@@ -20,7 +20,8 @@ _KINDS = (ApproxDP, ZeroConcentratedDP)
 _DELTA = 1e-5  # the delta that errors advise: enough for several releases of 1e-6 each
 #: What to do about a release that protects less than the ledger.
 _PROTECTING = {
-    "examples": "pass groups=, the group of each row, to the fit or the release",
+    "examples": "pass groups=, the group of each row, to the fit or the release; what a plan costs with"
+    " groups is dataclasses.replace(plan.guarantee, protects='groups')",
     "labels": "open PrivacyLedger(..., protects='labels')",
 }
 _MOST_BITS = 14_000  # about 4200 digits; Python writes integers of at most 4300

@@ -222,7 +222,8 @@ def read_column(values: Any) -> Any:
             " passed by a function: lambda: [first, second])"
         )
     if cells.ndim != 1 or not cells.size:
-        advice = ": give one column, such as values[:, 0]" if cells.ndim == 2 else ""
+        single = f" of {type(values).__name__}: read the table, and give one column of it"
+        advice = {0: single, 2: ": give one column, such as values[:, 0]"}.get(cells.ndim, "")
         raise ValueError(f"values must have shape (n,), n at least 1, got shape {cells.shape}{advice}")
     return cells
 

@@ -39,7 +39,8 @@ class TableFidelity(ResultTable):
     too_noisy : tuple of bool
         Released. Whether the noise of a count is greater than the mean count of its table.
     lost : dict of str to tuple of str
-        Released. For each column the listed values, or bins, that no synthetic record has.
+        Released. For each column the listed values, or bins of a declared range, that none of 262,144
+        synthetic records has.
     guarantee : ApproxDP
         Public. The guarantee of the table; the report costs no privacy.
     """
@@ -81,13 +82,12 @@ def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity
         noises.append(min(1.0, released.size * deviation / math.sqrt(2 * math.pi)))
         distances.append(float(np.abs(drawn - released).sum() / 2))
         noisy.append(deviation * released.size > 1)
-    lost = {
-        column.name: tuple(
-            np.array(column.described())[(share == 0) & ~column.rest & ~column.unused].tolist()
-        )
-        for column, share in zip(layout.columns, model.margins, strict=True)
-    }
-    lost = {name: values for name, values in lost.items() if values}
+    lost = {}
+    for place, column in enumerate(layout.columns):
+        gone = np.bincount(cells[:, place], minlength=column.size) == 0
+        gone &= ~(column.rest | (column.unused & column.ranged))  # beyond a learned range nothing is listed
+        if gone.any():
+            lost[column.name] = tuple(np.array(column.described())[gone].tolist())
     return TableFidelity(
         tuple(names), tuple(sizes), tuple(noises), tuple(distances), tuple(noisy), lost, plan.guarantee
     )

@@ -49,7 +49,11 @@ class PartsUnreadableError(RuntimeError):
 _UNREADABLE = (
     "X must have parts that can be read, but their reader raised an error, which is not shown, since it might"
     " show a value; to see it, read all parts once without dplearn, by frame.compute() for Dask, or by a loop"
-    " over the parts. A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)"
+    " over the parts. {}"
+)
+_CAUSES = (
+    "A frequent cause is a column without a declared type, as in read_csv(..., dtype=...)",
+    "A file that it opens does not exist, seen from the working directory",
 )
 #: Errors about names, modules and files, which keep their type.
 _PUBLIC: tuple[type[Exception], ...] = (NameError, ImportError, FileNotFoundError, PermissionError)
@@ -60,7 +64,8 @@ def unreadable(error: BaseException) -> Exception:
 
     It depends only on whether that one is about names, modules or files.
     """
-    return next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)(_UNREADABLE)
+    kind = next((each for each in _PUBLIC if isinstance(error, each)), PartsUnreadableError)
+    return kind(_UNREADABLE.format(_CAUSES[kind is FileNotFoundError]))
 
 
 def without_text(read: Callable[[], Any]) -> Any:

@@ -251,7 +251,8 @@ def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
     numbers = sum(isinstance(label, (float, np.floating)) or _is_label_number(label) for label in labels)
     if not labels or len(labels) not in (texts, numbers) or len(set(labels)) < len(labels):
         raise ValueError(
-            f"classes must be distinct, at least one, all strings or all numbers, got {shown(classes)}"
+            "classes must be a list of distinct labels, at least one, all strings or all numbers, got"
+            f" {shown(classes)}"
         )
     public = _unique(np.asarray(labels))[0]
     kept = set(public.tolist()) == set(labels) and len(public) == len(labels)

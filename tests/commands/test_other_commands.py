@@ -34,6 +34,12 @@ def test_a_ledger_is_made_charged_and_shown(run, bits, tmp_path):
     assert joblib.load(tmp_path / "m")[-1].ledger is None
 
 
+@pytest.mark.parametrize("budget", ["--epsilon 1", "--rho 0.5"])
+def test_a_ledger_protects_what_is_asked(run, tmp_path, budget):
+    assert run(f"ledger a.ledger --create {budget} --protects groups").status == 0
+    assert PrivacyLedger.open(tmp_path / "a.ledger").budget.protects == "groups"
+
+
 def test_a_budget_of_rho(run, bits, tmp_path):
     assert run("ledger a.ledger --create --rho 0.5").status == 0
     assert run(STUMP).status == 0

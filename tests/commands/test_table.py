@@ -190,6 +190,17 @@ def test_a_schema_makes_rules_readable_and_labels_declared(run, mixed, tmp_path)
     assert run("predict m t.csv --out l.csv").status == 0
 
 
+def test_one_schema_serves_a_fit_and_statistics(run, bits, tmp_path):
+    labels = {"type": "categories", "values": ["yes", "no"]}
+    columns = {name: {"type": "bits"} for name in "ab"} | {"label": labels}
+    (tmp_path / "s.json").write_text(json.dumps({"columns": columns}))
+    assert run("fit bits.csv --target label --schema s.json --out m --epsilon 9").status == 0
+    model = joblib.load(tmp_path / "m")
+    assert (model.domain.names, model.classes_.tolist()) == (("a", "b"), ["no", "yes"])
+    assert "labels are among the declared classes" in model.guarantee_.assumes
+    assert run("describe bits.csv --schema s.json --by label").status == 0
+
+
 def test_a_schema_is_kept_by_the_estimator_and_chooses_its_columns(run, bits, tmp_path):
     columns = {name: {"type": "bits"} for name in "ba"}
     (tmp_path / "s.json").write_text(json.dumps({"columns": columns, "labels": ["no", "yes"]}))

@@ -9,7 +9,12 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 
-from dplearn import ExponentialMechanismClassifier, ThresholdClassifier
+from dplearn import (
+    ExponentialMechanismClassifier,
+    LinearRegressor,
+    PrivateMultiOutputClassifier,
+    ThresholdClassifier,
+)
 from dplearn.audit import fitted_with, freeze
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
@@ -33,6 +38,12 @@ def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table):
     dice = SeededDice(5, "ExponentialMechanismClassifier", *second._context())
     second = fitted_with(second, *table, dice=dice)
     assert first.concept_ == second.concept_
+
+
+def test_a_call_on_the_class_says_that_an_instance_is_wanted(table):
+    for method in (ExponentialMechanismClassifier.fit, LinearRegressor.fit, PrivateMultiOutputClassifier.fit):
+        with pytest.raises(TypeError, match=r"fit must be called on an instance, .* got ndarray"):
+            method(*table)
 
 
 @pytest.mark.parametrize("secret", [3.0, 4.0])

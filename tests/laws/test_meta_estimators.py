@@ -59,7 +59,7 @@ class Recorder(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y=None, **fit_parameters):
-        refuse_parameters("Recorder", fit_parameters)
+        refuse_parameters(self, fit_parameters)
         X = np.asarray(X, dtype=float)
         labels = np.zeros(len(X)) if y is None else np.asarray(y, dtype=float)
         FITS.append(([row.tobytes() for row in np.column_stack([X, labels])], self.random_state is not None))

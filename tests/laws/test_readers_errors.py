@@ -284,6 +284,9 @@ def test_errors_about_names_and_files_keep_their_type_alone(error, capfd, caplog
 
     kind = ImportError if error is ModuleNotFoundError else error
     dd = pytest.importorskip("dask.dataframe")
+    if error is FileNotFoundError:
+        with pytest.raises(error, match="does not exist, seen from the working directory"):
+            bayes().fit(read, "y")
     for X in (read, dd.from_map(part, range(2), meta=FRAME[:0])):
         assert_nothing_is_shown(lambda X=X: bayes().fit(X, "y"), capfd, caplog, recwarn, kind)
 

@@ -36,6 +36,12 @@ def test_rows_are_no_numbers(holder):
         read_column(holder([holder([1]), holder([2])]))
 
 
+@pytest.mark.parametrize("values", [None, "table.csv", 1.0])
+def test_what_is_no_column_is_named_by_its_type(values):
+    with pytest.raises(ValueError, match=rf"of {type(values).__name__}: read the table, and give one column"):
+        read_column(values)
+
+
 DAY = datetime.date(2020, 1, 1)
 
 

@@ -103,6 +103,17 @@ def test_the_report_says_what_is_noise_and_what_is_lost(target):
     assert target == "age" or len(set(lost)) == 2  # noise decides of one record, in one of two cells
 
 
+@pytest.mark.parametrize("target", [None, "gain"])
+def test_the_report_lists_ends_of_a_declared_range_that_are_left_out(target):
+    gains = np.where(np.arange(N) < 5, 99_999, np.arange(N) % 2000)  # few records far from all others
+    schema = Schema({"gain": IntegerRange(0, 100_000), "even": Categories([0, 1])})
+    table = SyntheticTable(1, domain=schema, target=target, random_state=0)
+    table.fit(pd.DataFrame({"gain": gains, "even": gains % 2}))
+    lost = table.fidelity().lost["gain"][-1]
+    assert lost.endswith(" to 100000")
+    assert table.sample(10_000, 0)["gain"].max() < int(lost.split()[0])
+
+
 @pytest.mark.parametrize("target", ["works", "age"])
 def test_all_columns_depend_on_the_target(target):
     network = fitted(target=target).network_

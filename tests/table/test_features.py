@@ -200,7 +200,7 @@ UNDECLARED = [
     ("y", "classes", "words"),
     [
         *(([0, label], [1, 0], DECLARED) for label in (2, None, "secret", Telltale())),
-        *(([0, 1], classes, "classes must be distinct, at least one, all strings") for classes in ("ab", 5)),
+        *(([0, 1], classes, "classes must be a list of distinct labels") for classes in ("ab", 5)),
         ([0, None], range(99), r"\(0, 1, .*, 19 and 79 more\); a missing label"),
         ([b"b", b"a"], None, "all strings or all numbers"),
         (np.array([b"b", b"a"]), None, r"must hold texts or numbers, got bytes; y.astype\(str\) are texts"),

@@ -239,7 +239,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         BudgetExceededError
             If the cost exceeds the ledger's remaining budget; nothing is spent.
         """
-        refuse_parameters(type(self).__name__, fit_parameters, "partial_fit")
+        refuse_parameters(self, fit_parameters, "partial_fit")
         fitted: Self = self._fit_more(X, y, classes=classes, groups=groups)
         return fitted
 

@@ -164,7 +164,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         X_public : PublicData, optional
             Public rows, for all classifiers; only if the `fit` of `estimator` takes them.
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         takes = X_public is None or "X_public" in signature(_checked(self.estimator).fit).parameters
         if not takes:
             raise TypeError(

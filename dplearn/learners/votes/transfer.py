@@ -250,7 +250,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
             If the remaining budget of the ledger is less than the cost of the fit; no budget is spent.
             `except Exception` does not catch this error.
         """
-        refuse_parameters(type(self).__name__, fit_parameters)
+        refuse_parameters(self, fit_parameters)
         return self._fit_privately(X, y, X_public=X_public, groups=groups)
 
     def _more_params(self) -> dict[str, Any]:
