@@ -22,7 +22,7 @@ from dplearn import (
 )
 from dplearn._progress import counted, progress, unseen, watched
 from dplearn.domains import DomainError, Grid
-from dplearn.estimator.isolation import isolated, turn
+from dplearn.estimator import isolated, turn
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateKMeans
 from dplearn.releases import median

@@ -1,6 +1,8 @@
 """Verification of privacy guarantees on the real code, by enumeration, replay, sampling and mutants."""
 
+from dplearn.audit.case import AuditCase as AuditCase
 from dplearn.audit.case import FaultyDice, Mutant, how_caught
+from dplearn.audit.case import Required as Required
 from dplearn.audit.codes import BonehShawCode, InteriorPointCode, TardosCode, ThresholdCode, UniformCode
 from dplearn.audit.enumeration import (
     OutputDistribution,
@@ -9,7 +11,14 @@ from dplearn.audit.enumeration import (
     exact_distribution,
     least_exp_epsilon,
 )
+from dplearn.audit.enumeration import distribution_on as distribution_on
+from dplearn.audit.enumeration import observe as observe
+from dplearn.audit.fits import StagedFit as StagedFit
+from dplearn.audit.fits import WholeFit as WholeFit
 from dplearn.audit.fits import fitted_with
+from dplearn.audit.fits import ready as ready
+from dplearn.audit.fits import refitted as refitted
+from dplearn.audit.fits import run_on as run_on
 from dplearn.audit.outcomes import freeze
 from dplearn.audit.replay import (
     RULES,

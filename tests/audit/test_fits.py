@@ -18,12 +18,23 @@ from dplearn import (
     SecretSampleClassifier,
     StatisticalQueryNaiveBayes,
 )
-from dplearn.audit import cases, exact_distribution, fitted_with
-from dplearn.audit.case import AuditCase, Required
+from dplearn.audit import (
+    AuditCase,
+    Required,
+    StagedFit,
+    WholeFit,
+    cases,
+    distribution_on,
+    exact_distribution,
+    fitted_with,
+    observe,
+    ready,
+    refitted,
+    run_on,
+)
 from dplearn.audit.cases import CASES
 from dplearn.audit.cases.__main__ import freeze_cases
-from dplearn.audit.enumeration import distribution_on, observe
-from dplearn.audit.fits import ReleaseFit, StagedFit, TableFit, WholeFit, ready, refitted, run_on
+from dplearn.audit.fits import ReleaseFit, TableFit
 from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP
@@ -303,7 +314,7 @@ def test_two_cases_of_one_name_are_refused(monkeypatch):
     again = (*cases.threshold.CASES, cases.parity.CASES[0])
     monkeypatch.setattr(cases.threshold, "CASES", again)
     with pytest.raises(ValueError, match="two cases are named 'parity_elimination'"):
-        cases._found()
+        cases._found("CASES")
 
 
 @pytest.mark.nightly

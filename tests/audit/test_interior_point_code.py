@@ -9,7 +9,6 @@ from scipy.stats import binom
 
 from dplearn import ApproxDP
 from dplearn.audit import InteriorPointCode, exact_distribution
-from dplearn.audit.codes import _agreeing
 from dplearn.chance import SeededDice
 from dplearn.mechanisms import interior_point_code
 from tests.learners.private_rules import best_rule, tables_of
@@ -111,14 +110,20 @@ def test_no_private_rule_finds_interior_points_of_codes_more_often_than_the_boun
 # the version of the paper, for docs/errata.md
 
 
+def agreeing(one, other, digits, base):
+    """The number of first digits in which two numbers agree."""
+    left_out = (each for each in range(digits) if one // base**each == other // base**each)
+    return digits - next(left_out, digits)
+
+
 def paper_accused(code, word):
     """Lemma B.4: compare with the digits in which words agree; the code for one user always accuses."""
     users = len(code.bases)
     for user, step in enumerate(reversed(range(users))):
         digits, base = code._sizes()[step], code.bases[step]
         origin, *others = code.levels[step + 1]
-        agreed = _agreeing(word, origin, digits, base)
-        if agreed > max(_agreeing(other, origin, digits, base) for other in others):
+        agreed = agreeing(word, origin, digits, base)
+        if agreed > max(agreeing(other, origin, digits, base) for other in others):
             return [user]
         word = agreed
     return [users]
@@ -129,7 +134,7 @@ def paper_accused_by_equality(code, word):
     found = paper_accused(code, word)
     alone = code.levels[0][0]
     for step in reversed(range(len(code.bases))):
-        word = _agreeing(word, code.levels[step + 1][0], code._sizes()[step], code.bases[step])
+        word = agreeing(word, code.levels[step + 1][0], code._sizes()[step], code.bases[step])
     return found if found != [len(code.bases)] or word == alone else []
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from dplearn.audit import RULES, coin_within, each_moved_by, moved_by, replay_privacy, replay_violations
-from dplearn.audit.replay import groups_within
 from dplearn.chance import Dice, SeededDice, SystemDice
 from dplearn.kernels import exp_bounds
 from dplearn.privacy import ApproxDP
@@ -22,6 +21,7 @@ def draw(low, high, size=None, ratio=HALF):
     return ratio, low, high, size
 
 
+WITHIN_1 = RULES["power_weighted"]
 SENSITIVE = (1, 2, 3)
 MOVES = (*((move,) for move in range(-4, 5)), *product((-2, -1, 0, 1, 2), repeat=3))
 
@@ -101,12 +101,12 @@ def test_groups_are_allowed_exactly_where_some_matching_moves_no_cost_by_more_th
         matched = any(
             all(abs(a - b) <= 1 for a, b in zip(mine, order, strict=True)) for order in permutations(theirs)
         )
-        assert groups_within(1)(groups(mine), groups(theirs)) == matched
+        assert WITHIN_1(groups(mine), groups(theirs)) == matched
 
-    assert not groups_within(1)(groups((1, 1)), groups((1, 1, 1)))
-    assert not groups_within(1)(groups((1, 1)), (THIRD, (1,), (2,)))
-    assert groups_within(1)((HALF, [5], [4]), (HALF, [4, 6], [2, 2]))
-    assert not groups_within(1)((HALF, [5], [4]), (HALF, [3, 5], [1, 3]))
+    assert not WITHIN_1(groups((1, 1)), groups((1, 1, 1)))
+    assert not WITHIN_1(groups((1, 1)), (THIRD, (1,), (2,)))
+    assert WITHIN_1((HALF, [5], [4]), (HALF, [4, 6], [2, 2]))
+    assert not WITHIN_1((HALF, [5], [4]), (HALF, [3, 5], [1, 3]))
 
 
 ARGUMENTS = {

@@ -12,9 +12,9 @@ from scipy.stats import binom
 
 from dplearn import learners
 from dplearn.audit import codes, exact_distribution, trace_outputs
-from dplearn.audit.traced import CONTROL, TRACED
+from dplearn.audit.cases import CONTROL, TRACED
 from dplearn.chance import SeededDice, SystemDice
-from dplearn.estimator.base import SeveralOutputsClassifier
+from dplearn.estimator import SeveralOutputsClassifier
 from dplearn.kernels import decay_ratio
 from dplearn.privacy import ApproxDP, gaussian_sigma2
 

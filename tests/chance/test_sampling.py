@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from dplearn.chance import SeededDice, SystemDice, sampling
-from dplearn.chance.dice import check_many_groups
-from dplearn.chance.sampling import ByteDice
 from dplearn.kernels import (
     decay_ratio,
     gaussian_probabilities,
@@ -34,7 +32,7 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 HUGE_SCALE = decay_ratio(Fraction(1, 10**20))
 
 
-class Scripted(ByteDice):
+class Scripted(sampling.ByteDice):
     """Dice whose requests for bytes are answered from a list, each piece to a request of just its length."""
 
     def __init__(self, *pieces: bytes):
@@ -155,7 +153,7 @@ def test_adding_a_constant_to_all_exponents_changes_no_draw(ratio, pairs, shift,
 @given(ratios, groups, st.sampled_from([1, 9, 2**58, 2**64]), st.sampled_from([1, 2**59, 2**70]))
 def test_levels_hold_every_member_once_and_the_coin_makes_up_its_weight(ratio, pairs, apart, each):
     exponents, multiplicities = [e * apart for e, _ in pairs], [m * each for _, m in pairs]
-    order, *ordered = check_many_groups(exponents, multiplicities)
+    order, *ordered = sampling.check_many_groups(exponents, multiplicities)
     levels, seen = sampling._Levels(ratio, *ordered), Counter()
     for level, (bound, size) in enumerate(zip(levels.bounds, levels.sizes, strict=True)):
         for place in range(0, size, each):

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.concepts.conjunctions import conjunction_at, conjunction_errors
+from dplearn.concepts import Conjunctions
 
 SHAPES = [(1, 0), (1, 1), (1, 4), (2, 1), (2, 2), (3, 2), (4, 0), (4, 3), (4, 9), (5, 2), (5, 4), (5, 5)]
 
@@ -36,23 +36,16 @@ def listed(d, k):
     return [literals for _, literals in sorted(members)]
 
 
-def errors_of(literals, columns, y):
-    positive, negative = literals
-    satisfied = np.ones(len(y), dtype=bool)
-    for v in positive:
-        satisfied &= columns[v] == 1
-    for v in negative:
-        satisfied &= columns[v] == 0
-    return np.count_nonzero(satisfied != (y == 1))
-
-
 @pytest.mark.parametrize(("d", "k"), SHAPES)
 def test_positions_follow_the_stated_order(d, k):
     order = listed(d, k)
-    assert [conjunction_at(i, d, k) for i in range(len(order))] == order
+    concepts = Conjunctions(d, k)
+    members = [concepts.member_at(i) for i in range(len(order))]
+    assert [(each.positive, each.negative) for each in members] == order
+    assert concepts.size == len(order)
     for beyond in (-1, len(order), len(order) + 5):
         with pytest.raises(IndexError, match="beyond the last"):
-            conjunction_at(beyond, d, k)
+            concepts.member_at(beyond)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 127, 128, 8191, 8192, 8193, 20_000])
@@ -60,15 +53,17 @@ def test_positions_follow_the_stated_order(d, k):
 def test_a_count_of_all_records_fits_wherever_words_and_blocks_end(n, label):
     columns, y = [np.ones(n, dtype=np.uint8)] * 4, np.full(n, label)
     for k in (2, 3, 4):
-        for position, errors in enumerate(conjunction_errors(columns, y, k).tolist()):
-            satisfied = not conjunction_at(position, 4, k)[1]
+        concepts = Conjunctions(4, k)
+        for position, errors in enumerate(concepts.error_counts(columns, y).tolist()):
+            satisfied = not concepts.member_at(position).negative
             assert errors == n * (satisfied != label)
 
 
 @pytest.mark.parametrize(("d", "k"), [(2, 1), (3, 2), (5, 4), (9, 9), (12, 12), (70, 2), (150, 1), (24, 4)])
 def test_errors_are_those_of_brute_force_at_positions_of_larger_classes(d, k):
     columns, y = some_records(9000 + d, d, seed=d)
-    errors = conjunction_errors(columns, y, k)
+    concepts = Conjunctions(d, k)
+    errors = concepts.error_counts(columns, y)
     assert errors.dtype == np.int32
     for position in (np.arange(150) * 7919 % errors.size).tolist() + [errors.size - 1]:
-        assert errors[position] == errors_of(conjunction_at(position, d, k), columns, y)
+        assert errors[position] == np.count_nonzero(concepts.member_at(position).predict(columns) != y)

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn.concepts import Parities, Parity
-from dplearn.concepts.parities import MaskedParity, index_of, masked_layout, masked_rows
+from dplearn.concepts import MaskedParity, Parities, Parity, index_of, masked_layout, masked_rows
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -16,9 +16,9 @@ from dplearn.concepts import (
     Line,
     Lines,
     Parities,
+    Stump,
     Thresholds,
 )
-from dplearn.concepts.stumps import Stump
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.kernels import cuts
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.concepts import DecisionStumps, Thresholds
-from dplearn.concepts.stumps import Stump
+from dplearn.concepts import DecisionStumps, Stump, Thresholds
 from dplearn.domains import Floats, IntegerRange, Product
 from dplearn.kernels import cuts
 

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.domains import Categories, DomainError
+from dplearn.domains import (
+    Categories,
+    DomainError,
+    KeyCounts,
+    frame_column,
+    mapped,
+    object_array,
+    read_column,
+    read_keys,
+    spelled,
+)
 from dplearn.domains.cells import (
     any_as_number,
     any_as_numbers,
@@ -18,12 +28,8 @@ from dplearn.domains.cells import (
     cells_of,
     column_type,
     columns_read_once,
-    frame_column,
-    mapped,
-    object_array,
-    read_column,
 )
-from dplearn.domains.keys import KeyCounts, counted_keys, read_keys, spelled
+from dplearn.domains.keys import counted_keys
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from dplearn.domains.column_kinds import ColumnKinds, kinds_of
+from dplearn.domains import ColumnKinds, kinds_of
 
 pa = pytest.importorskip("pyarrow")  # not among the oldest versions that are tested
 

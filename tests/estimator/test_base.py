@@ -18,7 +18,7 @@ from dplearn import (
 from dplearn.audit import fitted_with, freeze
 from dplearn.chance import SeededDice
 from dplearn.domains import Grid
-from dplearn.estimator.base import SeveralOutputsClassifier
+from dplearn.estimator import SeveralOutputsClassifier
 from dplearn.preprocessing import PrivateRobustScaler
 from dplearn.privacy import PrivacyLedger
 

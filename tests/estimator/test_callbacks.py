@@ -1,5 +1,7 @@
 """Callbacks receive the progress of a fit, and no data."""
 
+from importlib.util import find_spec
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -15,9 +17,10 @@ from dplearn import (
     SoftLabelTransferClassifier,
     SubsampleAggregateClassifier,
 )
-from dplearn.estimator.base import CALLBACKS
 
-pytestmark = pytest.mark.skipif(not CALLBACKS, reason="scikit-learn has callbacks from 1.9 on")
+pytestmark = pytest.mark.skipif(
+    not find_spec("sklearn.callback"), reason="scikit-learn has callbacks from 1.9 on"
+)
 
 X = np.random.default_rng(0).normal(size=(400, 2))
 y = (X[:, 0] > 0).astype(int)

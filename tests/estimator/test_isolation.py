@@ -13,8 +13,8 @@ import scipy.special
 import sklearn
 from joblib import Parallel, delayed, parallel_config
 
+from dplearn.estimator import isolated, muted_output, reraised, turn
 from dplearn.estimator import isolation as module
-from dplearn.estimator.isolation import isolated, muted_output, reraised, turn
 from dplearn.privacy import LedgerError
 
 

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from dplearn import AdditiveRegressor, LinearRegressor, PrivacyLedger, SyntheticDataRegressor
 from dplearn.domains import Grid, Learn
 from dplearn.model_selection import PrivateSearchCV, private_score
-from dplearn.table.targets import TargetRange
 
 RNG = np.random.default_rng(0)
 N = 6000
@@ -98,7 +97,7 @@ def test_no_target_changes_an_error_or_a_warning():
                 "ignore", "n_samples is .*: the released spread|the learned target_range is"
             )
             fitted = LinearRegressor(domain=DECLARED).fit(X[["age"]], y)
-        TargetRange.of(fitted.target_range_)
+        LinearRegressor(domain=DECLARED, target_range=fitted.target_range_).plan(N, n_features=1)
     for y in (np.full(N, np.nan), np.full(N, "a")):
         with pytest.raises(ValueError, match=r"Input y contains NaN|y must hold numbers"):
             LinearRegressor(domain=DECLARED).fit(X[["age"]], y)

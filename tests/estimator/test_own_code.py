@@ -21,7 +21,7 @@ from sklearn.utils.metaestimators import available_if
 
 import dplearn
 import dplearn.preprocessing
-from dplearn.estimator.base_models import check_own_code
+from dplearn.estimator import check_own_code
 
 X, Y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
 

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV, KFold
 
 from dplearn import PublicData
-from dplearn.estimator.public_data import public_rows
+from dplearn.estimator import public_rows
 
 ROWS = np.array([[123.5, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]])
 TABLES = {

@@ -7,10 +7,9 @@ import pytest
 from sklearn.base import clone
 
 from dplearn.domains import Categories, IntegerRange, Product
-from dplearn.estimator.recipe import FitFacts, cost_of_fit, planned_columns, planned_table
+from dplearn.estimator import FitFacts, cost_of_fit, planned_columns, planned_table
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.held import held_by
+from dplearn.privacy import ApproxDP, PrivacyLedger, held_by
 from tests.changed import changed_recipe
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 

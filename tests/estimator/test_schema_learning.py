@@ -21,15 +21,13 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
 )
 from dplearn.domains import Learn, Schema
-from dplearn.estimator.schema_learning import SchemaFitPlan
+from dplearn.estimator import SchemaFitPlan
 from dplearn.fit import TABLE
-from dplearn.learners.linear.logistic import LogisticFit
+from dplearn.learners.linear import logistic
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.preprocessing import PrivateMinMaxClipper
-from dplearn.privacy import ApproxDP, Composition, GaussianSums
-from dplearn.privacy.shares import concentrated_budget, gaussian_budget
-from dplearn.releases.learned_schema import SchemaRelease
-from dplearn.table.targets import labels_assumed
+from dplearn.privacy import ApproxDP, Composition, GaussianSums, concentrated_budget, gaussian_budget
+from dplearn.releases import schema_fits
 
 N = 4000
 RNG = np.random.default_rng(0)
@@ -82,7 +80,7 @@ def test_a_raw_frame_is_learned_from_at_the_stated_cost_and_assumes_types_only(l
     assert model.guarantee_.epsilon == learner.epsilon
     assert model.guarantee_.delta <= Fraction("1e-6")
     own = [text for text in model.guarantee_.assumes if "positions" not in text and "by itself" not in text]
-    assert own == [*TABLE, labels_assumed(CLASSES)]
+    assert own == [*TABLE, "labels are among the declared classes"]
     assert isinstance(model.schema_, Schema)
     assert model.schema_.names == tuple(FRAME.columns)
     if getattr(learner, "trust_model", "central") == "central":
@@ -179,20 +177,20 @@ def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():
 
 def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
     """Its noise would cost more than the rest of the budget; no `-O` of Python leaves out the check."""
-    own = LogisticFit.plan
+    own = logistic.LogisticFit.plan
 
     def plan(self, *given, **more):
         made = own(self, *given, **more)
         return replace(made, noise="laplace") if released else made
 
-    released, release = [], SchemaRelease.run
+    released, release = [], schema_fits.SchemaRelease.run
     monkeypatch.setattr(
-        SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
+        schema_fits.SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
     )
     learner = StatisticalQueryLogisticRegression(
         domain="learn", classes=CLASSES, ledger=PrivacyLedger(1, 1e-5)
     )
-    monkeypatch.setattr(LogisticFit, "plan", plan)
+    monkeypatch.setattr(logistic.LogisticFit, "plan", plan)
     with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
         learner.fit(FRAME, LABELS)
     assert not hasattr(learner, "guarantee_")
@@ -201,14 +199,14 @@ def test_a_learner_that_plans_other_noise_with_the_released_schema_publishes_not
 
 def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
     released = []
-    release = SchemaRelease.run
+    release = schema_fits.SchemaRelease.run
 
     def counted(self, *given):
         found = release(self, *given)
         released.append(found.schema)
         return found
 
-    monkeypatch.setattr(SchemaRelease, "run", counted)
+    monkeypatch.setattr(schema_fits.SchemaRelease, "run", counted)
     search = fitted(LEARNERS[-1])
     assert len(released) == 1
     assert search.best_estimator_.domain == search.schema_ == released[0]

@@ -12,18 +12,10 @@ from hypothesis import strategies as st
 
 import dplearn.kernels.ranks
 from dplearn.domains import Floats
-from dplearn.kernels import Cell, CodePlaces, SortedCodes, depth_of
+from dplearn.kernels import Cell, CodePlaces, SortedCodes, depth_of, prefix_counts
 from dplearn.kernels import intervals as intervals_module
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, last_code, nonuniform_codes
-from dplearn.kernels.intervals import (
-    children_of,
-    counted,
-    first_codes,
-    piece_arrays,
-    prefix_counts,
-    sorted_codes,
-    whole,
-)
+from dplearn.kernels.intervals import children_of, counted, first_codes, piece_arrays, sorted_codes, whole
 from dplearn.kernels.ranks import (
     ApartCodes,
     CodeCounts,

@@ -18,6 +18,8 @@ from dplearn.kernels import (
     at_most_exp,
     decay_ratio,
     exp_bounds,
+    fixed_decay,
+    fixed_power,
     float_above,
     gaussian_probabilities,
     geometric_probabilities,
@@ -25,13 +27,12 @@ from dplearn.kernels import (
     laplace_quantile,
     laplace_tail,
     log_bounds,
+    partial_sum_bound,
     permute_and_flip_probabilities,
     power_at_most,
     power_probabilities,
     short_above,
 )
-from dplearn.kernels.distributions import partial_sum_bound
-from dplearn.kernels.exact import fixed_decay, fixed_power
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 exponents = st.fractions(min_value=-60, max_value=60, max_denominator=10**9).filter(bool)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dplearn.kernels import hadamard as module
-from dplearn.kernels.hadamard import (
+from dplearn.kernels import (
     hadamard_coordinate,
     hadamard_inverse,
     hadamard_size,

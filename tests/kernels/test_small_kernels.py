@@ -20,25 +20,25 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from dplearn.kernels import (
+    KeptResults,
+    between,
+    distinct_values,
     first,
+    fitted_shares,
     float_blocks,
     group_counts,
+    kept_short,
     least,
     lowest,
+    mean_bounds,
     nearest_shares,
     nth_equal,
     row_blocks,
     success_bounds,
+    unit_rows,
 )
 from dplearn.kernels import rows as module
-from dplearn.kernels.confidence_bounds import mean_bounds
-from dplearn.kernels.grouping import distinct_values
-from dplearn.kernels.kept_results import KeptResults
-from dplearn.kernels.rows import kept_short, unit_rows
-from dplearn.kernels.search import between
-from dplearn.kernels.simplex import fitted_shares
-from dplearn.table import InMemory, Table
-from dplearn.table.groups import grouping_of
+from dplearn.table import InMemory, Table, grouping_of
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=200)
 

@@ -47,15 +47,20 @@ from dplearn import (
     ThresholdClassifier,
     learners,
 )
-from dplearn.audit import PrivacyReport, least_exp_epsilon, replay_violations
-from dplearn.audit.case import AuditCase
-from dplearn.audit.enumeration import distribution_on
-from dplearn.audit.fits import StagedFit, WholeFit
+from dplearn.audit import (
+    AuditCase,
+    PrivacyReport,
+    StagedFit,
+    WholeFit,
+    distribution_on,
+    least_exp_epsilon,
+    replay_violations,
+)
 from dplearn.chance import SeededDice
 from dplearn.concepts import CONCEPT_CLASSES, Corners, Thresholds
 from dplearn.domains import Floats, Grid
 from dplearn.estimator import PrivateClassifier
-from dplearn.learners.votes.online import OnlineEnsembleClassifier
+from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier
 from dplearn.preprocessing import (
     CellEncoder,

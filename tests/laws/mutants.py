@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dplearn.audit.case import AuditCase
+from dplearn.audit import AuditCase, observe
 from dplearn.audit.cases import CASES
-from dplearn.audit.enumeration import observe
 from dplearn.chance import SeededDice
 from tests.laws.conftest import OnePair
 

@@ -6,13 +6,11 @@ from dataclasses import replace
 import numpy as np
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
-from dplearn.audit.cases.additive import CASES, with_far_noise
+from dplearn.audit.cases import CASES, additive
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners.additive import steps
-from dplearn.learners.additive.losses import LogisticLoss
-from dplearn.learners.additive.model import JointFeatures
-from dplearn.queries.oracle import COUNT_SHARE
+from dplearn.learners.additive import LogisticLoss, model, steps
+from dplearn.queries import oracle
 from tests.laws.conftest import rows_asked
 from tests.laws.mutants import CERTAIN, Mistake, around, assert_caught, mistakes
 
@@ -31,12 +29,12 @@ def weights_from_the_labels(right, loss, oracle, share):
     return base
 
 
-BY_NAME = {case.name: case for case in CASES}
-JOINT, BALANCED = replace(BY_NAME["additive_joint"], n=3), BY_NAME["additive_balanced"]
+COUNT_SHARE = oracle.COUNT_SHARE
+JOINT, BALANCED = replace(CASES["additive_joint"], n=3), CASES["additive_balanced"]
 #: The feature is 1 for all records but for the last of the second table.
 JOINTLY = tuple(((0, 0, 1), (0, 0, 1), (0, each, 0)) for each in (0, 1))
 MISTAKES = [
-    Mistake(around(JointFeatures, "of", less_their_mean), JOINT, JOINTLY),
+    Mistake(around(model.JointFeatures, "of", less_their_mean), JOINT, JOINTLY),
     Mistake(
         around(LogisticLoss, "ask_base", weights_from_the_labels),
         BALANCED,
@@ -59,12 +57,20 @@ def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
     for prefix, shares, factor, first, others in [
         ("additive_numbers", numbers, 1, {"target": numbers.target}, ("masses", "shapes", "step")),
         ("added_additive_numbers", numbers, rest, {}, ("shapes", "step")),
-        ("added_additive_fit", labels, rest, {"count": COUNT_SHARE / rest}, ("labels", "masses", "step")),
+        (
+            "added_additive_fit",
+            labels,
+            rest,
+            {"count": oracle.COUNT_SHARE / rest},
+            ("labels", "masses", "step"),
+        ),
         ("additive_outputs", outputs, 1, {"labels": outputs.target}, ("masses", "shapes", "step")),
     ]:
         known = {"labels": shares.target, "step": shares.steps} | shares._asdict()
         asked = first | {name: known[name] for name in others}
-        claimed = {case.name: case.claim.epsilon / 8 for case in CASES if case.name.startswith(f"{prefix}_")}
+        claimed = {
+            case.name: case.claim.epsilon / 8 for case in CASES.values() if case.name.startswith(f"{prefix}_")
+        }
         assert claimed == {f"{prefix}_{name}": factor * share for name, share in asked.items()}
     assert sum((numbers.target, numbers.masses, numbers.shapes, numbers.steps, 2 * numbers.spread)) == 1
     assert sum((outputs.target, outputs.masses, outputs.shapes, outputs.steps)) == 1
@@ -86,7 +92,7 @@ def released(first):
     """Return what a fit of a table with a first cell releases, given answers that depend on no record."""
     learner = classifier(interactions=True, epsilon=1000)
     learner._steps = 1
-    with_far_noise(lambda rows, dice: learner._fit(*rows, dice))(table(first), SeededDice(10))
+    additive.with_far_noise(lambda rows, dice: learner._fit(*rows, dice))(table(first), SeededDice(10))
     joint = learner.interactions_
     features, kernels = joint.features, joint.features.kernels
     assert features.size > 2

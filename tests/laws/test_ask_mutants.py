@@ -18,13 +18,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dplearn.audit import observe
 from dplearn.audit.cases import CASES
-from dplearn.audit.enumeration import observe
 from dplearn.chance import SeededDice
-from dplearn.estimator.recipe import FitRecipe
+from dplearn.estimator import FitRecipe
 from dplearn.privacy import ApproxDP
 from dplearn.queries import noise, oracle, randomizers
-from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.table import targets
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
@@ -57,7 +56,7 @@ def half_of_the_noise(monkeypatch):
     """The sensitivity of an added record where one is replaced, or half of an epsilon's noise."""
     changed(
         monkeypatch,
-        CentralNoise,
+        noise.CentralNoise,
         "_added_to",
         lambda right, self, totals, query, share, dice: right(self, totals, query, 2 * share, dice),
     )
@@ -74,7 +73,7 @@ def the_whole_budget_for_each(monkeypatch):
     """Each of several answers has the noise of one that spends all; each local record answers all queries."""
     changed(
         monkeypatch,
-        CentralNoise,
+        noise.CentralNoise,
         "answer",
         lambda right, self, query, share, *known: right(self, query, Fraction(1), *known),
     )
@@ -116,14 +115,14 @@ def exact_answers(monkeypatch):
         answer.means[:] = totals * float(query.unit) / (self.n * self.each)
         return answer
 
-    changed(monkeypatch, CentralNoise, "answer", exact)
+    changed(monkeypatch, noise.CentralNoise, "answer", exact)
     for name in ("randomized_response", "laplace_counts"):
         changed(monkeypatch, randomizers, name, lambda right, values, *_, **__: values)
 
 
 def the_number_of_records(monkeypatch):
     """An estimate without noise of a private number of records."""
-    monkeypatch.setattr(CentralNoise, "with_noisy_count", lambda self, n, dice: replace(self, n=n))
+    monkeypatch.setattr(noise.CentralNoise, "with_noisy_count", lambda self, n, dice: replace(self, n=n))
 
 
 def ends_of_the_data(monkeypatch):
@@ -146,7 +145,7 @@ def noise_that_the_data_scale(monkeypatch):
     def scaled(right, self, query, share, bounds, totals, dice):
         return right(self, query, share / (1 + int(np.sum(totals)) % 3), bounds, totals, dice)
 
-    changed(monkeypatch, CentralNoise, "answer", scaled)
+    changed(monkeypatch, noise.CentralNoise, "answer", scaled)
 
 
 def looking(look):
@@ -161,8 +160,8 @@ def looking(look):
             look(np.sum(query.total(records)))
             return right(self, query, share, bounds, records, dice)
 
-        changed(monkeypatch, CentralNoise, "answer", central)
-        changed(monkeypatch, LocalNoise, "answer", local)
+        changed(monkeypatch, noise.CentralNoise, "answer", central)
+        changed(monkeypatch, noise.LocalNoise, "answer", local)
 
     return patch
 

@@ -50,8 +50,7 @@ from dplearn import (
     model_selection,
 )
 from dplearn.domains import Bits, DomainError, Grid, IntegerRange, LargeIntegerRange
-from dplearn.estimator import PrivateEstimator
-from dplearn.estimator.recipe import cost_of_fit
+from dplearn.estimator import PrivateEstimator, cost_of_fit
 from dplearn.releases import stable_counts
 from tests.laws.clients import CLIENTS, KEPT, LEARNERS, TABLE, measured, written
 from tests.laws.conftest import STAND_FOR_ALL, protects_labels

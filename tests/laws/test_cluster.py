@@ -22,7 +22,7 @@ from dplearn.learners import (
     SubsampleAggregateClassifier,
 )
 from dplearn.preprocessing import PrivateRobustScaler
-from dplearn.table.passes import PartsUnreadableError
+from dplearn.table import PartsUnreadableError
 
 #: A cluster of processes is started, and loses some: at night.
 pytestmark = [pytest.mark.nightly, pytest.mark.filterwarnings("ignore")]

@@ -12,9 +12,8 @@ import numpy as np
 import pytest
 
 from dplearn import ExponentialMechanismClassifier, ThresholdClassifier, learners
+from dplearn.audit import StagedFit, WholeFit, distribution_on, refitted
 from dplearn.audit.cases import CASES
-from dplearn.audit.enumeration import distribution_on
-from dplearn.audit.fits import StagedFit, WholeFit, refitted
 from dplearn.domains import IntegerRange
 from dplearn.kernels import at_most_exp
 from dplearn.theory import representation_value

@@ -15,20 +15,16 @@ from sklearn.base import clone
 
 from dplearn import StatisticalQueryLogisticRegression
 from dplearn.audit import replay_privacy
-from dplearn.audit.cases import CASES
-from dplearn.audit.cases.additive import with_far_noise
-from dplearn.audit.cases.incremental import incremental_naive_bayes
-from dplearn.estimator.incremental import Incremental
+from dplearn.audit.cases import CASES, additive, incremental
+from dplearn.estimator import Incremental
 from dplearn.fit import execute
 from dplearn.kernels import decay_ratio
 from dplearn.learners.counts import naive_bayes
 from dplearn.learners.votes import recipe
 from dplearn.privacy import ApproxDP
-from dplearn.queries import CentralOracle, noise, randomizers
-from dplearn.queries.noise import CentralNoise, LocalNoise
-from dplearn.queries.randomizers import CategoryRandomizer
-from dplearn.table import InMemory, Table, count_of
-from dplearn.table.groups import SHIFTS, grouping_of, grouping_of_codes
+from dplearn.queries import CategoryRandomizer, CentralOracle, noise, randomizers
+from dplearn.table import InMemory, Table, count_of, grouping_of
+from dplearn.table import groups as persons
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import CERTAIN, around, assert_caught, given, in_places, instead, mistakes, on
 
@@ -59,9 +55,9 @@ def label_told_as_it_is(right, self, *task):
         def draw(self, values, dice):
             return values // 2 * 2 + self._randomizer.draw(values, dice) % 2
 
-    whole = LocalNoise.randomizer
+    whole = noise.LocalNoise.randomizer
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(LocalNoise, "randomizer", lambda self, *asked: Draws(whole(self, *asked)))
+        patch.setattr(noise.LocalNoise, "randomizer", lambda self, *asked: Draws(whole(self, *asked)))
         return right(self, *task)
 
 
@@ -74,7 +70,7 @@ COUNTS = [
         (((0, 1), (0, 1)), ((0, 1), (0, 0))),
         around(CategoryRandomizer, "draw", negative_records_are_silent),
     ),
-    *on("local_naive_bayes", LABEL, around(LocalNoise, "answer", label_told_as_it_is), way=CERTAIN),
+    *on("local_naive_bayes", LABEL, around(noise.LocalNoise, "answer", label_told_as_it_is), way=CERTAIN),
     *on(
         "naive_bayes_of_two_calls",
         OF_FIRST,
@@ -86,7 +82,7 @@ COUNTS = [
 
 def test_a_record_costs_the_epsilon_of_its_own_call_and_in_both_calls_their_sum():
     equal, unequal = CASES["naive_bayes_of_two_calls"], CASES["naive_bayes_of_two_epsilons"]
-    twice = incremental_naive_bayes("twice", (1, 1), lambda rows: [rows[:1], rows[:1]])
+    twice = incremental.incremental_naive_bayes("twice", (1, 1), lambda rows: [rows[:1], rows[:1]])
     for case, pair, epsilon in [
         (equal, OF_FIRST, 1),
         (equal, OF_SECOND, 1),
@@ -132,7 +128,7 @@ def rows_chosen_within_each_part(self, grouping):
 
     def times(members, most):
         own, codes = np.unique(members, return_inverse=True)
-        found = grouping_of_codes(codes, len(own), most=most, shifts=lambda n: [0] * n)
+        found = persons.grouping_of_codes(codes, len(own), most=most, shifts=lambda n: [0] * n)
         return np.bincount(found.slots.ravel(), minlength=len(members))
 
     parts = np.split(grouping.members, np.cumsum(self.blocks.lengths)[:-1])
@@ -147,7 +143,7 @@ def all_values_released(recipe, X, y, groups):
 
 def values_chosen_by_the_length_of_the_table(groups, n, *, most, shifts):
     """Then another number of values of one group changes the values of others."""
-    return grouping_of(groups, n, most=most, shifts=lambda k: [n % 2 * SHIFTS // 2] * k)
+    return grouping_of(groups, n, most=most, shifts=lambda k: [n % 2 * persons.SHIFTS // 2] * k)
 
 
 def counts_up_to_the_number_of_rows(right, recipe, X, y, groups):
@@ -172,7 +168,9 @@ GROUPS = [
     *on(
         "sums_of_groups_in_parts",
         (((-1,), (-1,)), ((2, 2, 2), (-1,))),
-        instead(CentralNoise, "l1", lambda self, query: query.l1 * self.each - 1, "noise_for_one_row_less"),
+        instead(
+            noise.CentralNoise, "l1", lambda self, query: query.l1 * self.each - 1, "noise_for_one_row_less"
+        ),
         instead(Table, "grouped", rows_chosen_within_each_part),
     ),
     *on(
@@ -223,12 +221,12 @@ def the_number_in_the_repr(right, self, records, **how):
 
 def a_count_for_nothing(monkeypatch):
     """Queries get the whole budget, as if the count had cost nothing."""
-    of = CentralNoise.of.__func__
+    of = noise.CentralNoise.of.__func__
 
     def bought(cls, kind, privacy, *args, **how):
         return replace(of(cls, kind, privacy, *args, **how), budget=privacy.epsilon)
 
-    monkeypatch.setattr(CentralNoise, "of", classmethod(bought))
+    monkeypatch.setattr(noise.CentralNoise, "of", classmethod(bought))
 
 
 def a_count_without_noise(right, oracle, plan):
@@ -295,13 +293,13 @@ def replayed_at_the_step(monkeypatch):
 
     Both have the same released estimate of that number.
     """
-    monkeypatch.setattr(CentralNoise, "with_noisy_count", lambda self, *_: replace(self, n=12))
+    monkeypatch.setattr(noise.CentralNoise, "with_noisy_count", lambda self, *_: replace(self, n=12))
     model = StatisticalQueryLogisticRegression(epsilon=3, classes=[0, 1], neighbors="add_remove")
     few, more = (model.plan(size, n_features=1).n_steps for size in (11, 12))
     assert few < more
     X, y = (np.arange(12) % 10)[:, None], np.arange(12) % 2
 
-    @with_far_noise  # noise of a later query is a function of earlier answers
+    @additive.with_far_noise  # noise of a later query is a function of earlier answers
     def fit(size, dice):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -11,10 +11,8 @@ from itertools import product
 
 import numpy as np
 
-from dplearn.audit.cases import CASES
-from dplearn.audit.cases.mechanisms import MECHANISM_FITS
+from dplearn.audit.cases import CASES, MECHANISM_FITS
 from dplearn.chance import EnumeratingDice
-from dplearn.chance.dice import moved_into, one_moved_into
 from dplearn.privacy import ApproxDP
 from tests.laws.mutants import LAW, Mistake, around, assert_caught, mistakes, named, witnesses
 
@@ -66,7 +64,9 @@ def in_draws(title, wrap, *names, **others):
 
 def moved(drawn, low, high, size):
     """Clamp one number, or each of some."""
-    return one_moved_into(int(np.max(drawn)), low, high) if size is None else moved_into(drawn, low, high)
+    drawn = int(np.max(drawn)) if size is None else drawn
+    found = np.clip(drawn, low, high)
+    return int(found) if size is None else found
 
 
 def least(primitive):

@@ -10,9 +10,8 @@ import pytest
 
 from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.kernels import decay_ratio, exp_bounds, laplace_quantile
-from dplearn.mechanisms.sparse_vector import Questions
-from dplearn.privacy import ApproxDP, Composition, PureDP
-from dplearn.privacy.composition import basic, optimal_homogeneous
+from dplearn.mechanisms import Questions
+from dplearn.privacy import THEOREMS, ApproxDP, Composition, PureDP
 from dplearn.theory import published_max_abstentions, published_setting
 
 DELTAS = (0.1, 0.01, 1e-4, 1e-6, 1e-9, 1e-12)
@@ -52,8 +51,8 @@ def published_epoch(epsilon, delta, most, moves):
 def composed(epsilon, epochs, delta):
     """An upper bound on the epsilon of so many epochs."""
     return min(
-        basic(PureDP(epsilon * epochs), delta),
-        optimal_homogeneous(Composition({PureDP(epsilon): epochs}), delta),
+        THEOREMS["basic"](PureDP(epsilon * epochs), delta),
+        THEOREMS["optimal_homogeneous"](Composition({PureDP(epsilon): epochs}), delta),
     )
 
 

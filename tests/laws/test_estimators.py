@@ -31,7 +31,7 @@ from dplearn import (
     learners,
 )
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
-from dplearn.learners.votes.online import OnlineEnsembleClassifier
+from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import OneTimeState
 from tests.laws.conftest import PREDICTORS, REGRESSORS, STAND_FOR_ALL, TRANSFORMERS, written

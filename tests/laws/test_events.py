@@ -11,6 +11,7 @@ import pytest
 
 from dplearn.privacy import (
     EVENTS,
+    THEOREMS,
     Approximate,
     BoundedRange,
     Composition,
@@ -24,8 +25,8 @@ from dplearn.privacy import (
     SampledWithReplacement,
     ZeroConcentrated,
     compose,
+    least_epsilon,
 )
-from dplearn.privacy.composition import THEOREMS, least_epsilon
 
 ORDERS = np.array([1.0001, 1.5, 2, 10, 63.5, 1000, 1e6])
 DELTAS = [Fraction(x) for x in ("1e-12", "1e-6", "1e-3", "0.5")]

@@ -10,9 +10,15 @@ import pytest
 
 from dplearn.audit import enumerate_privacy, exact_distribution
 from dplearn.kernels import at_most_exp, decay_ratio, exp_bounds
-from dplearn.privacy import ApproxDP, BudgetExceededError, PrivacyLedger, ledger_storage
-from dplearn.privacy.guarantees import amounts, with_amounts
-from dplearn.privacy.privacy_filter import PrivacyFilter
+from dplearn.privacy import (
+    ApproxDP,
+    BudgetExceededError,
+    PrivacyFilter,
+    PrivacyLedger,
+    amounts,
+    ledger_storage,
+    with_amounts,
+)
 
 QUESTIONS = 8
 BUDGET = ApproxDP(1)

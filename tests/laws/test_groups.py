@@ -5,12 +5,12 @@ import pytest
 from sklearn.base import clone
 
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
-from dplearn.audit.fits import ready
+from dplearn.audit import ready
 from dplearn.domains import Grid
 from dplearn.estimator import PrivateEstimator
 from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.privacy import PrivacyLedger
-from dplearn.queries.noise import CentralNoise
+from dplearn.queries import noise
 from dplearn.table import groups
 from tests.laws.conftest import protects_labels, public_rows
 
@@ -54,7 +54,7 @@ def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(
     classifier, iris, one_a_class, monkeypatch
 ):
     """The limit on their number is checked before the charge, and the oracle's on their sums after it."""
-    most, check = [0], CentralNoise.check
+    most, check = [0], noise.CentralNoise.check
 
     def checked(self, asked, *budget):
         most.extend(max(abs(query.low), abs(query.high)) for query in asked)
@@ -62,7 +62,7 @@ def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(
 
     if getattr(classifier, "max_rows_per_group", None) is None or protects_labels(classifier):
         return
-    monkeypatch.setattr(CentralNoise, "check", checked)
+    monkeypatch.setattr(noise.CentralNoise, "check", checked)
     X, y = iris
     ids, ledger = np.arange(len(X)) // 2, PrivacyLedger(10**13, 0.9, protects="groups")
     clone(classifier).fit(X, y, groups=ids)

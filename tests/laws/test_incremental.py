@@ -9,7 +9,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.datasets import load_iris
 
 from dplearn import PrivacyLedger
-from dplearn.estimator.incremental import NEW_RECORDS, Incremental
+from dplearn.estimator import Incremental
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS, written
 
 FOUND = [each for each in (*PREDICTORS, *TRANSFORMERS) if hasattr(each, "partial_fit")]
@@ -37,7 +37,7 @@ def test_the_ledger_adds_calls_and_the_guarantee_is_the_greatest(estimator):
         model.set_params(epsilon=factor * estimator.epsilon)
         called(model, X[place::3], y[place::3])
         total += factor * estimator.epsilon
-        assert (NEW_RECORDS in model.guarantee_.assumes) == (place > 0)
+        assert any("each call" in each for each in model.guarantee_.assumes) == (place > 0)
     charged = [each.guarantee for each in ledger.history()]
     assert ledger.spent().epsilon == total
     assert model.guarantee_.epsilon == max(each.epsilon for each in charged)

@@ -34,7 +34,7 @@ from dplearn import (
 from dplearn.concepts import FiniteClass, Thresholds
 from dplearn.display import PrivateRocCurveDisplay
 from dplearn.domains import IntegerRange, Product
-from dplearn.estimator.base_models import MANY_ROWS
+from dplearn.estimator import MANY_ROWS
 from dplearn.model_selection import (
     PrivateScorer,
     PrivateSearchCV,

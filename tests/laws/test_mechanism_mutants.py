@@ -16,11 +16,10 @@ import pytest
 
 from dplearn import mechanisms
 from dplearn.audit import RULES
-from dplearn.audit.cases import CASES
-from dplearn.audit.cases.mechanisms import MECHANISM_FITS
-from dplearn.kernels import decay_ratio, laplace_quantile
-from dplearn.kernels.exact import exp_bounds
+from dplearn.audit.cases import CASES, MECHANISM_FITS
+from dplearn.kernels import decay_ratio, exp_bounds, laplace_quantile
 from dplearn.mechanisms import (
+    Questions,
     choosing,
     gaussian_counts,
     interior_point,
@@ -33,7 +32,6 @@ from dplearn.mechanisms import (
     stability,
     stable_answers,
 )
-from dplearn.mechanisms.sparse_vector import Questions
 from dplearn.privacy import ApproxDP
 from dplearn.theory import stable_histogram_threshold
 from tests.laws.mutants import (

@@ -43,7 +43,7 @@ from sklearn.utils import all_estimators
 import dplearn.learners
 import dplearn.preprocessing
 from dplearn.audit import freeze
-from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator import refuse_parameters
 
 PAGE = Path(__file__).parents[2] / "docs" / "scikit_learn.md"
 N, CLASSES = 30, 3

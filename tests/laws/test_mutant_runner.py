@@ -6,9 +6,8 @@ import pytest
 
 from dplearn.audit.cases import CASES
 from dplearn.learners.counts import naive_bayes
-from dplearn.learners.votes.aggregators import AGGREGATIONS
+from dplearn.learners.votes import AGGREGATIONS
 from dplearn.queries import noise
-from dplearn.queries.noise import CentralNoise
 from tests.laws.mutants import LAW, REPLAY, Mistake, around, assert_caught, given, instead, original
 
 PAIR = ((2, 0),), ((2, 1),)
@@ -38,7 +37,7 @@ def test_a_mistake_that_does_not_run_is_refused(wrong, way, monkeypatch):
 
 def test_a_name_that_is_gone_is_not_patched(monkeypatch):
     for patch in (
-        instead(CentralNoise, "a_name_that_is_gone", None),
+        instead(noise.CentralNoise, "a_name_that_is_gone", None),
         around(naive_bayes, "a_name_that_is_gone", of_a_vanished_name),
         given("gone", noise, "a_name_that_is_gone", sensitivity=1),
     ):

@@ -23,11 +23,14 @@ from dplearn.domains import (
     Hashed,
     IntegerRange,
     LargeIntegerRange,
+    as_factor,
+    frame_column,
+    mapped,
+    object_array,
+    read_column,
+    read_keys,
 )
-from dplearn.domains.cells import frame_column, mapped, object_array, read_column
-from dplearn.domains.factors import factor
-from dplearn.domains.keys import read_keys
-from dplearn.table.sources import table_of
+from dplearn.table import table_of
 
 EXACT = 2**53  # floats represent all integers up to here
 WIDE = [0, 1, 2, 7, EXACT - 1, EXACT, EXACT + 1, EXACT + 3, 2**62 + 1, -1, -EXACT - 1]
@@ -198,7 +201,7 @@ def test_a_cell_has_one_code(column, accepted):
         typed = column_of(make, kept)
         objects = typed.tolist()
         rereadings = [typed, object_array(objects), object_array([*objects, *odd])]
-        rereadings += [read_column(make(kept), 0), factor(typed.astype(object))]
+        rereadings += [read_column(make(kept), 0), as_factor(typed.astype(object))]
         if None in odd:
             rereadings.append(object_array([*objects, None]))
         if None in odd and not column.startswith(WITHOUT_GAPS):

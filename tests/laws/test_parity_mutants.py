@@ -9,16 +9,14 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from dplearn.audit import exact_distribution
-from dplearn.audit.case import AuditCase
+from dplearn.audit import AuditCase, exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
-from dplearn.estimator.recipe import OutputsFacts
+from dplearn.estimator import OutputsFacts
 from dplearn.kernels import pack
 from dplearn.kernels.gf2 import solve
 from dplearn.learners.parity import masked
 from dplearn.learners.parity import parity as parity_methods
-from dplearn.learners.parity.parity import Equations, plan_of_method, released_by_elimination
 from dplearn.mechanisms import parity
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LocalOracle, MeanQuery, oracle
@@ -110,9 +108,9 @@ def released(rows, dice):
     """What is released of a test of one record and two parts of others, without the fit around it."""
     wanted = {"alpha": 0.1, "beta": 0.05, "fit_intercept": False, "n_parts": 2, "test_size": 1}
     facts = OutputsFacts(len(rows), 1, stream=PublicStream(0))
-    plan = plan_of_method("elimination", SimpleNamespace(cost=ApproxDP(1), **wanted), facts)
+    plan = parity_methods.plan_of_method("elimination", SimpleNamespace(cost=ApproxDP(1), **wanted), facts)
     X, y = np.hsplit(np.array(rows, dtype=np.uint8), 2)
-    found = released_by_elimination(Equations(pack(X), y), plan, dice)
+    found = parity_methods.released_by_elimination(parity_methods.Equations(pack(X), y), plan, dice)
     return str(None if found is None else found.tolist()), None
 
 

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from dplearn import AdditiveRegressor
 from dplearn.concepts import ConceptClass, FiniteClass, Parities
 from dplearn.domains import DomainError, Grid, Product
-from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
+from dplearn.fit import PARTS, PARTS_OF_GROUPS
 from dplearn.learners import (
     ExponentialMechanismClassifier,
     StatisticalQueryNaiveBayes,

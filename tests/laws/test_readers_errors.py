@@ -15,7 +15,7 @@ from dplearn.domains import Grid, IntegerRange, Schema
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from dplearn.table.passes import PartsUnreadableError
+from dplearn.table import PartsUnreadableError
 from tests.laws.releases import RELEASES
 
 pytestmark = pytest.mark.filterwarnings("ignore")

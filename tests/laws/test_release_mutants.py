@@ -11,10 +11,9 @@ import numpy as np
 import pytest
 
 from dplearn.audit import exact_distribution
-from dplearn.audit.cases import CASES, reductions
+from dplearn.audit.cases import CASES, REPLAYS, reductions
 from dplearn.audit.cases import distribution as cdf_cases
 from dplearn.audit.cases.quantiles import level_case
-from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
 from dplearn.audit.cases.unsupervised import coarse, grouped_case
 from dplearn.audit.fits import with_draws
 from dplearn.chance import SeededDice
@@ -22,9 +21,7 @@ from dplearn.domains import Learn
 from dplearn.kernels import Cell, SortedCodes, at_most_exp, decay_ratio
 from dplearn.kernels import ranks as ranked
 from dplearn.kernels.intervals import children_of, counted
-from dplearn.mechanisms import code_near_rank, rank_selection, tree_counts
-from dplearn.mechanisms.interior_point import interior_point_of
-from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.mechanisms import Questions, code_near_rank, interior_point_of, rank_selection, tree_counts
 from dplearn.preprocessing import quantile_columns
 from dplearn.preprocessing.pca import Nearby, moments_query
 from dplearn.privacy import ApproxDP, BoundedRange, Composition, PureDP, ZeroConcentrated
@@ -38,7 +35,7 @@ from dplearn.releases import (
 from dplearn.releases.cell_statistics import ColumnSums
 from dplearn.releases.counting_queries import _MultiplicativeWeights, _SmallDatabase
 from dplearn.releases.table_network import TableBudget, TableNoise
-from dplearn.theory.reductions import learner_from_release
+from dplearn.theory import learner_from_release
 from tests.laws.mutants import (
     CERTAIN,
     LAW,
@@ -444,7 +441,7 @@ def test_the_steps_compose_to_the_guarantee(delta, n_base, rounds):
 
 def test_the_model_sees_no_counts():
     """The model is made from noisy tables: with the same ones, two tables have the same model."""
-    case = SYNTHETIC_REPLAYS[1]
+    case = REPLAYS["synthetic_table_gaussian_with_target"]
     rows = tuple(case.universe)
     first, second = (case.fit((record, *rows[1:]), SeededDice(3)) for record in (rows[0], rows[5]))
     assert first == second

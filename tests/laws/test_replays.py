@@ -5,28 +5,14 @@ import re
 import pytest
 
 from dplearn.audit import replay_privacy
-from dplearn.audit.cases.additive import ADDITIVE_REPLAYS
-from dplearn.audit.cases.describe import DESCRIBE_REPLAYS
-from dplearn.audit.cases.linear_regression import LINEAR_REPLAYS
-from dplearn.audit.cases.logistic_regression import LOGISTIC_REPLAYS
-from dplearn.audit.cases.private_labels import LABEL_REPLAYS
-from dplearn.audit.cases.synthetic_table import SYNTHETIC_REPLAYS
-from dplearn.audit.cases.unknown_count import ADDED_REPLAYS
-from dplearn.audit.cases.unsupervised import UNSUPERVISED_REPLAYS
+from dplearn.audit.cases import REPLAYS
 from dplearn.chance import SeededDice
 from dplearn.releases import table_network
 from tests.laws.mutants import around
 from tests.laws.test_ask_mutants import noise_that_the_data_scale
 
-SMALL = (
-    *DESCRIBE_REPLAYS,
-    *LABEL_REPLAYS,
-    *LINEAR_REPLAYS,
-    *LOGISTIC_REPLAYS,
-    *UNSUPERVISED_REPLAYS,
-    *ADDED_REPLAYS,
-)
-LARGE = (*ADDITIVE_REPLAYS, *SYNTHETIC_REPLAYS)
+#: Of these, neighbours are replayed in a few places only.
+LARGE = tuple(name for name in REPLAYS if re.search("additive|synthetic", name))
 #: Of each kind of additive fits one, as large as it can soon be replayed; the others at night.
 BY_DAY = ("additive_gaussian_2_joint", "additive_laplace_numbers", "added_additive_gaussian")
 
@@ -45,24 +31,25 @@ def violations(case, runs=1):
     return found
 
 
-def late(case):
-    return pytest.mark.nightly if case in ADDITIVE_REPLAYS and case.name not in BY_DAY else ()
+def late(name):
+    return pytest.mark.nightly if "additive" in name and name not in BY_DAY else ()
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, id=case.name, marks=late(case)) for case in (*SMALL, *LARGE)]
-)
-def test_larger_fits_draw_as_the_proof_says(case):
-    assert (violations(case) if case in LARGE else case.replay(seeds=1)) == []
+@pytest.mark.parametrize("name", [pytest.param(name, marks=late(name)) for name in REPLAYS])
+def test_larger_fits_draw_as_the_proof_says(name):
+    case = REPLAYS[name]
+    assert (violations(case) if name in LARGE else case.replay(seeds=1)) == []
 
 
-@pytest.mark.parametrize("case", SYNTHETIC_REPLAYS, ids=lambda case: case.name)
-def test_tables_that_are_replayed_have_dependences(case):
+@pytest.mark.parametrize("name", [name for name in REPLAYS if "synthetic" in name])
+def test_tables_that_are_replayed_have_dependences(name):
+    case = REPLAYS[name]
     assert re.search(r"\(\d, \(\d,", case.fit(rows_of(case), SeededDice(0))[0])
 
 
-@pytest.mark.parametrize("case", [LINEAR_REPLAYS[1], LOGISTIC_REPLAYS[1]], ids=lambda case: case.name)
-def test_noise_that_the_data_scale_breaks_replay(case, monkeypatch):
+@pytest.mark.parametrize("name", ["linear_gaussian", "logistic_wide"])
+def test_noise_that_the_data_scale_breaks_replay(name, monkeypatch):
+    case = REPLAYS[name]
     noise_that_the_data_scale(monkeypatch)
     assert case.with_fit(case.fit).replay(seeds=1)
 
@@ -73,5 +60,4 @@ def half_of_the_sensitivity(right, counts, expected, penalty):
 
 def test_a_quality_that_two_counts_move_breaks_replay(monkeypatch):
     around(table_network, "quality_of", half_of_the_sensitivity)(monkeypatch)
-    [case] = [case for case in SYNTHETIC_REPLAYS if case.name == "synthetic_table_gaussian"]
-    assert violations(case, runs=2)
+    assert violations(REPLAYS["synthetic_table_gaussian"], runs=2)

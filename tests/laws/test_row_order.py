@@ -12,7 +12,7 @@ from dplearn import StatisticalQueryNaiveBayes, releases
 from dplearn.domains import Grid, IntegerRange
 from dplearn.model_selection import private_score
 from dplearn.privacy import PrivacyLedger
-from dplearn.table.sources import check_index
+from dplearn.table import check_index
 
 N = 150
 PLACES = np.random.default_rng(0).permutation(N)

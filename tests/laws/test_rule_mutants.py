@@ -14,17 +14,14 @@ import pytest
 
 from dplearn import ExponentialMechanismClassifier
 from dplearn.audit import exact_distribution, freeze
-from dplearn.audit.cases import CASES
-from dplearn.audit.cases.line import line_case
-from dplearn.audit.cases.search import OneAnswerFit
+from dplearn.audit.cases import CASES, search
+from dplearn.audit.cases import line as line_cases
 from dplearn.concepts import corners
 from dplearn.concepts import lines as concepts
 from dplearn.domains import IntegerRange
 from dplearn.kernels import points as point_core
 from dplearn.learners import LineClassifier
 from dplearn.learners.rules import constant, corner, generic, line, point, threshold
-from dplearn.learners.rules.constant import Comparison
-from dplearn.learners.rules.threshold import threshold_between
 from dplearn.learners.several import multi_output
 from dplearn.mechanisms import interior_point_code, select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP, subsampled
@@ -326,7 +323,7 @@ def distance_one_too_far(lead):
 
 
 # With more of epsilon than the 7 records of the case need to show it.
-AT_TWO = line_case("line_stability_at_two", 2, ApproxDP(2, "0.1"), n=7, ordered=False, rules=None)
+AT_TWO = line_cases.line_case("line_stability_at_two", 2, ApproxDP(2, "0.1"), n=7, ordered=False, rules=None)
 
 
 def all_for_the_rule(right, epsilon, beta):
@@ -347,8 +344,8 @@ CORNERS_AND_LINES = [
     Mistake(
         instead(constant, "permute_and_flip", with_epsilon(constant.permute_and_flip, 2)), "rule_or_constant"
     ),
-    Mistake(around(Comparison, "constant", as_counted), "rule_or_constant"),
-    Mistake(around(Comparison, "constant", lead_of_the_data), "rule_or_constant"),
+    Mistake(around(constant.Comparison, "constant", as_counted), "rule_or_constant"),
+    Mistake(around(constant.Comparison, "constant", lead_of_the_data), "rule_or_constant"),
     Mistake(around(corner, "compared", all_for_the_rule), "corner_classifier"),
     *(
         Mistake(instead(constant, "permute_and_flip", with_epsilon(constant.permute_and_flip, 20)), case)
@@ -379,7 +376,7 @@ CORNERS_AND_LINES = [
 def test_a_composite_number_taken_for_a_prime_breaks_the_claim(delta, monkeypatch):
     monkeypatch.setattr(concepts, "is_prime", lambda _: True)
     claim = ApproxDP(1, delta)
-    case = line_case("lines_modulo_four", 4, claim, n=2, labels=[0, 1], ordered=False, rules=None)
+    case = line_cases.line_case("lines_modulo_four", 4, claim, n=2, labels=[0, 1], ordered=False, rules=None)
     pair = ((0, 0, 1), (1, 1, 1)), ((0, 0, 1), (2, 1, 1))
     assert not OnePair.of(case, pair).run().keeps(claim)
 
@@ -540,7 +537,7 @@ def labels_found(right, y, n, classes):
 
 def unmoved(codes, lower, size, m, *, privacy, dice):
     """The points as the paper has them: the others are not moved one step down."""
-    return threshold_between(codes.astype(int) + ~lower, lower, size, m, privacy=privacy, dice=dice)
+    return threshold.threshold_between(codes.astype(int) + ~lower, lower, size, m, privacy=privacy, dice=dice)
 
 
 #: The interior point is private for one replaced element, where two are.
@@ -563,7 +560,7 @@ def test_the_rule_for_two_points_refuses_costs_that_move_by_three():
     assert not rule((0, [-1, 0], [1, 2]), (0, [-4, 0], [1, 2]))
 
 
-@pytest.mark.parametrize(("find", "least"), [(threshold_between, 0), (unmoved, 0.3)])
+@pytest.mark.parametrize(("find", "least"), [(threshold.threshold_between, 0), (unmoved, 0.3)])
 def test_a_tie_breaks_the_lemma_unless_one_label_is_moved_down(find, least):
     codes, lower = np.array([1, 1]), np.array([False, False])
     distribution = exact_distribution(lambda dice: find(codes, lower, 2, 1, privacy=ApproxDP(60), dice=dice))
@@ -600,7 +597,10 @@ def one_seed_for_all_outputs(right, fit, rows, plan, dice):
 
 OUTPUTS = [
     Mistake(patch, case)
-    for patch in (the_whole_price_for_each_output, around(OneAnswerFit, "run", one_seed_for_all_outputs))
+    for patch in (
+        the_whole_price_for_each_output,
+        around(search.OneAnswerFit, "run", one_seed_for_all_outputs),
+    )
     for case in ("whole_multi_output", "multi_output_with_delta")
 ]
 

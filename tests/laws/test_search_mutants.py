@@ -13,7 +13,6 @@ from dplearn.mechanisms import selection as random_stopping
 from dplearn.model_selection import candidates, search, tables
 from dplearn.privacy import RandomStopping
 from dplearn.privacy import random_stopping as costs
-from dplearn.privacy.random_stopping import gaussian_runs_delta
 from tests.laws.mutants import LAW, around, assert_caught, given, in_places, instead, mistakes, on
 
 # Scores
@@ -169,6 +168,6 @@ def test_a_mistake_is_caught(mistake, monkeypatch):
 def test_a_mistake_in_the_cost_of_gaussian_runs_claims_less_than_enumeration_finds(monkeypatch, mistake):
     case = CASES["best_of_gaussian_runs"]
     found, half = Fraction(case.frozen()["epsilon"]), Fraction(1, 4)
-    assert gaussian_runs_delta(RandomStopping(7), half, found) > case.claim.delta
+    assert costs.gaussian_runs_delta(RandomStopping(7), half, found) > case.claim.delta
     mistake(monkeypatch)
-    assert gaussian_runs_delta(RandomStopping(7), half, found) < case.claim.delta
+    assert costs.gaussian_runs_delta(RandomStopping(7), half, found) < case.claim.delta

@@ -33,7 +33,7 @@ from dplearn import (
     preprocessing,
     releases,
 )
-from dplearn.fit.support import FEATURES, REFUSALS, supported, supports
+from dplearn.fit import FEATURES, REFUSALS, supported, supports
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger

@@ -11,8 +11,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import dplearn
-from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema
-from dplearn.domains.product import refuse_text
+from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema, refuse_text
 from dplearn.releases import SyntheticTable, quantiles
 
 N = 60

@@ -11,10 +11,9 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 
 from dplearn import learners, preprocessing, releases
-from dplearn.audit import FaultyDice, exact_distribution
-from dplearn.audit.case import AuditCase
+from dplearn.audit import AuditCase, FaultyDice, exact_distribution, run_on
 from dplearn.audit.cases import CASES
-from dplearn.audit.fits import ReleaseFit, run_on, two_parts
+from dplearn.audit.fits import ReleaseFit, two_parts
 from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.learners import StatisticalQueryNaiveBayes

@@ -17,14 +17,13 @@ from sklearn.naive_bayes import GaussianNB
 
 import dplearn
 from dplearn import AdditiveClassifier, StatisticalQueryNaiveBayes, preprocessing, queries, releases
-from dplearn.audit.fits import ready
+from dplearn.audit import ready
 from dplearn.chance import SeededDice
 from dplearn.display import privacy_card
 from dplearn.domains import Grid, IntegerRange
 from dplearn.estimator import PrivateEstimator
 from dplearn.model_selection import PrivateSearchCV
-from dplearn.privacy import BudgetExceededError, LedgerError, PrivacyLedger
-from dplearn.privacy.unknown_count import AT_LEAST_ONE, TAKING_ADDED
+from dplearn.privacy import AT_LEAST_ONE, TAKING_ADDED, BudgetExceededError, LedgerError, PrivacyLedger
 from tests.laws.conftest import NIGHTLY, PREDICTORS, STAND_FOR_ALL, is_among, public_rows, shown, written
 from tests.laws.releases import RELEASES, TABLES
 

@@ -14,19 +14,24 @@ import pytest
 
 from dplearn import KnowledgeTransferClassifier, SubsampleAggregateClassifier
 from dplearn.audit import exact_distribution
-from dplearn.audit.cases.drawn_shards import drawn_case
-from dplearn.audit.cases.ensembles import Extreme, ensemble_case, transfer_case
+from dplearn.audit.cases import drawn_shards, ensembles
 from dplearn.chance import PublicStream
 from dplearn.kernels import FIXED_POINT_ONE, decay_ratio
 from dplearn.kernels import votes as soft_votes
-from dplearn.kernels.votes import Votes
-from dplearn.learners.votes import aggregators, asked, recipe, teachers
-from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot, StableScores
-from dplearn.learners.votes.asked import Labels
-from dplearn.learners.votes.online import Ensemble
-from dplearn.learners.votes.recipe import VotesFit
+from dplearn.learners.votes import (
+    AGGREGATIONS,
+    SOFT_AGGREGATIONS,
+    Ballot,
+    Labels,
+    VotesFit,
+    aggregators,
+    asked,
+    online,
+    recipe,
+    teachers,
+)
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.stable_answers import stable_answers_noise
+from dplearn.theory import stable_answers_noise
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
     CERTAIN,
@@ -57,14 +62,14 @@ PARAMETERS = {
 
 
 def asked_ensemble(kind=SubsampleAggregateClassifier, labels="abc"):
-    model = kind(Extreme(), abstain_label="none", classes=sorted(set(labels)), **PARAMETERS)
-    return ensemble_case(f"ensemble of {labels}", model, labels, CLAIM, free=6)
+    model = kind(ensembles.Extreme(), abstain_label="none", classes=sorted(set(labels)), **PARAMETERS)
+    return ensembles.ensemble_case(f"ensemble of {labels}", model, labels, CLAIM, free=6)
 
 
 def transferred(labels="abc", **parameters):
     chosen = {"classes": sorted(set(labels))} | PARAMETERS | parameters
-    model = KnowledgeTransferClassifier(Extreme(), **chosen)
-    return transfer_case(f"transfer of {labels}", model, labels, CLAIM, free=6)
+    model = KnowledgeTransferClassifier(ensembles.Extreme(), **chosen)
+    return ensembles.transfer_case(f"transfer of {labels}", model, labels, CLAIM, free=6)
 
 
 ABC, ABABAB = asked_ensemble(), asked_ensemble(labels="ababab")
@@ -95,7 +100,7 @@ def gap_less_one(right, labels, n_labels):
     """The distance of the paper: it moves by 2 with one vote, and is 1 where a tie is one vote away."""
     votes = right(labels, n_labels)
     second, top = np.sort(votes.counts, axis=1).T[-2:]
-    return Votes(votes.counts, votes.winner, np.maximum(top - second - 1, 0))
+    return soft_votes.Votes(votes.counts, votes.winner, np.maximum(top - second - 1, 0))
 
 
 def declined_by_votes(right, questions, answers, distances):
@@ -153,13 +158,13 @@ ENSEMBLES = [
 
 
 def of_two_teachers(n):
-    return drawn_case(
+    return drawn_shards.drawn_case(
         f"tables of {n} records and of {n - 1}",
         SubsampleAggregateClassifier,
         "ababa",
         24,
         n,
-        estimator=Extreme(),
+        estimator=ensembles.Extreme(),
         abstain_label="none",
         aggregation="lnmax",
         delta=Fraction(0),
@@ -221,7 +226,7 @@ DRAWN = [
         instead(recipe, "noisy_count", lambda n, *_, **__: n, "the_true_number"),
         around(VotesFit, "_counted", teachers_for_the_true_number),
     ),
-    *on(TWO, in_places(TWO, *ONE_MORE), around(Ensemble, "answer", silent_without_records)),
+    *on(TWO, in_places(TWO, *ONE_MORE), around(online.Ensemble, "answer", silent_without_records)),
 ]
 
 
@@ -235,7 +240,7 @@ def prepared(name, epsilon, max_queries, dice):
 
 def votes(counts):
     counts = np.array(counts)
-    return Votes(counts, counts.argmax(axis=1), np.zeros(len(counts), dtype=np.int64))
+    return soft_votes.Votes(counts, counts.argmax(axis=1), np.zeros(len(counts), dtype=np.int64))
 
 
 def counted(name, epsilon, pair, tail_bits):
@@ -290,7 +295,7 @@ def bins_from_the_data(right, fixed_scores, n_bins):
     return right(fixed_scores, n_bins + len(np.unique(fixed_scores)) - 2)
 
 
-class OneForTwo(StableScores):
+class OneForTwo(aggregators.StableScores):
     """Noise is for one None a declined score, of which it takes two."""
 
     unstable_per_abstention = 1

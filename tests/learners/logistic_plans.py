@@ -1,6 +1,6 @@
 """Plans of logistic regression from the shape of rows, for tests of its queries and steps."""
 
-from dplearn.estimator.recipe import FitFacts
+from dplearn.estimator import FitFacts
 from dplearn.learners import LogisticPlan
 from dplearn.privacy import ApproxDP
 

@@ -15,27 +15,29 @@ from dplearn.audit import fitted_with
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
 from dplearn.kernels import norm_powers
-from dplearn.learners.additive import model as models
-from dplearn.learners.additive import queries
-from dplearn.learners.additive.losses import (
-    MARGIN_BITS,
-    RESIDUAL_BITS,
+from dplearn.learners.additive import (
+    JointBasis,
     LogisticLoss,
     OutputsLoss,
+    PoissonLoss,
+    Rows,
     SoftmaxLoss,
     SquaredLoss,
-    weighted,
+    outputs_query,
+    queries,
+    residual_query,
 )
-from dplearn.learners.additive.model import LANDMARKS, JointBasis
-from dplearn.learners.additive.poisson import PoissonLoss
-from dplearn.learners.additive.queries import Rows, grouped, margins_of, outputs_query, residual_query
+from dplearn.learners.additive import model as models
+from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, weighted
+from dplearn.learners.additive.model import LANDMARKS
+from dplearn.learners.additive.queries import grouped, margins_of
 from dplearn.learners.additive.start import normal_scores, synthetic_cells
 from dplearn.learners.additive.steps import line_records
 from dplearn.queries import Answer, HistogramQuery, LabelledRows
-from dplearn.queries.answer import TailBound
 from dplearn.queries.noise import CentralNoise, LocalNoise
 from dplearn.queries.oracle import BudgetedOracle
 from dplearn.table.targets import STEPS
+from dplearn.theory import TailBound
 from tests.learners.moves import greatest_moves, grid
 
 ONE = 1 << RESIDUAL_BITS

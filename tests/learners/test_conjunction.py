@@ -9,15 +9,11 @@ from dplearn import ParityClassifier, PointClassifier
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Schema
 from dplearn.learners.bins import binned
-from dplearn.learners.counts.conjunction import (
-    BinConjunction,
-    ConjunctionClassifier,
-    conjunction_error,
-    conjunction_query_sample_size,
-    learn_conjunction,
-)
+from dplearn.learners.counts import ConjunctionClassifier
+from dplearn.learners.counts.conjunction import BinConjunction, learn_conjunction
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, LocalOracle, population
+from dplearn.theory import conjunction_error, conjunction_query_sample_size
 
 BITS = Bits(None)
 

@@ -5,10 +5,8 @@ from fractions import Fraction
 import pytest
 
 from dplearn.chance import SeededDice, enumerate_paths
-from dplearn.fit.relation import noisy_count, shares_with_count
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.shares import concentrated_budget
-from dplearn.privacy.unknown_count import MOST_RECORDS
+from dplearn.fit import noisy_count, shares_with_count
+from dplearn.privacy import MOST_RECORDS, ApproxDP, ZeroConcentratedDP, concentrated_budget
 
 WHOLE = ApproxDP(1, 1e-6, neighbors="add_remove")
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from dplearn import ExponentialMechanismClassifier, PrivacyLedger
-from dplearn.audit import enumerate_privacy, fitted_with
-from dplearn.audit.fits import ready
+from dplearn.audit import enumerate_privacy, fitted_with, ready
 from dplearn.chance import PublicStream
 from dplearn.concepts import CountedClass, FiniteClass
 from dplearn.domains import DomainError, IntegerRange, Product

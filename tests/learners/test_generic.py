@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.metrics import log_loss
 
 from dplearn import ExponentialMechanismClassifier, PublicData
-from dplearn.audit.fits import ready
+from dplearn.audit import ready
 from dplearn.chance import SystemDice
 from dplearn.concepts import Conjunctions, DecisionStumps, FiniteClass, Parities, Thresholds
 from dplearn.domains import Categories, DomainError, Floats, Grid, IntegerRange, Product, Schema

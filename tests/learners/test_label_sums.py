@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from dplearn import PrivacyLedger, PrivateLabelsClassifier
 from dplearn.audit.cases import CASES
-from dplearn.learners.additive.label_sums import PublicRows
+from dplearn.learners.additive import PublicRows
 from dplearn.queries import LabelledRows
 
 RNG = np.random.default_rng(0)

@@ -11,10 +11,11 @@ from sklearn.linear_model import LinearRegression
 
 from dplearn import LinearRegressor
 from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schema
-from dplearn.estimator.recipe import FitFacts
+from dplearn.estimator import FitFacts
 from dplearn.kernels import norm_powers
 from dplearn.learners import LinearPlan
-from dplearn.learners.linear.regression import LinearModel, bounded_rows, target_moments_query
+from dplearn.learners.linear import target_moments_query
+from dplearn.learners.linear.regression import LinearModel, bounded_rows
 from dplearn.learners.linear.rows import spectrum
 from dplearn.privacy import ApproxDP
 from dplearn.table.encodings import DesignMatrix

@@ -10,20 +10,23 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from dplearn.chance import SeededDice
-from dplearn.estimator.recipe import FitFacts
-from dplearn.learners.linear.columns import mass_query
-from dplearn.learners.linear.logistic_queries import (
+from dplearn.estimator import FitFacts
+from dplearn.learners.linear import (
     LogisticPlan,
     Mapped,
     label_parts,
+    learn_logistic,
+    mass_query,
+    products_query,
+    score_queries,
+)
+from dplearn.learners.linear.logistic_queries import (
     mean_row_query,
     moments_query,
     predicted_parts,
-    products_query,
     score_edges,
-    score_queries,
 )
-from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate, learn_logistic
+from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle
 from tests.learners.logistic_plans import plan_of

@@ -13,11 +13,10 @@ from dplearn import StatisticalQueryLogisticRegression
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
 from dplearn.estimator import recipe
+from dplearn.learners.linear import Mapped, label_parts, products_query
 from dplearn.learners.linear.columns import reduction
 from dplearn.learners.linear.logistic import deviation_of
-from dplearn.learners.linear.logistic_queries import Mapped, label_parts, products_query
 from dplearn.queries import CentralOracle, LabelledRows
-from dplearn.queries.oracle import oracle_for
 
 X, Y = load_iris(return_X_y=True)
 
@@ -54,10 +53,10 @@ def test_margins_are_weights_divided_by_the_rows_length_and_their_softmax_is_pro
 @pytest.mark.parametrize("n_steps", [1, 4])
 @pytest.mark.parametrize("settings", [{}, {"delta": 0.0}])
 def test_the_plan_has_the_number_of_queries_of_a_fit(monkeypatch, settings, n_steps, labels):
-    oracles = []
+    oracles, right = [], recipe.oracle_for
 
     def watched(*known, **more):
-        oracles.append(oracle_for(*known, **more))
+        oracles.append(right(*known, **more))
         return oracles[-1]
 
     monkeypatch.setattr(recipe, "oracle_for", watched)

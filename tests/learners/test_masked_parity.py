@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.concepts.parities import masked_rows
+from dplearn.concepts import masked_rows
 from dplearn.kernels import pack
 from dplearn.learners import MaskedParityClassifier
-from dplearn.learners.parity.masked import Asking, MaskedRecords, learn_masked_parity
+from dplearn.learners.parity import Asking, MaskedRecords, learn_masked_parity
 from dplearn.queries import PopulationOracle
 from dplearn.theory import masked_parity_sample_size
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.kernels import decay_ratio
-from dplearn.kernels.hadamard import walsh_hadamard
+from dplearn.kernels import decay_ratio, walsh_hadamard
 from dplearn.learners.parity.masked import signs_failure
 from dplearn.theory import truth_probability
 from dplearn.theory.rules import nonadaptive_chance

@@ -22,15 +22,13 @@ from dplearn import (
 )
 from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
-from dplearn.learners.limits import (
-    Task,
-    _failure,
-    _mean_sinh,
-    least_failure,
-    least_of_outputs,
+from dplearn.learners.limits import Task, _failure, _mean_sinh, least_failure, least_of_outputs
+from dplearn.theory import (
+    least_sample_size,
     multi_label_lower_bound,
+    pure_private_lower_bound,
+    stable_point_sample_size,
 )
-from dplearn.theory import least_sample_size, pure_private_lower_bound, stable_point_sample_size
 from tests.learners.private_rules import best_rule, tables_of
 
 ASKED = {"epsilon": 1.0, "alpha": 0.05, "beta": 0.05}

@@ -4,23 +4,26 @@ import numpy as np
 import pytest
 
 from dplearn.domains import Bits, Categories, Grid, Product
-from dplearn.estimator.recipe import FitFacts
-from dplearn.kernels.rows import unit_rows
+from dplearn.estimator import FitFacts
+from dplearn.kernels import unit_rows
 from dplearn.learners import LinearPlan
-from dplearn.learners.linear import logistic_queries
-from dplearn.learners.linear.logistic_queries import (
+from dplearn.learners.linear import (
     LogisticPlan,
-    MappedPlaces,
     label_parts,
+    logistic_queries,
+    products_query,
+    score_queries,
+    target_moments_query,
+)
+from dplearn.learners.linear.logistic_queries import (
+    MappedPlaces,
     mapped_rows,
     mean_row_query,
     moments_query,
     predicted_parts,
-    products_query,
-    score_queries,
 )
 from dplearn.learners.linear.logistic_steps import LogisticModel
-from dplearn.learners.linear.regression import bounded_rows, target_moments_query
+from dplearn.learners.linear.regression import bounded_rows
 from dplearn.learners.linear.rows import OneHotRows, prediction_blocks, second_moments
 from dplearn.privacy import ApproxDP
 from dplearn.queries import LabelledRows

@@ -9,7 +9,7 @@ import pytest
 from sklearn.utils import get_tags
 
 from dplearn import PointClassifier, PrivacyLedger
-from dplearn.domains.keys import read_keys, spelled
+from dplearn.domains import read_keys, spelled
 
 METHODS = {"stability": {"delta": 1e-6}, "hashing": {}}
 KEYS = ["J45", 7, 7.5, None, b"x", True, 10**30]

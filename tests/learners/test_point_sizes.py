@@ -8,7 +8,6 @@ from scipy.stats import binom
 
 from dplearn.kernels import decay_ratio
 from dplearn.learners import PointClassifier
-from dplearn.learners.limits import _failure
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
     hashed_class_size,
@@ -20,7 +19,6 @@ from dplearn.theory import (
     stable_point_failure,
     stable_point_sample_size,
 )
-from tests.learners.private_rules import best_rule, tables_of
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 60])
@@ -144,22 +142,6 @@ def test_fits_of_several_labels_fail_as_seldom_as_is_promised(n_outputs):
         failures += fitted.point_ != list(range(n_outputs))
     # Above or below these with probability below 1e-4 each, if the bound is nearly attained.
     assert binom.ppf(1e-4, runs, beta * 0.6) <= failures <= binom.ppf(1 - 1e-4, runs, beta)
-
-
-# learners that name the key
-
-
-@pytest.mark.parametrize("delta", [0.0, 0.03])
-@pytest.mark.parametrize(("keys", "n", "share"), [(3, 2, 0.4), (4, 2, 0.7), (4, 3, 0.3), (5, 2, 0.5)])
-def test_no_private_rule_names_a_key_more_often(keys, n, share, delta):
-    epsilon, others = 1.2, keys - 1
-    payoffs = [
-        [((0,) * (n - m) + (key,) * m, key - 1, binom.pmf(m, n, share)) for m in range(n + 1)]
-        for key in range(1, keys)
-    ]
-    best = best_rule(tables_of(keys, n), keys, others, payoffs, epsilon, delta)
-    excess = delta / math.expm1(epsilon)
-    assert best <= 1 - _failure(share, math.log(others - 1), -math.inf, epsilon, n, excess) + 1e-7
 
 
 def test_naming_the_key_needs_more_the_more_keys_there_are():

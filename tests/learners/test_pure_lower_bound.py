@@ -104,3 +104,19 @@ def test_only_pure_guarantees_of_examples_have_a_bound():
     ):
         assert least_of(other, **asked) is None
     assert least_of(ApproxDP(1), **asked | {"dimension": 0}) is None
+
+
+# learners that name the key
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.03])
+@pytest.mark.parametrize(("keys", "n", "share"), [(3, 2, 0.4), (4, 2, 0.7), (4, 3, 0.3), (5, 2, 0.5)])
+def test_no_private_rule_names_a_key_more_often(keys, n, share, delta):
+    epsilon, others = 1.2, keys - 1
+    payoffs = [
+        [((0,) * (n - m) + (key,) * m, key - 1, binom.pmf(m, n, share)) for m in range(n + 1)]
+        for key in range(1, keys)
+    ]
+    best = best_rule(tables_of(keys, n), keys, others, payoffs, epsilon, delta)
+    excess = delta / math.expm1(epsilon)
+    assert best <= 1 - _failure(share, math.log(others - 1), -math.inf, epsilon, n, excess) + 1e-7

@@ -10,8 +10,7 @@ from dplearn.chance import SeededDice
 from dplearn.mechanisms import interior_point_code
 from dplearn.mechanisms.block_points import block_points
 from dplearn.privacy import ApproxDP
-from dplearn.releases.cdf_errors import BlockPlan, block_plan
-from dplearn.releases.interior_point import recursive_sizes
+from dplearn.theory import BlockPlan, block_plan, recursive_sizes
 
 MUCH = ApproxDP(10**6, 0.99)
 

@@ -9,12 +9,11 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dplearn.audit.cases.interior_point import tiny_sizes
 from dplearn.chance import SeededDice
 from dplearn.kernels import selection_ratio, success_bounds
-from dplearn.mechanisms import interior_point_code, recursive_interior_point
+from dplearn.mechanisms import PrefixLevel, interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
-from dplearn.releases.interior_point import recursive_sizes
+from dplearn.theory import RecursiveSizes, recursive_sizes
 from tests.mechanisms.laws import law
 
 ONE = ApproxDP(1)
@@ -60,8 +59,14 @@ def test_it_succeeds_as_often_as_promised_at_the_calculated_number_of_records(sh
     assert success_bounds(inside, runs, 1e-6)[0] >= 1 - beta
 
 
+def tiny_sizes(aside):
+    """Sizes with one level that sets so many records aside; they prove no accuracy."""
+    level = PrefixLevel(aside, 2, ApproxDP(8, Fraction(1, 20)), ApproxDP(1))
+    return RecursiveSizes((level,), 0, ApproxDP(1), 0)
+
+
 def test_the_order_of_records_makes_no_difference():
-    sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
+    sizes = tiny_sizes(1)
     distributions = [
         law(lambda dice, c=codes: recursive_interior_point(c, 6, sizes=sizes, privacy=PAID, dice=dice))
         for codes in ([0, 5, 2], [5, 2, 0], np.array([2, 0, 5], dtype=np.uint8))
@@ -74,7 +79,7 @@ PAID = ApproxDP(10, Fraction(1, 20))
 
 
 def test_sizes_that_spend_more_are_refused():
-    sizes = tiny_sizes(0, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
+    sizes = tiny_sizes(0)
     for privacy in (ApproxDP(9, Fraction(1, 20)), ApproxDP(10, Fraction(1, 21))):
         with pytest.raises(ValueError, match="sizes must cost at most"):
             recursive_interior_point([0] * 4, 8, sizes=sizes, privacy=privacy, dice=SeededDice(0))
@@ -82,12 +87,12 @@ def test_sizes_that_spend_more_are_refused():
 
 @pytest.mark.parametrize("n", [0, 1, 2])
 def test_too_few_records_are_no_answer_whatever_they_are(n):
-    sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
+    sizes = tiny_sizes(1)
     run = partial(recursive_interior_point, [3] * n, 8, sizes=sizes, privacy=PAID)
     assert law(lambda dice: run(dice=dice)) == {None: 1}
 
 
 def test_a_domain_of_one_code_has_no_other_answer():
-    sizes = tiny_sizes(1, choice=ApproxDP(8, Fraction(1, 20)), comparison=1, base=1)
+    sizes = tiny_sizes(1)
     found = law(lambda dice: recursive_interior_point([0] * 4, 1, sizes=sizes, privacy=PAID, dice=dice))
     assert found.keys() == {None, 0}

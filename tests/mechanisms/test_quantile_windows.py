@@ -15,8 +15,7 @@ import pytest
 
 from dplearn.chance import SeededDice
 from dplearn.kernels import SortedCodes
-from dplearn.mechanisms import codes_in_windows
-from dplearn.mechanisms.quantile_windows import WindowTerms
+from dplearn.mechanisms import WindowTerms, codes_in_windows
 from dplearn.privacy import ApproxDP
 from tests.mechanisms.laws import law
 

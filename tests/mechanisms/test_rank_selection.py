@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
 from dplearn.kernels import Cell, SortedCodes, power_probabilities, selection_ratio
-from dplearn.mechanisms import code_near_rank, codes_at_fractions, rank_selection
-from dplearn.mechanisms.interior_point import interior_point_of
+from dplearn.mechanisms import code_near_rank, codes_at_fractions, interior_point_of, rank_selection
 from dplearn.privacy import ApproxDP
 from tests.mechanisms.laws import law
 

@@ -10,12 +10,12 @@ import pytest
 from dplearn import ApproxDP
 from dplearn.kernels import decay_ratio
 from dplearn.mechanisms import (
+    best_of_runs,
     exponential_mechanism,
     permute_and_flip,
     select_exponential,
     select_permute_and_flip,
 )
-from dplearn.mechanisms.selection import best_of_runs
 from dplearn.privacy import RandomStopping
 from tests.mechanisms.laws import law
 

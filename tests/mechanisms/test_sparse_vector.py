@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 
 from dplearn.kernels import decay_ratio
-from dplearn.mechanisms import SparseVector, first_reaching, sparse_vector
-from dplearn.mechanisms.sparse_vector import reaching_ratios
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.shares import equal_epsilon
+from dplearn.mechanisms import SparseVector, first_reaching, reaching_ratios, sparse_vector
+from dplearn.privacy import ApproxDP, equal_epsilon
 from tests.mechanisms.laws import law, left_out
 
 

@@ -6,7 +6,7 @@ import pytest
 from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.mechanisms import StableAnswers
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.stable_answers import stable_answers_noise
+from dplearn.theory import stable_answers_noise
 
 ONE = ApproxDP(1, "1e-6")
 FAR = 10**6

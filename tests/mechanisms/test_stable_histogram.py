@@ -17,9 +17,8 @@ from hypothesis import strategies as st
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
 from dplearn.kernels import decay_ratio, gaussian_probabilities, laplace_probabilities, laplace_tail
 from dplearn.mechanisms import frequent_keys, stable_histogram
-from dplearn.mechanisms.stable_histogram import frequent_keys_threshold
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.theory import stable_histogram_threshold
+from dplearn.theory import frequent_keys_threshold, stable_histogram_threshold
 from tests.mechanisms.laws import law
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)

@@ -16,20 +16,23 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from dplearn import LinearRegressor, PrivacyLedger
-from dplearn.audit.cases.search import Echo
 from dplearn.chance import SeededDice
 from dplearn.domains import DomainError, Grid
 from dplearn.kernels import decay_ratio, gaussian_probabilities, laplace_probabilities
-from dplearn.model_selection import PrivateScorer, PrivateSearchCV, private_score
-from dplearn.model_selection.metrics import METRICS, curve_band, measure_of
-from dplearn.model_selection.tables import (
+from dplearn.model_selection import (
+    METRICS,
     BinnedScores,
     ConfusionCounts,
     ErrorCount,
     LossSum,
     NoisyTable,
+    PrivateScorer,
+    PrivateSearchCV,
     TableNoise,
     TargetSums,
+    curve_band,
+    measure_of,
+    private_score,
 )
 from dplearn.privacy import ApproxDP
 
@@ -97,6 +100,18 @@ def drawn(name, rng, n):
         return x[:, None], (x + rng.normal(size=n)).clip(-6, 6)
     likely = rng.beta(1, 3, n).round(3)
     return likely[:, None], (rng.random(n) < likely**1.2).astype(int)
+
+
+class Echo:
+    """Predict, for each row, what its only column says: a label, a number, or the probability of 1."""
+
+    classes_ = np.array([0, 1])
+
+    def predict(self, X):
+        return np.asarray(X)[:, 0]
+
+    def predict_proba(self, X):
+        return np.column_stack([1 - np.asarray(X, dtype=float)[:, 0], np.asarray(X, dtype=float)[:, 0]])
 
 
 class Repeats(RegressorMixin, Echo, BaseEstimator):

@@ -25,17 +25,10 @@ from sklearn.preprocessing import FunctionTransformer, scale
 from sklearn.svm import SVC
 
 from dplearn import SubsampleAggregateClassifier
-from dplearn.model_selection import PrivateScorer, SearchPlan
-from dplearn.model_selection.candidates import (
-    Exposure,
-    SearchFacts,
-    answers_from_a_budget,
-    splits_by_position,
-)
-from dplearn.privacy import ApproxDP, Composition, GaussianSums
-from dplearn.privacy.composition import least_epsilon
+from dplearn.model_selection import PrivateScorer, SearchPlan, splits_by_position
+from dplearn.model_selection.candidates import Exposure, SearchFacts, answers_from_a_budget
+from dplearn.privacy import ApproxDP, Composition, GaussianSums, gaussian_budget, least_epsilon
 from dplearn.privacy.random_stopping import gaussian_runs_delta
-from dplearn.privacy.shares import gaussian_budget
 
 BUDGET = ApproxDP(1, "1e-6")
 exposures = st.builds(Exposure, st.integers(1, 9), st.integers(1, 3), st.booleans())

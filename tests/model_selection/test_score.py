@@ -2,6 +2,7 @@
 
 from ast import literal_eval
 from collections import deque
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -24,22 +25,30 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
 from dplearn.audit import exact_distribution
-from dplearn.audit.cases.search import score_recipe
+from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, IntegerRange
-from dplearn.fit import begin
-from dplearn.fit.relation import GROUPS, PARTS, PARTS_OF_GROUPS
+from dplearn.fit import GROUPS, PARTS, PARTS_OF_GROUPS, begin
 from dplearn.model_selection import (
+    METRICS,
+    ErrorCount,
     PrivateScorer,
     PrivateSearchCV,
     PrivateTunedThresholdClassifier,
+    TableNoise,
+    measure_of,
     private_score,
 )
-from dplearn.model_selection.metrics import METRICS, measure_of
-from dplearn.model_selection.tables import ErrorCount
 from dplearn.privacy import ApproxDP
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
 IRIS = load_iris(return_X_y=True)
+
+
+def score_recipe(estimator, statistic, claim):
+    """The recipe of a private score."""
+    noise = TableNoise(claim, statistic.l1, statistic.squared_l2, gaussian=False)
+    ours = CASES["private_score"].fit.make()
+    return replace(ours, estimator=estimator, statistic=statistic, noise=noise, cost=claim)
 
 
 def errors_and_n(model, X, y):

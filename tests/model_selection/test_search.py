@@ -30,13 +30,16 @@ from dplearn import (
     StatisticalQueryNaiveBayes,
     ThresholdClassifier,
 )
-from dplearn.audit.cases.search import OneAnswer
 from dplearn.display import privacy_card
 from dplearn.domains import DomainError, Floats, Grid, IntegerRange
-from dplearn.estimator.recipe import cost_of_fit
-from dplearn.model_selection import PrivateScorer, PrivateSearchCV, PrivateTunedThresholdClassifier
-from dplearn.model_selection.candidates import splits_by_position
-from dplearn.model_selection.metrics import METRICS
+from dplearn.estimator import cost_of_fit
+from dplearn.model_selection import (
+    METRICS,
+    PrivateScorer,
+    PrivateSearchCV,
+    PrivateTunedThresholdClassifier,
+    splits_by_position,
+)
 from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler
 from dplearn.privacy import pipeline_guarantee
 
@@ -200,11 +203,11 @@ def test_what_a_step_that_learns_nothing_says_of_records_is_not_heard():
 
 
 def test_a_prediction_of_another_shape_is_refused_since_one_record_could_count_often():
-    class Column(OneAnswer):
+    class Column(ThresholdClassifier):
         def predict(self, X):
             return super().predict(X)[:, None]
 
-    class Wide(OneAnswer):
+    class Wide(ThresholdClassifier):
         def predict(self, X):
             return np.zeros((len(X), 2))
 
@@ -610,12 +613,20 @@ def test_two_records_and_a_label_without_records_are_fitted_and_a_held_out_one_i
         tuned(logistic(domain=Floats())).fit(X, y)
 
 
+class LabelsOnly(ThresholdClassifier):
+    predict_proba = property()  # which it does not have
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
         ({"cv": KFold(2)}, ValueError, "cv must give one split, got 2"),
         ({"cv": StratifiedKFold(2)}, TypeError, "cv must be None"),
-        ({"estimator": OneAnswer(classes=[0, 1])}, TypeError, "estimator must have a method predict_proba"),
+        (
+            {"estimator": LabelsOnly(classes=[0, 1])},
+            TypeError,
+            "estimator must have a method predict_proba",
+        ),
         ({"estimator": GaussianNB()}, TypeError, "estimator must be, or end in, a private classifier"),
     ],
 )

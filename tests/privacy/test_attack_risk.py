@@ -2,6 +2,7 @@
 
 import doctest
 import math
+import re
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
@@ -27,7 +28,6 @@ from dplearn.privacy import (
     attack_risk,
     epsilon_for_risk,
 )
-from dplearn.privacy.attack_risk import percent
 from tests.privacy.test_events import MECHANISMS, failing, gaussian_chain
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
@@ -198,10 +198,11 @@ def test_the_chosen_epsilon_is_the_greatest_with_the_wanted_risk(delta, wanted):
 
 
 @repeatable
-@given(st.fractions(0, 1))
-def test_percentages_are_rounded_up(x):
-    shown = Fraction(percent(x).removesuffix(" %")) / 100
-    assert x <= shown <= x * Fraction(101, 100)
+@given(st.fractions(0, 12), st.sampled_from([0, Fraction(1, 10**6), Fraction(1, 3)]))
+def test_percentages_are_rounded_up(epsilon, delta):
+    risk = attack_risk(ApproxDP(epsilon, delta))
+    [points] = re.findall(r"at most ([\d.]+) percentage points", str(risk))
+    assert risk.advantage <= Fraction(points) / 100 <= risk.advantage * Fraction(101, 100)
 
 
 def test_the_examples_of_the_page_on_choosing_epsilon_run():

@@ -17,11 +17,14 @@ from dplearn.privacy import (
     ZeroConcentrated,
     ZeroConcentratedDP,
     calibrate,
+    concentrated_budget,
+    equal_epsilon,
+    equal_shares,
     event_of,
+    gaussian_budget,
     gaussian_sigma2,
+    least_epsilon,
 )
-from dplearn.privacy.composition import least_epsilon
-from dplearn.privacy.shares import concentrated_budget, equal_epsilon, equal_shares, gaussian_budget
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=8)
 

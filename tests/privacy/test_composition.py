@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.privacy import (
+    THEOREMS,
     ApproxDP,
     Approximate,
     BoundedRange,
@@ -26,8 +27,6 @@ from dplearn.privacy import (
     SampledWithReplacement,
     compose,
 )
-from dplearn.privacy.composition import THEOREMS
-from dplearn.privacy.events import freeze
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=25)
 
@@ -127,7 +126,7 @@ class Inherits(PureDP):
 
     def __init__(self, epsilon, times):
         super().__init__(epsilon)
-        freeze(self, times=times)
+        object.__setattr__(self, "times", times)
 
     @property
     def pure(self):

@@ -25,9 +25,12 @@ from dplearn.privacy import (
     PureDP,
     Renyi,
     ZeroConcentrated,
+    concentrated_budget,
+    gaussian_budget,
     gaussian_sigma2,
+    least_epsilon,
 )
-from dplearn.privacy.composition import gaussian, least_epsilon
+from dplearn.privacy.composition import gaussian
 from dplearn.privacy.gaussian_dp import (
     FAILURE,
     LARGEST_EPSILON,
@@ -40,7 +43,6 @@ from dplearn.privacy.gaussian_dp import (
     pi_bounds,
     tail_bounds,
 )
-from dplearn.privacy.shares import concentrated_budget, gaussian_budget
 
 BITS = 90
 BUDGETS = [(1, 1e-6), (0.1, 1e-6), (0.01, 1e-9), (3, 1e-5), (10, 1e-9), (50, 0.05), (0.5, 0.3), (2, 1e-15)]

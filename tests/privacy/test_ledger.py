@@ -21,12 +21,12 @@ from dplearn.privacy import (
     BudgetExceededError,
     Guarantee,
     LedgerError,
+    PrivacyFilter,
     PrivacyLedger,
     ReleaseRecord,
     ZeroConcentratedDP,
     open_account,
 )
-from dplearn.privacy.privacy_filter import PrivacyFilter
 
 repeatable = settings(derandomize=True, deadline=None)
 

@@ -37,8 +37,7 @@ from dplearn import (
 )
 from dplearn.domains import Grid
 from dplearn.preprocessing import CellEncoder, PrivateRobustScaler
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP, pipeline_guarantee
-from dplearn.privacy.pipelines import fitted_together
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP, fitted_together, pipeline_guarantee
 
 # Iris is too small for scalers of four columns.
 

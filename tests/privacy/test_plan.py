@@ -16,7 +16,7 @@ import dplearn
 from dplearn.domains import IntegerRange
 from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer
-from dplearn.privacy.plan import Plan, cell_text
+from dplearn.privacy import Plan, cell_text
 from dplearn.releases import grouped, interior_point_plan, quantiles, stable_counts
 
 

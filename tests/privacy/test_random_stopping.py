@@ -15,10 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.audit.cases.search import CASES, OF_100000
-from dplearn.privacy import ApproxDP, RandomStopping
+from dplearn.privacy import ApproxDP, RandomStopping, gaussian_budget, gaussian_run_budget
 from dplearn.privacy.gaussian_dp import delta_of_mu
-from dplearn.privacy.random_stopping import gaussian_run_budget, gaussian_runs_delta
-from dplearn.privacy.shares import gaussian_budget
+from dplearn.privacy.random_stopping import gaussian_runs_delta
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 distributions = st.builds(RandomStopping, st.integers(1, 60), st.integers(0, 5))

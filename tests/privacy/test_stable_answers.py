@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dplearn.kernels import at_most_exp, log_bounds
-from dplearn.mechanisms.sparse_vector import Questions
+from dplearn.mechanisms import Questions
 from dplearn.privacy import ApproxDP, Approximate, Composition
-from dplearn.privacy.stable_answers import StableAnswersNoise, stable_answers_noise
+from dplearn.theory import StableAnswersNoise, stable_answers_noise
 from tests.mechanisms.laws import law, left_out
 
 # The closed forms are those of the game they describe, and the noise keeps what it is chosen to keep.

@@ -10,9 +10,19 @@ from hypothesis import strategies as st
 
 from dplearn.audit import exact_distribution, least_exp_epsilon
 from dplearn.kernels import exp_bounds, log_bounds
-from dplearn.privacy import Approximate, BoundedRange, Composition, Gaussian, Parallel, PureDP, Renyi, compose
-from dplearn.privacy.composition import advanced, basic, optimal_homogeneous, renyi, zero_concentrated
+from dplearn.privacy import (
+    THEOREMS,
+    Approximate,
+    BoundedRange,
+    Composition,
+    Gaussian,
+    Parallel,
+    PureDP,
+    Renyi,
+    compose,
+)
 
+basic, advanced, optimal_homogeneous, zero_concentrated, renyi, _ = THEOREMS.values()
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 
 SMALL = Fraction(1, 10**6)

@@ -3,9 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from dplearn.mechanisms.randomized_response import truth_probability
-from dplearn.queries.answer import TailBound, sampling_bound
-from dplearn.theory.simulation import query_sample_size
+from dplearn.theory import TailBound, query_sample_size, sampling_bound, truth_probability
 
 
 def test_a_tail_bound_is_its_formula():

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.privacy import ApproxDP
+from dplearn.privacy import ApproxDP, gaussian_budget
 from dplearn.privacy.gaussian_dp import SLACK, mu2_of_gaussian
-from dplearn.privacy.shares import gaussian_budget
 from dplearn.queries import CentralOracle, HistogramQuery, MeanQuery, VectorQuery
 from dplearn.queries import noise as noise_module
 from dplearn.queries.noise import (

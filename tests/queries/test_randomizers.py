@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.kernels import at_most_exp, decay_ratio
-from dplearn.kernels.hadamard import hadamard_coordinate
+from dplearn.kernels import at_most_exp, decay_ratio, hadamard_coordinate
 from dplearn.queries import (
     BitRandomizer,
     CategoryRandomizer,

@@ -12,15 +12,20 @@ from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
 from dplearn.domains import Floats, Grid, IntegerRange, LargeIntegerRange
-from dplearn.kernels import depth_of, laplace_tail
-from dplearn.kernels.distributions import partial_sum_bound
-from dplearn.kernels.intervals import prefix_counts
+from dplearn.kernels import depth_of, laplace_tail, partial_sum_bound, prefix_counts
 from dplearn.mechanisms import tree_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.releases import ReleasePlan, cdf, cdf_plan
 from dplearn.releases.cdf import distribution_of, distribution_of_points
-from dplearn.releases.cdf_errors import BlockPlan, TreePlan, block_guarantee, block_plan, dkw_bound, tree_plan
-from dplearn.releases.interior_point import interior_point_sample_size
+from dplearn.theory import (
+    BlockPlan,
+    TreePlan,
+    block_guarantee,
+    block_plan,
+    dkw_bound,
+    interior_point_sample_size,
+    tree_plan,
+)
 
 AGES = IntegerRange(0, 120)
 RECORDS = np.random.default_rng(0).lognormal(4, 2, 20_000)

@@ -3,7 +3,7 @@
 import math
 from ast import literal_eval
 from fractions import Fraction
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pandas as pd
@@ -11,7 +11,6 @@ import pytest
 
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
-from dplearn.audit.cases.counting_queries import query_table
 from dplearn.domains import Categories, DomainError, IntegerRange
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import (
@@ -20,11 +19,24 @@ from dplearn.releases import (
     small_database,
     small_database_plan,
 )
-from dplearn.releases.counting_queries import database_error
 from dplearn.theory import small_database_sizes
 
 TOWNS = Categories(["north", "south", None])
 KINDS = ("points", "thresholds", "parities", "all_queries")
+
+
+def query_table(name, size):
+    """The queries of a class, of shape (n_queries, size)."""
+    values = np.arange(size)
+    if name == "parities":
+        return np.array([[(mask & value).bit_count() % 2 for value in range(size)] for mask in values[1:]])
+    every = np.array(list(product((0, 1), repeat=size))) if name == "all_queries" else None
+    return {"points": np.eye(size, dtype=int), "thresholds": np.tri(size, dtype=int)}.get(name, every)
+
+
+def error_of_the_best(size, n_queries, m):
+    """By Hoeffding's inequality for rows drawn at random, or of all numbers of rows rounded."""
+    return min(math.sqrt(math.log(2 * n_queries) / (2 * m)), size / (4 * m))
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -37,7 +49,7 @@ def test_with_a_large_epsilon_it_is_the_best_database_of_all(name):
         every = [queries[:, list(rows)].mean(axis=1) for rows in combinations_with_replacement(range(4), m)]
         least = min(np.abs(answers - true).max() for answers in every)
         assert np.abs(found.answers - true).max() == pytest.approx(least)
-        assert least <= database_error(4, len(queries), m) + 1e-12
+        assert least <= error_of_the_best(4, len(queries), m) + 1e-12
         assert found.plan.n_databases == len(every)
         assert found.shares.sum() == pytest.approx(1)
 
@@ -69,7 +81,7 @@ def test_its_size_is_the_least_over_all_numbers_of_rows():
     found = small_database_sizes(size, queries, **asked)
 
     def needed(m):
-        slack = 0.1 - database_error(size, queries, m)
+        slack = 0.1 - error_of_the_best(size, queries, m)
         databases = math.lgamma(size + m) - math.lgamma(m + 1) - math.lgamma(size)
         return math.inf if slack <= 0 else 2 * (databases + math.log(1 / 0.05)) / slack
 

@@ -12,8 +12,6 @@ from scipy.stats import binom
 from dplearn.display import StatisticsDisplay
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Schema
 from dplearn.releases import describe, describe_plan
-from dplearn.releases.cell_statistics import ColumnSums, tree
-from dplearn.releases.table_columns import table_column
 
 RNG = np.random.default_rng(0)
 N = 3000
@@ -260,15 +258,3 @@ def test_the_plan_states_the_noise_of_even_numbers():
     assert off.max() > stated / 2
     with pytest.raises(ValueError, match="n_features must be 1"):
         describe_plan(N, domain=schema, n_features=2)
-
-
-@pytest.mark.parametrize("cells", [1, 2, 5, 16, 17])
-def test_a_tree_counts_each_cell_once_a_level(cells):
-    matrix = tree(cells, branching=4)
-    assert set(matrix.sum(axis=0)) == {matrix.sum(axis=0)[0]}
-    sums = ColumnSums(table_column("x", IntegerRange(1, cells), 64), matrix)
-    counts = np.arange(cells) + 3.0
-    noise = sums.noise(2.0, 0.0)
-    found = sums.cells(noise, sums.totals(counts[None]), np.array([counts.sum()]), 2.0, 0.0)
-    np.testing.assert_allclose(found[0], counts, atol=1e-5)
-    assert sums.squared_l2 <= 2 * sums.added_squared_l2

@@ -11,18 +11,17 @@ import pytest
 
 from dplearn.domains import LargeIntegerRange
 from dplearn.kernels import decay_ratio, laplace_tail, selection_ratio
-from dplearn.mechanisms.choosing import choosing_threshold
 from dplearn.mechanisms.interior_point import next_domain_size
 from dplearn.privacy import ApproxDP
 from dplearn.releases import interior_point
-from dplearn.releases.interior_point import (
+from dplearn.releases.interior_point import iterated_logarithm, more_than_are_close
+from dplearn.theory import (
+    choosing_threshold,
+    interior_point_lower_bound,
     interior_point_method,
     interior_point_sample_size,
-    iterated_logarithm,
-    more_than_are_close,
     recursive_sizes,
 )
-from dplearn.theory.sample_sizes import interior_point_lower_bound
 
 HUGE = LargeIntegerRange(0, 2**4096 - 1)
 PAGE = Path(__file__).parents[2] / "docs" / "theory" / "interior_point.md"

@@ -15,8 +15,7 @@ import pytest
 from dplearn import StatisticalQueryNaiveBayes
 from dplearn.domains import Categories, Grid, Hashed, IntegerRange, Learn, Product, Schema
 from dplearn.fit import Facts
-from dplearn.privacy import ApproxDP, BoundedRange, Composition, ZeroConcentrated
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy import ApproxDP, BoundedRange, Composition, ZeroConcentrated, concentrated_budget
 from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan
 from dplearn.releases.learned_schema import NUMBERS, ConcentratedPart, SchemaRelease
 

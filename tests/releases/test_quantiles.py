@@ -17,13 +17,11 @@ from dplearn.releases import median, median_plan, quantiles, quantiles_plan
 from dplearn.releases.quantiles import (
     QuantileSearch,
     noise_bounds,
-    quantile_errors,
-    quantile_range_sample_size,
-    quantile_sample_size,
     quantile_warnings,
     window_terms,
     windows_for,
 )
+from dplearn.theory import quantile_errors, quantile_range_sample_size, quantile_sample_size
 
 WAGES = np.random.default_rng(0).lognormal(8, 1, 20_000)
 DOMAINS = {

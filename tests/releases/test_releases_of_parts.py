@@ -10,7 +10,7 @@ import pytest
 
 from dplearn import releases
 from dplearn.domains import DomainError, IntegerRange
-from dplearn.fit.relation import PARTS, PARTS_OF_GROUPS
+from dplearn.fit import PARTS, PARTS_OF_GROUPS
 from dplearn.privacy import PrivacyLedger
 from tests.releases.test_release import AGES, RELEASES, VALUES
 

@@ -16,12 +16,9 @@ from scipy.sparse import csr_array
 
 from dplearn import PublicData
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Learn, Product, Schema
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.shares import concentrated_budget
-from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan
-from dplearn.releases.learned_schema import SchemaRelease
-from dplearn.releases.schema_fits import SchemaFitPlan
-from dplearn.releases.synthetic_table import TableRelease
+from dplearn.estimator import SchemaFitPlan
+from dplearn.privacy import ApproxDP, PrivacyLedger, concentrated_budget
+from dplearn.releases import SyntheticTable, learned_schema, learned_schema_plan, schema_fits, synthetic_table
 
 RNG = np.random.default_rng(0)
 N = 3000
@@ -351,16 +348,16 @@ def learned():
 
 
 def test_a_release_that_plans_other_noise_with_the_released_schema_publishes_nothing(monkeypatch):
-    released, release, plan = [], SchemaRelease.run, TableRelease.plan
+    released, release, plan = [], schema_fits.SchemaRelease.run, synthetic_table.TableRelease.plan
     monkeypatch.setattr(
-        SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
+        schema_fits.SchemaRelease, "run", lambda self, *given: released.append(1) or release(self, *given)
     )
 
     def planned(self, facts):
         made = plan(self, facts)
         return replace(made, noise="laplace") if released else made
 
-    monkeypatch.setattr(TableRelease, "plan", planned)
+    monkeypatch.setattr(synthetic_table.TableRelease, "plan", planned)
     learned = SyntheticTable(random_state=None, ledger=PrivacyLedger(1, 1e-5))
     with pytest.raises(RuntimeError, match="other noise than its plan with the narrowest schema"):
         learned.fit(RAW)
@@ -495,14 +492,14 @@ def test_the_plan_knows_the_price_without_data():
 
 def test_the_schema_is_released_once_before_the_tables_with_the_rest_of_the_budget(monkeypatch):
     seen = []
-    schema, tables = SchemaRelease.run, TableRelease.run
+    schema, tables = schema_fits.SchemaRelease.run, synthetic_table.TableRelease.run
     monkeypatch.setattr(
-        SchemaRelease,
+        schema_fits.SchemaRelease,
         "run",
         lambda self, *given: seen.append(("schema", self.cost.epsilon)) or schema(self, *given),
     )
     monkeypatch.setattr(
-        TableRelease,
+        synthetic_table.TableRelease,
         "run",
         lambda self, *given: seen.append(("tables", self.cost.epsilon)) or tables(self, *given),
     )

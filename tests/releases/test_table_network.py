@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from dplearn.chance import PublicStream, SeededDice
-from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Schema
-from dplearn.domains.cells import object_array
+from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, Schema, object_array
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable, table_network
 from dplearn.releases.table_columns import table_column, table_columns

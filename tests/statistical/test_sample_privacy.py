@@ -10,12 +10,9 @@ from fractions import Fraction
 
 import pytest
 
-from dplearn.audit import sample_privacy
-from dplearn.audit.case import NOTHING_REQUIRED
-from dplearn.audit.cases import CASES
-from dplearn.audit.cases.interior_point import recursive_case, tiny_sizes
-from dplearn.audit.cases.quantiles import windows_case
-from dplearn.mechanisms.quantile_windows import WindowTerms
+from dplearn.audit import Required, sample_privacy
+from dplearn.audit.cases import CASES, interior_point, quantiles
+from dplearn.mechanisms import WindowTerms
 from dplearn.privacy import ApproxDP
 from tests.laws.test_mechanisms import MECHANISMS
 
@@ -49,13 +46,13 @@ class LessNoise:
 
 
 #: Cases of claims that so few samples can refute, where those that are enumerated have greater ones.
-SIZES = tiny_sizes(0, choice=ApproxDP(1, "0.2"), comparison=1, base=1)
+SIZES = interior_point.tiny_sizes(0, choice=ApproxDP(1, "0.2"), comparison=1, base=1)
 TERMS = WindowTerms(
     (3,), 6, Fraction(8, 5), Fraction(1, 5), reach=1, least=2, ramp=4, decay=Fraction(2, 5), zone=2
 )
 SMALL = {
-    "recursive": recursive_case("recursive", SIZES, (0, 7), 10, 8, required=NOTHING_REQUIRED),
-    "windows": windows_case("windows", TERMS),
+    "recursive": interior_point.recursive_case("recursive", SIZES, (0, 7), 10, 8, required=Required()),
+    "windows": quantiles.windows_case("windows", TERMS),
 }
 ALL = CASES | SMALL
 

@@ -13,12 +13,10 @@ from itertools import islice, product
 import numpy as np
 import pytest
 
-from dplearn.audit import sample_privacy
-from dplearn.audit.fits import ready
+from dplearn.audit import ready, sample_privacy
 from dplearn.domains import Categories, Schema
 from dplearn.privacy import ApproxDP
-from dplearn.releases import SyntheticTable
-from dplearn.releases.table_network import TableNoise
+from dplearn.releases import SyntheticTable, table_network
 
 ROWS = 2000  # sampled
 pytestmark = pytest.mark.nightly  # by day the release is enumerated
@@ -78,11 +76,11 @@ def test_an_attack_on_sampled_records_finds_less_than_the_claim(n_columns, targe
 
 
 def test_the_same_attack_refutes_a_release_with_a_tenth_of_the_noise(monkeypatch):
-    right = TableNoise.noisy
+    right = table_network.TableNoise.noisy
 
     def noisy(noise, counts, n, dice):
         return right(replace(noise, epsilon=10 * noise.epsilon), counts, n, dice)
 
-    monkeypatch.setattr(TableNoise, "noisy", noisy)
+    monkeypatch.setattr(table_network.TableNoise, "noisy", noisy)
     report = Attack(2, "c0", PURE).run(400)
     assert report.refutes, report

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_matrix
 
-from dplearn.audit.fits import ready
+from dplearn.audit import ready
 from dplearn.domains import (
     Bits,
     Categories,
@@ -22,10 +22,9 @@ from dplearn.domains import (
 )
 from dplearn.kernels import rows as row_blocks
 from dplearn.learners import AdditiveClassifier, ConjunctionClassifier, StatisticalQueryNaiveBayes
-from dplearn.table import Columns, count_of
+from dplearn.table import Columns, count_of, taken
 from dplearn.table import encodings as module
 from dplearn.table.encodings import DesignMatrix, EncodedColumns, encoded, packed_rows, plain_matrix
-from dplearn.table.table import taken
 
 DOMAIN = Product([Floats(), Grid(0, 1, 7), Grid(0, 1, 7)])
 

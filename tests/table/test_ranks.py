@@ -11,11 +11,9 @@ from dplearn.domains import Grid
 from dplearn.kernels import SortedCodes
 from dplearn.kernels.intervals import SortedRecords, children_of, whole
 from dplearn.preprocessing import PrivateQuantileTransformer
-from dplearn.table import Columns, parted_ranks
+from dplearn.table import Columns, InTurn, in_parts, parted_ranks
 from dplearn.table import ranks as module
-from dplearn.table.passes import InTurn
 from dplearn.table.ranks import PartedTreeRecords, gathered_codes
-from dplearn.table.sources import in_parts
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 

@@ -13,10 +13,8 @@ from scipy.sparse import csr_matrix
 
 from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.domains import Hashed
+from dplearn.table import Task, column_in_parts, table_in_memory, table_in_parts, table_of
 from dplearn.table import table as tables
-from dplearn.table import table_in_memory
-from dplearn.table.passes import Task
-from dplearn.table.sources import column_in_parts, table_in_parts, table_of
 
 FRAME = pd.DataFrame({"age": [31, 42, 57], "town": ["x", "y", "x"], "ill": ["no", "yes", "no"]})
 CUT = [FRAME[:2], FRAME[2:]]

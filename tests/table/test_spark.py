@@ -11,7 +11,7 @@ import pytest
 from dplearn import StatisticalQueryNaiveBayes
 from dplearn.privacy import PrivacyLedger
 from dplearn.releases import quantiles
-from dplearn.table.passes import PartsUnreadableError
+from dplearn.table import PartsUnreadableError
 
 sql = pytest.importorskip("pyspark.sql")
 pytestmark = [

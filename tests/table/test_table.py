@@ -12,13 +12,25 @@ from hypothesis import strategies as st
 from scipy.sparse import coo_matrix, csr_matrix
 
 from dplearn.queries import Records
-from dplearn.table import Columns, InMemory, LabelledRows, Table, as_table, count_of, plain, rows_of
+from dplearn.table import (
+    Columns,
+    InMemory,
+    InTurn,
+    LabelledRows,
+    PartsChangedError,
+    Table,
+    as_table,
+    count_of,
+    grouping_of,
+    in_parts,
+    plain,
+    rows_of,
+    taken,
+)
 from dplearn.table import table as module
-from dplearn.table.groups import SHIFTS, grouping_of, selected
-from dplearn.table.passes import InTurn, PartsChangedError
+from dplearn.table.groups import SHIFTS, selected
 from dplearn.table.rows import check_values, own_cells
-from dplearn.table.sources import in_parts
-from dplearn.table.table import Grouping, as_records, taken
+from dplearn.table.table import Grouping, as_records
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 TABLE = np.arange(24).reshape(12, 2)

@@ -1,7 +1,9 @@
 """Targets are read one by one, encoded on a public grid, and refused without being shown."""
 
+from collections import UserList, deque
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -163,3 +165,99 @@ def test_labels_of_parts_are_united_and_parts_of_other_outputs_or_types_refused(
         labels_in_parts([one, [*two, *two]])
     with pytest.raises(ValueError, match="labels of one type in all parts"):
         labels_in_parts([one, [np.array([3])]])
+
+
+# labels
+
+BIG = 2**53
+
+
+class Telltale:
+    """A label that quotes itself when it is looked up."""
+
+    def __hash__(self):
+        raise KeyError("secret 42")
+
+
+LABELS = ["b", "a", "c", "a"]
+NUMBERS = [7, 5, 5, 9]
+
+
+@pytest.mark.parametrize("classes", [True, False], ids=["declared", "found"])
+@pytest.mark.parametrize(
+    ("wrap", "labels"),
+    [
+        *((wrap, LABELS) for wrap in (list, np.array, pd.Series, pl.Series, partial(np.array, dtype=object))),
+        *((partial(pd.Series, dtype=kind), LABELS) for kind in ("category", "string[pyarrow]")),
+        (np.array, NUMBERS),
+        (lambda y: np.array(y, dtype=object), NUMBERS),
+        (lambda y: pd.Series(y, dtype="Int64"), NUMBERS),
+        (lambda y: [float(each) for each in y], NUMBERS),
+        (lambda y: [Decimal(each) for each in y], NUMBERS),
+        (lambda y: pd.DataFrame({"a": y}), NUMBERS),
+        (lambda y: pl.DataFrame({"a": y}), NUMBERS),
+        (deque, [BIG + 1, BIG, BIG]),  # read exactly
+        (UserList, [BIG + 1, BIG, BIG]),
+        (list, [1, True, 1.0, 2, np.int64(2)]),
+        (lambda y: np.array(y, dtype=object), ["x", np.str_("y"), "x"]),
+        (list, [10**30, 0, 10**30]),
+    ],
+)
+def test_labels_of_any_type_have_the_codes_of_their_values(wrap, labels, classes):
+    public, codes = read_labels(wrap(labels), len(labels), sorted(set(labels)) if classes else None)
+    assert public[codes].tolist() == labels
+    assert public.tolist() == sorted(set(labels))
+    assert codes.dtype == np.intp
+    assert read_labels([BIG + 1, BIG, float(BIG)], 3, [BIG, BIG + 1])[1].tolist() == [1, 0, 0]
+
+
+NAN = float("nan")
+DECLARED = r"not among the declared classes \(0, 1\); a missing label counts as such$"
+UNDECLARED = [
+    *(NAN, np.float64("nan"), Decimal("nan"), Decimal("snan"), None, pd.NA, frozenset("a"), float("inf"), 1j)
+]
+
+
+@pytest.mark.parametrize(
+    ("y", "classes", "words"),
+    [
+        *(([0, label], [1, 0], DECLARED) for label in (2, None, "secret", Telltale())),
+        *(([0, 1], classes, "classes must be a list of distinct labels") for classes in ("ab", 5)),
+        ([0, None], range(99), r"\(0, 1, .*, 19 and 79 more\); a missing label"),
+        ([b"b", b"a"], None, "all strings or all numbers"),
+        (np.array([b"b", b"a"]), None, r"must hold texts or numbers, got bytes; y.astype\(str\) are texts"),
+        (np.ma.array([0, 1], mask=[0, 0]), [0, 1], "masked array is not supported"),
+        *(
+            (frame({"a": [0, 1], "b": [0, 1]}), None, "a data frame of")
+            for frame in (pd.DataFrame, pl.DataFrame)
+        ),
+        *(
+            (rows, classes, "y must hold one label for each record|PrivateMultiOutputClassifier")
+            for rows in ([[0, 1], [1, 0]], deque([[0, 1], 1]), UserList([np.array([0, 1]), 1]), np.eye(2))
+            for classes in (None, [0, 1])
+        ),
+        (np.array([0.0, np.nan]), None, "Input y contains NaN .*; drop records without a label"),
+        (["a", None], None, "y must hold labels .* none missing; drop records without a label"),
+        (pd.Series([1, None], dtype="Int64"), None, "none missing; drop records without a label"),
+        # Complex numbers, which scikit-learn's message would quote.
+        *(
+            (hold(np.array([1, 7.25j])), classes, "^Complex data not supported$")
+            for hold in (np.asarray, np.ndarray.tolist, pd.Series)
+            for classes in (None, [0, 1])
+        ),
+        # Labels that do not compare by value: the label set could contain equal ones several times.
+        *(
+            (hold([*[label] * k, *others]), None, ".")
+            for label in UNDECLARED
+            for k in (1, 2)
+            for others in ([0, 1] * 50, ["a", "b"] * 50)
+            for hold in (list, lambda each: np.array(each, dtype=object))
+        ),
+    ],
+)
+def test_what_is_no_label_is_refused_without_being_shown(y, classes, words):
+    with pytest.raises((TypeError, ValueError), match=words) as caught:
+        read_labels(y, len(y), classes)
+    assert "secret" not in str(caught.value)
+    assert "7.25" not in str(caught.value)
+    assert caught.value.__context__ is None or "secret" not in str(caught.value.__context__)

@@ -21,7 +21,6 @@ from dplearn.theory import (
     stable_answers_noise,
     teachers_needed,
 )
-from dplearn.theory.aggregation import TransferSampleSize
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=100)
 ONE = ApproxDP(1, 1e-6)
@@ -83,7 +82,7 @@ def test_a_transfer_labels_the_maximum_of_the_students_need_and_the_theorems_lea
     large = knowledge_transfer_sample_size(100, **parameters, gamma=0.2, constant=3)
     m = ceil(3 * (100 + np.log(20)) / 0.1**2)
     n = classification_queries_sample_size(100, m, **parameters, gamma=0.2, constant=3)
-    assert large == TransferSampleSize(n_private=n, n_public=m)
+    assert (large.n_private, large.n_public) == (n, m)
 
 
 def least_distance_at(k, agreement, n_labels=3):

@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dplearn.concepts import Conjunctions, Corners, DecisionStumps, FiniteClass, Parities, Thresholds
-from dplearn.concepts.finite import VersionSpaces
+from dplearn.concepts import (
+    Conjunctions,
+    Corners,
+    DecisionStumps,
+    FiniteClass,
+    Parities,
+    Thresholds,
+    VersionSpaces,
+)
 from dplearn.domains import IntegerRange, Product
 from dplearn.theory import (
     LittlestoneDimension,

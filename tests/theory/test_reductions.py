@@ -8,11 +8,11 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from dplearn.chance import SeededDice
-from dplearn.releases.interior_point import threshold_from_interior_point
-from dplearn.theory import learned_distribution
-from dplearn.theory.reductions import (
+from dplearn.releases import threshold_from_interior_point
+from dplearn.theory import (
     interior_point_from_counts,
     interior_point_from_threshold_learner,
+    learned_distribution,
     learner_from_release,
     threshold_from_corner_learner,
 )

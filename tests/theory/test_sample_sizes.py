@@ -12,8 +12,7 @@ from scipy.stats import hypergeom
 from dplearn.chance import SystemDice
 from dplearn.kernels import least
 from dplearn.mechanisms import gaussian_counts, laplace_counts
-from dplearn.privacy import ApproxDP, ZeroConcentratedDP
-from dplearn.privacy.shares import concentrated_budget
+from dplearn.privacy import ApproxDP, ZeroConcentratedDP, concentrated_budget
 from dplearn.theory import (
     generalisation_failure,
     generalisation_sample_size,

@@ -44,10 +44,10 @@ from dplearn.queries import CentralOracle, LabelledRows, StatisticalQuery
 from dplearn.table.targets import STEPS
 
 __all__ = [
-    "ADDITIVE_REPLAYS",
     "CASES",
     "COARSEST",
     "PAIRS",
+    "REPLAYS",
     "SIGNS",
     "additive_case",
     "additive_query_case",
@@ -530,7 +530,7 @@ def _replay(
 
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
-ADDITIVE_REPLAYS = (
+REPLAYS = (
     tuple(
         _replay(f"additive_{kind}_{n_labels or 'numbers'}", n_labels, **settings)
         for kind, settings in _SETTINGS.items()
@@ -553,7 +553,7 @@ ADDITIVE_REPLAYS = (
     )
 )
 #: Fits for added records.
-ADDITIVE_REPLAYS += tuple(
+REPLAYS += tuple(
     _replay(name, n_labels, neighbors=ADDED, **{**_SETTINGS[kind], **settings})
     for name, kind, n_labels, settings in (
         ("added_additive_laplace", "laplace", 2, {}),
@@ -564,7 +564,7 @@ ADDITIVE_REPLAYS += tuple(
     )
 )
 #: Fits of two outputs, of three labels and of two.
-ADDITIVE_REPLAYS += (
+REPLAYS += (
     _replay("additive_outputs_laplace", 3, outputs=2, **_SETTINGS["laplace"]),
     _replay(
         "additive_outputs_gaussian_joint",

@@ -15,7 +15,7 @@ from dplearn.domains.cells import object_array
 from dplearn.privacy import ApproxDP
 from dplearn.releases.describe import Choices, _Describe
 
-__all__ = ["CASES", "DESCRIBE_REPLAYS"]
+__all__ = ["CASES", "REPLAYS"]
 
 _BIT = IntegerRange(0, 1)
 
@@ -160,7 +160,7 @@ def _replay(name: str, statistics: tuple[str, ...]) -> AuditCase:
 
 
 #: Releases with Gaussian noise, which are replayed on neighbours.
-DESCRIBE_REPLAYS = (
+REPLAYS = (
     _replay("describe_gaussian", ("count", "25%")),
     _replay("describe_means", ("mean", "std")),
     _replay("describe_values_and_quantiles", ("mean", "25%")),

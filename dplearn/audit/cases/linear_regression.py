@@ -16,7 +16,7 @@ from dplearn.audit.replay import RULES, moved_by
 from dplearn.learners.linear import LinearRegressor
 from dplearn.privacy import ApproxDP
 
-__all__ = ["CASES", "LINEAR_REPLAYS", "UNIVERSE", "linear_case"]
+__all__ = ["CASES", "REPLAYS", "UNIVERSE", "linear_case"]
 
 _FAR = 1e17  # so far that nothing of a row's constant is left
 #: One column's value and a target within -1..1.
@@ -56,7 +56,7 @@ def _shown(fitted: LinearRegressor) -> tuple[str, Any]:
 CASES = (linear_case("linear", 1, UNIVERSE[3:], staged=False, required=Required(2, 0.833)),)
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
-LINEAR_REPLAYS = (
+REPLAYS = (
     linear_case("linear_laplace", 4, _PLAIN, bits=8, moves=1 << 22),
     linear_case("linear_gaussian", 4, _PLAIN, bits=12, delta=1e-6),
 )

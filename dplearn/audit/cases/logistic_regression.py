@@ -35,8 +35,8 @@ from dplearn.queries import CentralOracle, LabelledRows
 
 __all__ = [
     "CASES",
-    "LOGISTIC_REPLAYS",
     "MOMENTS",
+    "REPLAYS",
     "STEP",
     "UNIVERSE",
     "logistic_fit_case",
@@ -187,7 +187,7 @@ CASES = (
 )
 
 #: Whole fits that are too large to enumerate; they are replayed on neighbours.
-LOGISTIC_REPLAYS = (
+REPLAYS = (
     logistic_fit_case("logistic_laplace", 4, _PLAIN, bits=10, moves=1 << 22, n_steps=3),
     logistic_fit_case("logistic_wide", 4, _WIDE, bits=10, moves=1 << 22, most_columns=1),
     logistic_fit_case("logistic_wide_gaussian", 4, _WIDE, bits=10, delta=1e-6, n_steps=3, most_columns=1),

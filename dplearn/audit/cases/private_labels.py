@@ -17,7 +17,7 @@ from dplearn.learners.additive.queries import Rows as Tables
 from dplearn.privacy import ApproxDP
 from dplearn.queries import StatisticalQuery
 
-__all__ = ["CASES", "LABEL_REPLAYS"]
+__all__ = ["CASES", "REPLAYS"]
 
 
 def _case(
@@ -75,7 +75,7 @@ def _summed(name: str, n_labels: int) -> AuditCase:
 
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
-LABEL_REPLAYS = (_summed("sums_of_labels", 2), _summed("sums_of_three_labels", 3))
+REPLAYS = (_summed("sums_of_labels", 2), _summed("sums_of_three_labels", 3))
 
 CASES = (
     additive_query_case(

@@ -31,7 +31,7 @@ from dplearn.releases.synthetic_table import LearnedTableRelease, TableChoices, 
 from dplearn.releases.table_columns import table_columns
 from dplearn.releases.table_network import checked_layout
 
-__all__ = ["CASES", "SYNTHETIC_REPLAYS", "same_tables", "synthetic_case"]
+__all__ = ["CASES", "REPLAYS", "same_tables", "synthetic_case"]
 
 _BIT = Bits(binarize=None)
 
@@ -235,7 +235,7 @@ def _replay(name: str, target: int | None, degree: int) -> AuditCase:
 
 
 #: Releases with Gaussian noise, which are replayed on neighbours.
-SYNTHETIC_REPLAYS = (
+REPLAYS = (
     _replay("synthetic_table_gaussian", None, 2),
     _replay("synthetic_table_gaussian_with_target", 3, 2),
 )

@@ -30,7 +30,7 @@ from dplearn.queries.oracle import oracle_for
 from dplearn.releases.release import Release
 from dplearn.releases.stable_counts import _StableCounts
 
-__all__ = ["ADDED_REPLAYS", "CASES", "added_naive_bayes", "added_queries", "added_release"]
+__all__ = ["CASES", "REPLAYS", "added_naive_bayes", "added_queries", "added_release"]
 
 #: Sums are clipped to those of one record, above and below zero.
 _FEW = {"_most_records": 1}
@@ -250,17 +250,17 @@ _CLASSES: dict[str, Any] = {"classes": [0, 1, 2], "random_state": 0, "neighbors"
 _TARGETS: dict[str, Any] = {"target_range": (0, 2), "random_state": 0, "neighbors": ADDED}
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
-ADDED_REPLAYS = (
+REPLAYS = (
     added_fit(
-        "logistic_laplace", StatisticalQueryLogisticRegression(delta=0, **_CLASSES), _PLAIN, 4, 1 << 22
+        "added_logistic_laplace", StatisticalQueryLogisticRegression(delta=0, **_CLASSES), _PLAIN, 4, 1 << 22
     ),
     added_fit(
-        "logistic_gaussian",
+        "added_logistic_gaussian",
         StatisticalQueryLogisticRegression(class_weight="balanced", **_CLASSES),
         _PLAIN,
         4,
         0,
     ),
-    added_fit("linear_laplace", LinearRegressor(delta=0, **_TARGETS), _PLAIN, 4, 1 << 30),
-    added_fit("linear_gaussian", LinearRegressor(**_TARGETS), _PLAIN, 4, 0),
+    added_fit("added_linear_laplace", LinearRegressor(delta=0, **_TARGETS), _PLAIN, 4, 1 << 30),
+    added_fit("added_linear_gaussian", LinearRegressor(**_TARGETS), _PLAIN, 4, 0),
 )

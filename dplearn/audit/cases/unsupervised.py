@@ -24,7 +24,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle
 from dplearn.releases.grouped import _Grouped
 
-__all__ = ["CASES", "UNSUPERVISED_REPLAYS", "boxed_case", "coarse", "grouped_case"]
+__all__ = ["CASES", "REPLAYS", "boxed_case", "coarse", "grouped_case"]
 
 _BOX = Grid(-1, 1, size=5)
 _ATTRIBUTES = {
@@ -163,7 +163,7 @@ _WIDE = tuple(tuple((place * column) % 5 / 2 - 1 for column in range(1, 13)) for
 _LARGE: dict[str, Any] = {"epsilon": 1.0, "delta": 0.01, "domain": _BOX}
 
 #: Fits that are too large to enumerate; they are replayed on neighbours.
-UNSUPERVISED_REPLAYS = (
+REPLAYS = (
     *(
         replace(boxed_case(f"{name}_gaussian", kind(**_LARGE), 4, _WIDE, bits=6), ordered=True)
         for name, kind in (("scaler", PrivateStandardScaler), ("pca", PrivatePCA))

@@ -7,7 +7,13 @@ solution or releases it if it is stable; or it counts the errors of all parities
 of `sizes.py`, and of the end of `masked.py`.
 """
 
-from dplearn.learners.parity.masked import MaskedParityClassifier
+from dplearn.learners.parity.masked import Asking, MaskedParityClassifier, MaskedRecords, learn_masked_parity
 from dplearn.learners.parity.parity import ParityClassifier
 
-__all__ = ["MaskedParityClassifier", "ParityClassifier"]
+__all__ = [
+    "Asking",
+    "MaskedParityClassifier",
+    "MaskedRecords",
+    "ParityClassifier",
+    "learn_masked_parity",
+]

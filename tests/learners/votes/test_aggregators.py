@@ -10,13 +10,12 @@ from dplearn.audit import FaultyDice
 from dplearn.chance import ReplayDice, SeededDice, enumerate_paths
 from dplearn.kernels import FIXED_POINT_ONE, log_bounds, plurality, scores_per_row
 from dplearn.kernels.votes import Lead, SoftVotes, Votes, fixed_point, soft_tally
+from dplearn.learners.votes import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
 from dplearn.learners.votes import aggregators as module
-from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
 from dplearn.mechanisms import sparse_vector
 from dplearn.mechanisms.stable_answers import stability_questions
-from dplearn.privacy import ApproxDP, Approximate, Composition, PureDP, ZeroConcentrated
-from dplearn.privacy.shares import concentrated_budget
-from dplearn.privacy.stable_answers import StableAnswersNoise
+from dplearn.privacy import ApproxDP, Approximate, Composition, PureDP, ZeroConcentrated, concentrated_budget
+from dplearn.theory import StableAnswersNoise
 
 TEACHERS = 600
 MODEST, AMPLE = ApproxDP(2, "1e-6"), ApproxDP(100, "1e-6")

@@ -13,9 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from dplearn.kernels import FIXED_POINT_ONE
-from dplearn.learners.votes.aggregators import NO_VOTE
-from dplearn.learners.votes.asked import Labels, Scores
-from dplearn.learners.votes.teachers import answers_of
+from dplearn.learners.votes import NO_VOTE, Labels, Scores, answers_of
 
 ROWS = np.zeros((3, 2))
 TWO, THREE = np.array(["no", "yes"]), np.array(["no", "perhaps", "yes"])

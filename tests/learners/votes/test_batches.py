@@ -21,9 +21,17 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.learners.votes import batches
+from dplearn.learners.votes import (
+    Labels,
+    Scores,
+    answers_of,
+    batches,
+    shards,
+    standard_estimator,
+    train_and_ask,
+    train_teachers,
+)
 from dplearn.learners.votes import teachers as module
-from dplearn.learners.votes.asked import Labels, Scores
 from dplearn.learners.votes.batches import (
     BatchedAsking,
     BatchedTraining,
@@ -31,9 +39,7 @@ from dplearn.learners.votes.batches import (
     blocks_of,
     can_be_stacked,
 )
-from dplearn.learners.votes.recipe import shards
-from dplearn.learners.votes.standard import standard_estimator
-from dplearn.learners.votes.teachers import LabelShares, answers_of, train_and_ask, train_teachers
+from dplearn.learners.votes.teachers import LabelShares
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -38,7 +38,7 @@ from dplearn import (
 from dplearn.audit import FaultyDice, fitted_with
 from dplearn.chance import SystemDice
 from dplearn.kernels import FIXED_POINT_ONE
-from dplearn.learners.votes.aggregators import AGGREGATIONS, SOFT_AGGREGATIONS
+from dplearn.learners.votes import AGGREGATIONS, SOFT_AGGREGATIONS
 from dplearn.learners.votes.online import n_bins_of, probabilities_of
 from dplearn.privacy import OneTimeState
 

@@ -8,14 +8,13 @@ from sklearn.linear_model import SGDClassifier
 
 from dplearn import SubsampleAggregateClassifier
 from dplearn.chance import PublicStream, SystemDice, enumerate_paths
-from dplearn.learners.votes import recipe
-from dplearn.learners.votes.recipe import drawn_shards, shards
+from dplearn.learners.votes import recipe, shards
 from dplearn.privacy import OneTimeState
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 1), (1, 1), (1, 3), (2, 5), (10, 3), (10, 10), (1000, 7)])
 def test_every_record_is_in_exactly_one_shard_and_sizes_are_even_or_records_in_order(n, k):
-    even, drawn = shards(n, k, PublicStream(0)), drawn_shards(n, k, SystemDice())
+    even, drawn = shards(n, k, PublicStream(0)), recipe.drawn_shards(n, k, SystemDice())
     for cut in (even, drawn):
         assert len(cut) == k
         assert sorted(place for shard in cut for place in shard.tolist()) == list(range(n))
@@ -26,7 +25,9 @@ def test_every_record_is_in_exactly_one_shard_and_sizes_are_even_or_records_in_o
 
 
 def test_all_cuts_are_equally_likely():
-    paths = [(str(cut), chance) for cut, chance in enumerate_paths(lambda dice: drawn_shards(3, 2, dice))]
+    paths = [
+        (str(cut), chance) for cut, chance in enumerate_paths(lambda dice: recipe.drawn_shards(3, 2, dice))
+    ]
     assert len({cut for cut, _ in paths}) == len(paths) == 8
     assert {chance for _, chance in paths} == {1 / 8}
 

@@ -4,15 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from dplearn.learners.votes.aggregators import (
-    AGGREGATIONS,
-    MANY_QUERIES,
-    SOFT_AGGREGATIONS,
-    planned_ballot,
-    transfer_ballot,
-)
+from dplearn.learners.votes import AGGREGATIONS, SOFT_AGGREGATIONS
+from dplearn.learners.votes.aggregators import MANY_QUERIES, planned_ballot, transfer_ballot
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.stable_answers import stable_answers_noise
+from dplearn.theory import stable_answers_noise
 
 ONE = ApproxDP(1, "1e-6")
 each_aggregation = pytest.mark.parametrize("name", AGGREGATIONS)

@@ -23,13 +23,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
 from dplearn.kernels import FIXED_POINT_ONE
+from dplearn.learners.votes import Labels, Scores, answers_of, shards, train_and_ask, train_teachers
 from dplearn.learners.votes import teachers as module
-from dplearn.learners.votes.asked import Labels, Scores
-from dplearn.learners.votes.recipe import shards
-from dplearn.learners.votes.teachers import LabelShares, answers_of, train_and_ask, train_teachers
-from dplearn.table import LabelledRows, rows_of
-from dplearn.table.passes import InTurn
-from dplearn.table.sources import in_parts
+from dplearn.table import InTurn, LabelledRows, in_parts, rows_of
 
 CLASSES = np.array(["no", "perhaps", "yes"])
 N, K = 16, 4
@@ -147,7 +143,7 @@ def test_shards_without_two_labels_or_that_cannot_be_learned_teach_their_commone
     y = np.array([0, 1, 1, 1, 0, 0, 0, 1, 0, 1, 1, 0, 1, 1])
     cut = [*np.split(np.arange(8), 4), np.arange(8, 11), np.arange(0), np.arange(13, 14)]
     taught = train_teachers(LogisticRegression(), X, y, cut, seeds=range(7))
-    model, shares, none = LogisticRegression, LabelShares, type(None)
+    model, shares, none = LogisticRegression, module.LabelShares, type(None)
     assert [type(each) for each in taught] == [model, shares, shares, model, shares, none, shares]
     votes = answers_of(taught, X[:3], Labels(np.array([0, 1])))
     assert votes[[1, 2, 4, 5, 6]].tolist() == [[1] * 3, [0] * 3, [1] * 3, [-1] * 3, [1] * 3]
@@ -275,7 +271,7 @@ def test_an_object_is_not_the_same_to_two_teachers_in_queries_or_in_two_records(
         np.split(np.arange(4), 2),
     )
     taught = train_teachers(faulty(None, fit=read), table, labels, cut, seeds=[0, 0])
-    assert not any(isinstance(teacher, LabelShares) for teacher in taught)
+    assert not any(isinstance(teacher, module.LabelShares) for teacher in taught)
     assert cell.read == 0
 
 
@@ -288,7 +284,7 @@ def test_a_cell_that_cannot_be_copied_costs_its_own_teacher_only():
     cells = as_cells(NUMBERS)
     cells[SHARDS[2][0], 0] = Uncopied()
     taught = train_teachers(Recorder(), cells, LABELS, SHARDS, seeds=SEEDS)
-    assert [type(teacher) is LabelShares for teacher in taught] == [False, False, True, False]
+    assert [type(teacher) is module.LabelShares for teacher in taught] == [False, False, True, False]
 
 
 class Drawing(Recorder):

@@ -16,11 +16,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.tree import DecisionTreeClassifier
 
 from dplearn.chance import PublicStream
-from dplearn.learners.votes import worker_pool
-from dplearn.learners.votes.asked import Labels
-from dplearn.learners.votes.recipe import shards
-from dplearn.learners.votes.teachers import answers_of, train_and_ask, train_teachers
-from dplearn.learners.votes.worker_pool import run_tasks
+from dplearn.learners.votes import Labels, answers_of, shards, train_and_ask, train_teachers, worker_pool
 
 N, K = 120, 12
 GENERATOR = np.random.default_rng(0)
@@ -170,14 +166,15 @@ def test_what_cannot_travel_runs_here_and_other_tasks_are_what_a_worker_would_ge
     with parallel_config(backend=backend, n_jobs=2):
         for when in ("packed", "unpacked"):
             assert (
-                run_tasks(lambda task: task.when, lambda i, when=when: Untransported(when), 3) == [when] * 3
+                worker_pool.run_tasks(lambda task: task.when, lambda i, when=when: Untransported(when), 3)
+                == [when] * 3
             )
-            made = run_tasks(lambda task: task, lambda i, when=when: Untransported(when), 3)
+            made = worker_pool.run_tasks(lambda task: task, lambda i, when=when: Untransported(when), 3)
             assert [each.when for each in made] == [when] * 3
         if backend == "loky":
-            assert run_tasks(Local(), lambda i: [0] * i, 5) == [0, 1, 2, 3, 4]
-            assert run_tasks(lambda task: str(task), lambda i: Odd(), 5) == ["7"] * 5
-            assert run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5) == ["7"] * 5
+            assert worker_pool.run_tasks(Local(), lambda i: [0] * i, 5) == [0, 1, 2, 3, 4]
+            assert worker_pool.run_tasks(lambda task: str(task), lambda i: Odd(), 5) == ["7"] * 5
+            assert worker_pool.run_tasks(lambda task: (lock, str(task))[1], lambda i: Odd(), 5) == ["7"] * 5
         assert train_and_ask(TREE, cells, Y, **ASK).tolist() == alone.tolist()
         assert (train_and_ask(rooted, X, Y, **ASK) == 1).all()
 
@@ -278,17 +275,17 @@ def test_an_interrupt_that_a_pool_hands_on_stops_the_program(pool):
 def test_only_lost_tasks_are_repeated(pool, monkeypatch):
     monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
     rounds = pool(failing(BrokenProcessPool(), rounds=1, at=2))
-    assert run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
+    assert worker_pool.run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
     assert rounds == [[3, 3], [3, 1]]
 
 
 def test_batches_depend_on_the_numbers_of_tasks_and_workers_alone(pool):
     rounds = pool(lambda *_: None)
     for slow in (False, True):
-        found = run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70)
+        found = worker_pool.run_tasks(lambda i, slow=slow: threading.Event().wait(0.001 * slow), int, 70)
         assert found == [False] * 70
     assert rounds == [[3] * 23 + [1]] * 2
-    assert run_tasks(abs, int, 0) == []
+    assert worker_pool.run_tasks(abs, int, 0) == []
 
 
 @pytest.mark.parametrize(
@@ -324,10 +321,10 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
 
     monkeypatch.setattr(worker_pool, "_SECONDS_HERE", seconds)
     how = {"context": context, "progress": progress}
-    assert run_tasks(lambda i: (i, len(held)), lambda i: i, 3, **how) == [(0, 1), (1, 1), (2, 1)]
+    assert worker_pool.run_tasks(lambda i: (i, len(held)), lambda i: i, 3, **how) == [(0, 1), (1, 1), (2, 1)]
     assert len(entered) == batches
     with parallel_config(backend="loky", n_jobs=2):
-        assert run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
+        assert worker_pool.run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
     assert len(entered) == batches
     assert [each for each, _ in given] == [0] * 6
     assert len({drawn for _, drawn in given}) == 6  # nor within the isolation of what workers have sent
