@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from dplearn.chance.sources import _entropy
+from dplearn.chance import sources
 
 __all__ = ["draws_of", "system_draws"]
 
@@ -34,9 +34,9 @@ class _Stream:
 
 def _put(take):
     """Let the entropy of all dice come from `take`, or from the operating system; return what was there."""
-    before = vars(_entropy).pop("take", None)
+    before = vars(sources._entropy).pop("take", None)
     if take is not None:
-        _entropy.take = take
+        sources._entropy.take = take
     return before
 
 

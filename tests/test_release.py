@@ -135,6 +135,19 @@ def test_what_modules_import_is_declared():
     assert imported - allowed == set()
 
 
+#: Test files that import names of a module which is no room: of so many, each tests that module.
+MOST_DEEP = 60
+
+
+def test_tests_ask_rooms_for_names():
+    """A mutant names the module that it changes, by an import of the module from its room."""
+    rooms = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
+    line = re.compile(r"^ *(?:from|import) (dplearn\.\w+\.[\w.]+)", re.MULTILINE)
+    found = {path: set(line.findall(path.read_text("utf-8"))) for path in (ROOT / "tests").rglob("*.py")}
+    deep = [path.name for path, modules in found.items() if modules - rooms - {"dplearn.kernels.gf2"}]
+    assert len(deep) <= MOST_DEEP, sorted(deep)
+
+
 def test_the_oldest_versions_that_are_tested_are_the_lowest_that_are_admitted():
     needed = lower_bounds(PROJECT["project"]["dependencies"])
     assert len(needed) == len(PROJECT["project"]["dependencies"])

@@ -18,7 +18,6 @@ import dplearn
 from dplearn.domains import (
     Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange, Product, Schema
 )
-from dplearn.table.targets import read_labels
 from dplearn.mechanisms import stable_histogram
 from dplearn.model_selection import PrivateSearchCV, private_score
 from dplearn.preprocessing import CellEncoder
@@ -70,7 +69,8 @@ for table in tables[:3]:
 
 for y in (["a", b"a"], [1, b"a"], np.array([b"a", b"b"])):
     for classes in (["a", "b"], [1, 2], None):
-        show(y, lambda: [part.tolist() for part in read_labels(y, 2, classes)])
+        learner = dplearn.StatisticalQueryNaiveBayes(classes=classes)
+        show(y, lambda: learner.fit([[0], [1]], y).classes_.tolist())
 
 y = ["p", "q"] * 40
 text, both = tables[1][:, :1], Categories(["a", b"a"])

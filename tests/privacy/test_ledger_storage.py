@@ -446,7 +446,7 @@ def test_four_processes_make_one_ledger_and_never_overspend(tmp_path, script, tr
 CHARGING = """
 import threading
 ledger, inside, go_on = PrivacyLedger(1, path=sys.argv[1], timeout=1), threading.Event(), threading.Event()
-from dplearn.privacy.privacy_filter import PrivacyFilter
+from dplearn.privacy import PrivacyFilter
 def slow(self, spent, cost, original=PrivacyFilter.after):
     inside.set()
     go_on.wait(float(sys.argv[2]))

@@ -30,7 +30,6 @@ from dplearn.theory import (
     littlestone_dimension,
     mistake_tree,
 )
-from dplearn.theory.littlestone import tree_of
 
 
 def thresholds(size):
@@ -153,8 +152,6 @@ def test_a_full_memo_leaves_bounds_and_a_tree_of_the_lower_one(most):
     least, greatest = spaces.bounds()
     assert exact == same
     assert least <= exact <= greatest == len(table).bit_length() - 1
-    points, concepts = tree_of(spaces, least)
-    assert (len(points), len(concepts)) == (2**least - 1, 2**least)
     assert most > 2 or least < greatest
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dplearn import theory
-from dplearn.learners.parity.masked import masked_parity_sizes
+from dplearn.learners.parity import masked_parity_sizes
 from dplearn.privacy import ApproxDP
 
 #: Values of parameters that many sizes have, from an easy task to a hard one; and what each must not be.

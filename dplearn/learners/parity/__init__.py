@@ -7,7 +7,13 @@ solution or releases it if it is stable; or it counts the errors of all parities
 of `sizes.py`, and of the end of `masked.py`.
 """
 
-from dplearn.learners.parity.masked import Asking, MaskedParityClassifier, MaskedRecords, learn_masked_parity
+from dplearn.learners.parity.masked import (
+    Asking,
+    MaskedParityClassifier,
+    MaskedRecords,
+    learn_masked_parity,
+    masked_parity_sizes,
+)
 from dplearn.learners.parity.parity import ParityClassifier
 
 __all__ = [
@@ -16,4 +22,5 @@ __all__ = [
     "MaskedRecords",
     "ParityClassifier",
     "learn_masked_parity",
+    "masked_parity_sizes",
 ]
