@@ -27,7 +27,7 @@ from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes, SubsampleAggregat
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, IntegerRange
-from dplearn.fit import GROUPS, PARTS, PARTS_OF_GROUPS, begin
+from dplearn.fit import begin
 from dplearn.model_selection import (
     METRICS,
     ErrorCount,
@@ -127,26 +127,6 @@ def test_what_answers_from_a_budget_is_refused_wherever_it_is():
 
 LINE = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
 ROWS = np.zeros((3, 4))
-
-
-@pytest.mark.parametrize("persons", [None, np.arange(150) % 40], ids=["rows", "groups"])
-@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "roc_auc_ovr", "neg_log_loss"])
-def test_the_score_of_parts_is_that_of_the_table(scoring, persons):
-    X, y = load_iris(return_X_y=True, as_frame=True)
-    model, grouped = GaussianNB().fit(X[::10], y[::10]), persons is not None
-    how = {"scoring": scoring, "epsilon": 20, "random_state": 0}
-    whole = private_score(model, X, y, groups=persons, **how)
-    visits = X.assign(kind=y) if persons is None else X.assign(kind=y, person=persons)
-    parts = [visits[:1], visits[1:1], visits[1:90], visits[90:]]  # no row of the second takes part
-    protects = "groups" if grouped else "examples"
-    ledger = PrivacyLedger(40, allow_reproducible=True, protects=protects)
-    parted = private_score(model, parts, "kind", groups="person" if grouped else None, ledger=ledger, **how)
-    assert parted.table.counts.tolist() == whole.table.counts.tolist()
-    assert (parted.value, parted.interval) == (whole.value, whole.interval)
-    assert parted.n_samples == whole.n_samples == (40 if grouped else 150)
-    assert (GROUPS in whole.guarantee.assumes) == grouped
-    assert parted.guarantee.assumes == (*whole.guarantee.assumes, PARTS_OF_GROUPS if grouped else PARTS)
-    assert [entry.guarantee for entry in ledger.history()] == [parted.guarantee]
 
 
 def test_the_estimator_predicts_each_part_once_and_no_row_of_a_group_that_takes_no_part():
