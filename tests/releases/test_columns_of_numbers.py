@@ -37,7 +37,7 @@ def test_rows_are_no_numbers(holder):
 @pytest.mark.parametrize("values", [None, "table.csv", 1.0])
 def test_what_is_no_column_is_named_by_its_type(values):
     with pytest.raises(ValueError, match=rf"of {type(values).__name__}: read the table, and give one column"):
-        read_column(values)
+        mean(values, (0, 1))
 
 
 DAY = datetime.date(2020, 1, 1)
