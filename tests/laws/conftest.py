@@ -170,8 +170,8 @@ def residues(estimator, X, p, reset):
 class OnItsOwnRows:
     """A transfer whose public rows are those of X unless others are given: laws fit learners to X and y."""
 
-    def fit(self, X, y=None, X_public=None, *, groups=None, **more):
-        return super().fit(X, y, PublicData(X) if X_public is None else X_public, groups=groups, **more)
+    def _fit(self, X, y, dice, *, X_public=None, **more):
+        return super()._fit(X, y, dice, X_public=PublicData(X) if X_public is None else X_public, **more)
 
 
 @dataclass(eq=False, repr=False)

@@ -51,7 +51,7 @@ def test_a_mistake_is_caught(mistake, monkeypatch):
 
 def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
     how, rest = {"delta": 0, "domain": [Categories(["a", "b"])]}, 1 - COUNT_SHARE
-    numbers = AdditiveRegressor(target_range=(-1, 1), **how).plan(1).shares
+    numbers = AdditiveRegressor(target_range=(-1, 1), interactions=True, **how).plan(1).shares
     labels = AdditiveClassifier(classes=[0, 1], **how).plan(1).shares
     outputs = AdditiveClassifier(classes=[0, 1], **how).plan(1, n_outputs=2).shares
     for prefix, shares, factor, first, others in [

@@ -153,6 +153,7 @@ def test_a_sparse_vector_that_is_interrupted_never_answers_more_than_was_paid_fo
         assert positives + vector.positives_left <= 3
 
 
+@pytest.mark.filterwarnings("ignore:estimator fails where values are missing")  # of a frame
 def test_a_refused_second_fit_leaves_the_columns_of_the_first(
     one_a_class, fit_draws, classifier, iris, budget
 ):

@@ -111,7 +111,7 @@ def test_a_kernel_is_a_covariance_and_rows_have_norms_of_at_most_1(level, domain
 
 # Plans.
 
-TWO = [AdditiveClassifier(classes=[0, 1]), AdditiveRegressor(target_range=(0, 1))]
+TWO = [AdditiveClassifier(classes=[0, 1]), AdditiveRegressor(target_range=(0, 1), interactions=True)]
 
 
 @pytest.mark.parametrize("learner", TWO)
