@@ -1,5 +1,6 @@
 """Additive models: what they learn, how effects make predictions, intervals, outputs, weights and counts."""
 
+import math
 import warnings
 from itertools import product
 
@@ -446,6 +447,20 @@ def test_where_noise_would_hide_effects_the_noisy_mean_is_predicted_and_no_delta
     assert small(3.0)[2].plan(len(X), n_features=10).model == "additive"
     assert small(0.1, interactions=True)[2].plan(len(X), n_features=10).model == "additive"
     assert small(0.1, neighbors="add_remove")[2].plan(len(X), n_features=10).model == "additive"
+
+
+def test_the_mean_alone_suffices_for_no_error_of_effects():
+    model = small(1.0)[2]
+    plans = {n: model.plan(n, n_features=500) for n in (1000, 10_000)}
+    assert [plan.model for plan in plans.values()] == ["mean", "additive"]
+    needed = plans[1000].n_needed
+    assert plans[1000].deviation == math.inf
+    assert 0 < plans[1000].step_deviation < 0.005
+    assert model.plan(needed, n_features=500).model == "additive"
+    assert needed == plans[10_000].n_needed
+    epsilon = model.epsilon_for(1000, n_features=500, alpha=0.01)
+    found = small(epsilon)[2].plan(1000, n_features=500)
+    assert (found.model, found.deviation <= 0.01) == ("additive", True)
 
 
 @pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.05), (0.3, -0.01)])

@@ -145,8 +145,8 @@ class AdditivePlan(Plan):
         100, with Gaussian noise and at most 4,095 numbers and categories. `deviation` is then the noise in a
         number of the sums of labels, and `step_deviation` is equal to it. "mean": a regression at a
         resolution below 12, where noise would hide the effects, predicts the noisy mean of the target for
-        all records, with Laplace noise and no delta; `deviation` is that of the mean, as a share of half the
-        range. A private number of records excludes it.
+        all records, with Laplace noise and no delta; `step_deviation` is that of the mean, as a share of half
+        the range, and `deviation` is infinite. A private number of records excludes it.
     n_joint : int
         The most joint features, for interactions; 0: the model is a sum of effects of single columns.
     deviation : float
@@ -428,8 +428,8 @@ def _mean(plan: AdditivePlan) -> AdditivePlan:
     known = replace(plan.guarantee, delta=Fraction(0))
     plan = replace(plan, model=MEAN, guarantee=known, noise="laplace", level=0, n_steps=0, n_queries=1)
     [query] = plan.loss.base_queries()
-    deviation = _planned(plan, query, Fraction(1))
-    return replace(plan, deviation=deviation, step_deviation=deviation)
+    # There are no shapes: as many records, or so great an epsilon, do not suffice for them.
+    return replace(plan, deviation=math.inf, step_deviation=_planned(plan, query, Fraction(1)))
 
 
 def _is_linear(plan: AdditivePlan, params: FitRecipe) -> bool:
