@@ -326,8 +326,11 @@ class ShapesDisplay:
         else:
             text = "effect on the margin"
         names = [cut(name, 24) if len(curves) > 1 else "effect" for name, _, _ in curves]
-        handles = [*self.lines_[0], self.bands_[0][0], self.masses_[0]]
-        names += [f"± {_DEVIATIONS:g} standard deviations", "share of records"]
+        handles = [*self.lines_[0], self.bands_[0][0]]
+        names.append(f"± {_DEVIATIONS:g} standard deviations")
+        if any(_has_shares(shape) for shape in self.shapes):
+            handles.append(self.masses_[0])
+            names.append("share of records")
         if not own:
             for panel in self.axes_:
                 panel.set_ylabel(text)
@@ -383,10 +386,15 @@ def _bars(
     )
 
 
+def _has_shares(shape: ColumnShape) -> bool:
+    """Return whether a fit has asked for the shares of records in the cells: not of the mean alone."""
+    return bool(shape.deviations.any())
+
+
 def _shares(panel: Any, shape: ColumnShape, cells: ShownCells) -> Any:
     """Draw the shares of records along the lower edge."""
     heights = shape.masses[cells.places]
-    heights = _MASS * heights / heights.max()
+    heights = _MASS * heights / heights.max() * _has_shares(shape)
     lefts = np.arange(len(heights)) - _GROUP / 2 if cells.edges is None else cells.edges[:-1]
     widths = _GROUP if cells.edges is None else np.diff(cells.edges)
     style = {"align": "edge", "color": _GREY, "zorder": 0}

@@ -424,6 +424,17 @@ def test_panels_have_the_shapes_in_falling_order_of_importance(display, model):
             assert limits[0] <= ends.min() <= ends.max() <= limits[1]
 
 
+def test_of_a_mean_alone_no_shares_of_records_are_drawn(pyplot):
+    X = pd.DataFrame({"age": [20, 30, 40], "city": ["a", "b", "a"]})
+    schema = Schema({"age": IntegerRange(18, 90), "city": Categories(["a", "b"])})
+    with pytest.warns(UserWarning, match="the model is the noisy mean"):
+        model = AdditiveRegressor(domain=schema, target_range=(0, 1)).fit(X, [0.0, 1.0, 0.5])
+    display = ShapesDisplay.from_estimator(model)
+    assert not any(bar.get_height() for bars in display.masses_ for bar in bars)
+    (legend,) = display.figure_.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["effect", "± 2 standard deviations"]
+
+
 def test_lines_and_bands_of_numbers_are_the_released_effects_and_deviations(display):
     shape, shown, _, (line,), (band,), bars, missing = panel(display, "age")
     assert line.get_xdata()[:-1].tolist() == shape.values[shown].tolist()

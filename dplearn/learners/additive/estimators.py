@@ -90,7 +90,8 @@ class ColumnShape:
     deviations : ndarray of float64, of the shape of `effects`
         Released. The estimated standard deviation of each effect, because of privacy noise and smoothing.
     masses : ndarray of float64 of shape (n_cells,)
-        Released. The share of records in each cell, with privacy noise.
+        Released. The share of records in each cell, with privacy noise. Of a regression that is only a
+        noisy mean, whose effects and deviations are 0, equal numbers, and no shares: none were asked for.
     """
 
     name: str
