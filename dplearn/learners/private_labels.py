@@ -344,7 +344,8 @@ class LabelsFit(FitRecipe):
         facts, rows = plan.public, _whole(table).X  # features are public
         given, classes = self.estimator, facts.classes
         if given is None:  # which takes any number of labels
-            given, classes = _standard(rows, np.ones(2, dtype=np.int64), facts), classes[:2]
+            given = _standard(rows, np.ones(2, dtype=np.int64), facts, trees=1)
+            classes = classes[:2]
         attempt = partial(dry_run, given, rows, classes, facts.stream)
         trains = self.estimator is not None or plan.method != Sums.name
         if failure := trains and attempt(most=_TRIED) and attempt(most=len(table)):  # some need more rows
@@ -386,12 +387,12 @@ def _whole(table: Table) -> Any:
     return table.take(np.arange(len(table))) if rows is None else rows
 
 
-def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts) -> Any:
+def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts, trees: int = _TREES) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
     n, way = facts.n_samples, facts.way
     sparse = not is_frame(X) and hasattr(X, "tocsr")
     if way.leaf and not (sparse and way.name == Reports.name):
-        return make_pipeline(scaled(X), ExtraTreesClassifier(_TREES, min_samples_leaf=way.leaf))
+        return make_pipeline(scaled(X), ExtraTreesClassifier(trees, min_samples_leaf=way.leaf))
     if sparse:
         strength = max(way.n_effective, 1.0) / n  # weights of reports are smaller, by the root of this
         return standard_estimator(X, C=strength).set_params(logisticregression__max_iter=2000)

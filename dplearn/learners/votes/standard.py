@@ -61,9 +61,8 @@ def _prepared(X: Any, model: Any) -> Pipeline:
 
 
 def coded(X: Any, boosting: Any) -> Any:
-    """Return gradient boosting for tables like X, with codes of the columns that are no numbers, or have few.
-
-    It takes them as numbers: to divide categories into two sets in the best way fits the noise of labels.
+    """Return gradient boosting for tables like X, with codes of the columns that are no numbers, or have few,
+    which it takes as categories.
     """
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OrdinalEncoder
@@ -72,10 +71,10 @@ def coded(X: Any, boosting: Any) -> Any:
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS and not texts:
         return boosting
     unseen = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
-    codes = OrdinalEncoder(**unseen, encoded_missing_value=-1, max_categories=_MOST_CODES)
+    codes = OrdinalEncoder(**unseen, encoded_missing_value=np.nan, max_categories=_MOST_CODES)
     parts = (make_pipeline(_cleaned(_texts_or_gaps), codes), texts), (_cleaned(_as_floats), rest)
     columns = make_column_transformer(*parts, sparse_threshold=0)
-    return make_pipeline(columns, boosting)
+    return make_pipeline(columns, boosting.set_params(categorical_features=list(range(len(texts)))))
 
 
 def scaled(X: Any) -> Any:
@@ -134,7 +133,7 @@ def _has_long_tails(X: Any, place: int) -> bool:
 
 def _is_nearly_empty(X: Any, place: int) -> bool:
     """Return whether all numbers of a column may be in the tenth of rows by which boosting stops early."""
-    # Boosting fails then, but for codes, of which gaps have one.
+    # Boosting fails then, but for categories.
     numbers = _numbers_of(X, place)
     return bool(np.count_nonzero(~np.isnan(numbers)) <= min(_PRESENT, len(numbers) // 10 + 1))
 
