@@ -141,7 +141,7 @@ MOST_DEEP = 60
 
 def test_tests_ask_rooms_for_names():
     """A mutant names the module that it changes, by an import of the module from its room."""
-    rooms = {".".join(path.parent.relative_to(ROOT).parts) for path in PACKAGE.rglob("__init__.py")}
+    rooms = {".".join(path.parent.relative_to(PACKAGE.parent).parts) for path in PACKAGE.rglob("__init__.py")}
     line = re.compile(r"^ *(?:from|import) (dplearn\.\w+\.[\w.]+)", re.MULTILINE)
     found = {path: set(line.findall(path.read_text("utf-8"))) for path in (ROOT / "tests").rglob("*.py")}
     deep = [path.name for path, modules in found.items() if modules - rooms - {"dplearn.kernels.gf2"}]

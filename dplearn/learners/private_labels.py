@@ -306,10 +306,7 @@ class LabelsFit(FitRecipe):
         classes, codes = read_labels(y, X.shape[0], self.classes)
         check_several_labels(classes)
         names = getattr(reader, "feature_names_in_", None)
-        mixed = 0
-        if is_frame(X):
-            with suppress(TypeError):  # some types are for estimators alone
-                mixed = len(kinds_of(X).of_categories)
+        mixed = _n_categorical(X)
         facts = LabelsFacts(
             X.shape[0], X.shape[1], names=names, classes=classes, stream=stream, n_categorical=mixed
         )
@@ -356,7 +353,8 @@ class LabelsFit(FitRecipe):
         return replace(plan, public=replace(facts, way=facts.way.prepared(rows, facts.stream.seeds(1)[0])))
 
     def cost_of(self, X: Any, y: Any) -> ApproxDP:  # noqa: ARG002 - labels do not tell it
-        if self.method == AUTO and (isinstance(X, np.ndarray) or hasattr(X, "tocsr")):
+        arrays = isinstance(X, np.ndarray) or hasattr(X, "tocsr")
+        if self.method == AUTO and (arrays or (is_frame(X) and not _n_categorical(X))):
             return replace(self.cost, delta=Fraction(0))  # sums are chosen for columns of categories alone
         return self.cost
 
@@ -379,6 +377,14 @@ class LabelsFit(FitRecipe):
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
         return () if learner.estimator_error_ is None else (learner._failure(),)
+
+
+def _n_categorical(X: Any) -> int:
+    """Return the number of columns of a frame that are no numbers."""
+    if is_frame(X):
+        with suppress(TypeError):  # some types are for estimators alone
+            return len(kinds_of(X).of_categories)
+    return 0
 
 
 def _whole(table: Table) -> Any:

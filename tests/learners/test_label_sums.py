@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.special import expit
 
-from dplearn import PrivacyLedger, PrivateLabelsClassifier
+from dplearn import BudgetExceededError, PrivacyLedger, PrivateLabelsClassifier
 from dplearn.audit.cases import CASES
 from dplearn.learners.additive import PublicRows
 from dplearn.queries import LabelledRows
@@ -147,11 +147,14 @@ def test_one_far_number_leaves_all_others_their_cells():
     assert np.isfinite(model.estimator_.shapes_[0].effects).all()
 
 
-def test_arrays_of_numbers_need_no_delta_in_the_ledger_and_texts_are_refused_later():
-    ledger = PrivacyLedger(1, protects="labels", allow_reproducible=True)
+def test_tables_of_numbers_need_no_delta_in_the_ledger_and_texts_are_refused_later():
+    ledger = PrivacyLedger(2, protects="labels", allow_reproducible=True)
     X = RNG.normal(size=(300, 2))
-    PrivateLabelsClassifier(ledger=ledger, random_state=0).fit(X, X[:, 0] > 0)
-    assert [each.guarantee.delta for each in ledger.history()] == [0]
+    for table in (X, pd.DataFrame(X)):
+        PrivateLabelsClassifier(ledger=ledger, random_state=0).fit(table, X[:, 0] > 0)
+    assert [each.guarantee.delta for each in ledger.history()] == [0, 0]
+    with pytest.raises(BudgetExceededError, match="delta"):
+        PrivateLabelsClassifier(ledger=ledger).fit(pd.DataFrame(X).astype(str), X[:, 0] > 0)
     model = PrivateLabelsClassifier(method="sums", random_state=0).fit(X, X[:, 0] > 0)
     with pytest.raises(TypeError, match="text"):
         model.predict(X.astype(str))

@@ -630,6 +630,11 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
 
     **Assumes.** The entries of `guarantee_.assumes`.
 
+    **Few records.** Below a resolution of 12 effects would be noise. The plan's `model` is then "mean",
+    unless `interactions` is True or the number of records is private: the first query alone is asked, with
+    Laplace noise, the whole epsilon and no delta; all predictions are the noisy mean, effects are 0, and
+    masses equal.
+
     **Accuracy.** A fit warns if the plan's `resolution` is below its `least_resolution`: noise then dominates
     the shapes of most tables. Both depend on public numbers only. `plan(n_samples).deviation` is the noise in
     one number of the sums from which the first shapes are computed.
