@@ -360,7 +360,7 @@ SHOWN = {
     "large_tables": ((0, 3, 4, 5), large_tables),
     "ledger": ((), ledger),
     "linear": ((3, 4), linear),
-    "make_my_model_private": ((1, 3, 4, 8, 9), votes),
+    "make_my_model_private": ((1, 3, 4, 8), votes),
     "private_labels": ((0, 1), None),
     "queries": ((6, 7), queries),
     "regress": ((), regress),
