@@ -173,7 +173,6 @@ WITHOUT: dict[str, tuple[str, str]] = {
     "privacy.gaussian_dp.MOST_NUMBERS": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.gaussian_dp.SLACK": ("a constant", "tests/privacy/test_gaussian_dp.py"),
     "privacy.random_stopping.MOST_RUNS": ("a constant", "tests/privacy/test_random_stopping.py"),
-    "privacy.guarantees.ADDED_LABELS": ("a message", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.Guarantee": ("the base class", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.NEIGHBORS": ("a constant", "tests/privacy/test_guarantees.py"),
     "privacy.guarantees.PROTECTS": ("a constant", "tests/privacy/test_guarantees.py"),

@@ -16,11 +16,6 @@ from dplearn.kernels import exp_bounds, log_bounds
 from dplearn.privacy.conversion import concentrated_epsilon, rounded_up
 
 NEIGHBORS = ("replace_one", "add_remove")
-#: The message for added records of which only the labels are protected.
-ADDED_LABELS = (
-    "protects='labels' is defined for neighbors='replace_one' only, got neighbors='add_remove': a label is"
-    " replaced, and is not added or removed without its example"
-)
 #: What a guarantee can protect; each implies protection of those after it.
 PROTECTS = ("groups", "examples", "labels")
 _JSON_VERSION = 1
@@ -63,7 +58,10 @@ class Guarantee(ABC):
         if isinstance(assumes, str) or not all(isinstance(entry, str) for entry in entries):
             raise TypeError(f"assumes must be a collection of strings, got {brief(assumes)}")
         if (neighbors, protects) == ("add_remove", "labels"):
-            raise ValueError(ADDED_LABELS)
+            raise ValueError(
+                "protects='labels' is defined for neighbors='replace_one' only, got neighbors='add_remove': a"
+                " label is replaced, and is not added or removed without its example"
+            )
         values = numbers | {
             "neighbors": check_choice("neighbors", neighbors, NEIGHBORS),
             "protects": check_choice("protects", protects, PROTECTS),

@@ -31,9 +31,7 @@ SPREADS = 2.5  # standard errors of a difference, and .01, are no loss
 
 ROOM = {name: getattr(learners, name) for name in learners.__all__}
 TAKING = {
-    name: each
-    for name, each in ROOM.items()
-    if "protects" in getattr(each, "__dataclass_fields__", ()) and not each().needs_public_rows
+    name: each for name, each in ROOM.items() if "protects" in getattr(each, "__dataclass_fields__", ())
 }
 #: A learner of labels, and the one of whole records that it is compared with.
 PAIRS = {"PrivateLabelsClassifier": (PrivateLabelsClassifier, AdditiveClassifier)} | {
