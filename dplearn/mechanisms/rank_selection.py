@@ -43,9 +43,11 @@ def code_near_rank(
     Returns
     -------
     int
-        Code c with probability proportional to ratio ** cost, cost = max(0, b L - a m, a m - b U), where
-        L is the number of data less than c, U the number of data at most c, fraction = a / b, and ratio is
-        just above exp(-epsilon / (2 b)), or exp(-epsilon / (4 max(a, b - a))) with `alone=False`.
+        Code c with probability proportional to ratio ** cost, cost = max(b L - a m, a m - b U), where L is
+        the number of data less than c, U the number of data at most c, fraction = a / b, and ratio is just
+        above exp(-epsilon / (2 b)), or exp(-epsilon / (4 max(a, b - a))) with `alone=False`. The cost is
+        negative for a code that several data equal, with the target rank among theirs: the farther it is from
+        both ends of these ranks, the more probable is the code.
 
     Notes
     -----
@@ -91,53 +93,64 @@ def code_near_rank(
         privacy=privacy,
         dice=dice,
         sensitivity=sensitivity,
+        least=-fraction.denominator * len(cell),  # below every cost
     )
 
 
 def code_by_cost(
-    cell: Cell, low: int, high: int, *, privacy: ApproxDP, dice: Dice, unit: int = 1, sensitivity: int = 1
+    cell: Cell,
+    low: int,
+    high: int,
+    *,
+    privacy: ApproxDP,
+    dice: Dice,
+    unit: int = 1,
+    sensitivity: int = 1,
+    least: int = 0,
 ) -> int:
     """Return a code of a cell, selected by its cost as by `select_exponential`.
 
-    The cost is max(0, unit L - high, low - unit U), where L of the m data are less than the code and U at
-    most it; 0 <= low <= unit m and 0 <= high <= unit m.
+    The cost is max(least, unit L - high, low - unit U), where L of the m data are less than the code and U at
+    most it; 0 <= low <= unit m, 0 <= high <= unit m, and least is 0, or negative if low = high.
     """
     if len(cell) > _FEW:
         ratio = selection_ratio(epsilon_of(privacy), sensitivity)
-        code = _code_by_bounds(cell, low, high, unit, ratio, dice)
+        code = _code_by_bounds(cell, low, high, unit, least, ratio, dice)
         if code is not None:
             return code
     starts, lengths, below, upto = piece_arrays(cell.at(range(len(cell))), cell.stop, start=cell.start)
     if unit * len(cell) >= 1 << 63:  # an upper bound on all products below and on the ends
         below, upto = below.astype(object), upto.astype(object)
-    costs = np.maximum(np.maximum(0, unit * below - high), low - unit * upto).tolist()
+    costs = np.maximum(np.maximum(least, unit * below - high), low - unit * upto).tolist()
     piece, place = select_exponential(
         costs, lengths.tolist(), privacy=privacy, dice=dice, sensitivity=sensitivity
     )
     return int(starts[piece]) + place
 
 
-def _code_by_bounds(cell: Cell, low: int, high: int, unit: int, ratio: Fraction, dice: Dice) -> int | None:
+def _code_by_bounds(
+    cell: Cell, low: int, high: int, unit: int, least: int, ratio: Fraction, dice: Dice
+) -> int | None:
     """Return a code by `code_by_cost`, or None after many rejections, from the costs of few codes."""
     # A try draws a code c with probability proportional to ratio ** bound(c), for bounds that are at most the
     # costs, and accepts it with ratio ** (cost(c) - bound(c)). So it returns c with probability proportional
     # to ratio ** cost(c). This holds for each try, and for the draw from all costs that follows many
     # rejections.
-    bounds, sizes, pieces = _bounded(cell, low, high, unit, ratio)
+    bounds, sizes, pieces = _bounded(cell, low, high, unit, least, ratio)
     for _ in range(_TRIES):
         group = dice.power_weighted(ratio, bounds, sizes)
         start, end, first = pieces[group]
         place: int = start + dice.below(sizes[group])
         code = place if place < end else first + place - end
         below, upto = cell.count(code)
-        excess = max(0, unit * below - high, low - unit * upto) - bounds[group]
+        excess = max(least, unit * below - high, low - unit * upto) - bounds[group]
         if not excess or dice.geometric(ratio, low=excess - 1, high=excess) == excess:
             return code
     return None
 
 
 def _bounded(
-    cell: Cell, low: int, high: int, unit: int, ratio: Fraction
+    cell: Cell, low: int, high: int, unit: int, least: int, ratio: Fraction
 ) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
     """Return bounds on costs, how many of a cell's codes have each, and which codes: those of two intervals,
     from the start of the first to its end, and then from the start of the second.
@@ -148,29 +161,29 @@ def _bounded(
     """
     (width, fall), m = halving_width(ratio), len(cell)
     middle = min((low + high) // (2 * unit), m - 1)
-    least = max(0, min(low - unit * middle, unit * (middle + 1) - high))
+    others = max(0, min(low - unit * middle, unit * (middle + 1) - high))  # the least cost of other codes
     # A code less than the datum of rank i has U <= i, so costs at least low - unit i, and one greater than it
     # has L > i, so costs at least unit (i + 1) - high.
-    far = least + int((_RARE - 2 + (cell.stop - cell.start).bit_length()) / fall) * width
+    far = others + int((_RARE - 2 + (cell.stop - cell.start).bit_length()) / fall) * width
     lowest = max(0, min((low - far) // unit, middle))
     highest = min(m - 1, max((high + far) // unit, middle))
     left, centre, right = cell.at([lowest, middle, highest])
     less, upto = cell.count(centre)
-    own = max(0, unit * less - high, low - unit * upto)
+    own = max(least, unit * less - high, low - unit * upto)
     bounds = [low - unit * lowest, unit * (highest + 1) - high, own]
     sizes = [left - cell.start, cell.stop - right - 1, 1]
     pieces = [(cell.start, left, right), (right, right, right + 1), (centre, centre, centre)]
-    falling = range(low - least, unit * lowest - 1, -width)
-    rising = range(least + high, unit * (highest + 1) + 1, width)
+    falling = range(low - others, unit * lowest - 1, -width)
+    rising = range(others + high, unit * (highest + 1) + 1, width)
     data = _data(cell, (min(middle, rest // unit) for rest in falling), left)
     data_above = _data(cell, (max(middle, -(-rest // unit) - 1) for rest in rising), right)
     end, first = next(data), next(data_above) + 1
-    heaviest, rest = (least - own) / width * fall, right - left  # weights in bits, which affect times only
+    heaviest, rest = (others - own) / width * fall, right - left  # weights in bits, which affect times only
     for level in count():
         light = rest.bit_length() - level * fall < heaviest - _LIGHT
         start, stop = (left, right + 1) if light else (next(data), next(data_above) + 1)
         size = end - start + stop - first
-        bounds.append(least + level * width)
+        bounds.append(others + level * width)
         sizes.append(size)
         pieces.append((start, end, first))
         heaviest, rest = max(heaviest, size.bit_length() - level * fall), rest - size

@@ -7,8 +7,9 @@ deviations, quantiles and shares are functions of these numbers, and so are thei
 
 - Categories: each cell is counted.
 - Quantiles: the cells are the leaves of a tree, and every node is counted. The number of records up to a
-  value is then a sum of few nodes. For means the values of the cells may be added up besides, as half a
-  level: of 256 cells that takes a tenth off Gaussian noise in means, and adds nothing to that in quantiles.
+  value is then a sum of few nodes. For means the values of the cells, and their squares, may be added up
+  besides, as half a level: of 256 cells that takes a tenth off Gaussian noise in means, and adds nothing to
+  that in quantiles.
 - Means and standard deviations alone: the values of the cells and their squares are added up.
 
 Sources: Li, Miklau, Hay, McGregor and Rastogi (2015) for strategies; Hay, Rastogi, Miklau and Suciu (2010)
@@ -85,16 +86,16 @@ def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
     return np.concatenate(levels).astype(np.int64)
 
 
-def moments(values: Vector, steps: int, parts: int) -> NDArray[np.int64]:
-    """Return the strategy that adds up values, and their squares, in steps from the middle of their range.
+def moments(values: Vector, steps: int, *, gaussian: bool) -> NDArray[np.int64]:
+    """Return the strategy that adds up values x, and 1 - x^2, of which x is in [-1, 1], in steps.
 
-    Squares count `parts` times less: 2 make the errors of mean and standard deviation even, and 8 are enough
-    for the intervals of means alone.
+    The second numbers cost nothing: x^2 + (1 - x^2)^2 <= 1, and |x| + (1 - x^2) / 2 <= 1, which is why they
+    have half of their weight for Laplace noise.
     """
     low, high = values.min(), values.max()
     middle, half = low / 2 + high / 2, max(high / 2 - low / 2, 1e-300)
     places = np.rint((values - middle) / half * steps).astype(np.int64)
-    return np.stack([places, (2 * places**2 // steps - steps) // parts])
+    return np.stack([places, (steps**2 - places**2) // (steps if gaussian else 2 * steps)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +168,7 @@ class ColumnSums:
 
     @classmethod
     def of(
-        cls, column: TableColumn, *, branching: int | None, steps: int | None, parts: int = 2
+        cls, column: TableColumn, *, branching: int | None, steps: int | None, gaussian: bool
     ) -> "ColumnSums":
         """Return the sums from which quantiles are estimated, or means, or the number of gaps.
 
@@ -178,11 +179,11 @@ class ColumnSums:
             return cls(column, np.eye(column.size, dtype=np.int64))
         cells = column.size - column.gap
         if branching is None and steps is not None and not column.ranged:
-            matrix = moments(middles(column)[column.gap :], steps, parts)
+            matrix = moments(middles(column)[column.gap :], steps, gaussian=gaussian)
         elif branching is not None or column.ranged:
             matrix = tree(cells, branching=branching or _BRANCHING)
             if steps is not None and not column.ranged:  # the values themselves count half as much as a level
-                values = moments(middles(column)[column.gap :], steps, parts)[:1]
+                values = moments(middles(column)[column.gap :], steps, gaussian=gaussian)
                 matrix = np.concatenate([2 * steps * matrix, values])
         else:
             matrix = np.ones((1, cells), dtype=np.int64)

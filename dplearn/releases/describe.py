@@ -387,9 +387,8 @@ class _Describe(Release[Described]):
         shown = self.choices
         branching = _BRANCHING[self.noise] if shown.has_quantiles else None
         most = self.steps if shown.has_moments and (branching is None or self.adds_values) else None
-        parts = 2 if "std" in shown.statistics else 8
         return tuple(
-            ColumnSums.of(each, branching=branching, steps=most, parts=parts)
+            ColumnSums.of(each, branching=branching, steps=most, gaussian=self.adds_values)
             for each in self.columns
             if each.name not in shown.by
         )

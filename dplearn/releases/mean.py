@@ -34,8 +34,8 @@ from dplearn.releases.release import (
 )
 from dplearn.table import Table
 
-_SPREAD = Fraction(1, 20)  # of epsilon for the squares, of which intervals of means are made
-_ENOUGH = 1000  # times 1 / epsilon: from so many records on, squares are worth that
+
+_LARGEST = 1e150  # whose square is a float
 
 
 class _OneNumber(Released):
@@ -61,8 +61,7 @@ class Mean(_OneNumber):
     value : float
         Released. The noisy mean, within the bounds; of groups, that of their means.
     variance : float
-        Released. The variance of the numbers: an estimate, or where that is not worth its cost the greatest
-        that numbers within the bounds, and with this mean, can have.
+        Released. An estimate of the variance of the numbers; that of a share is a function of it.
     plan : ReleasePlan
         Public. The plan of the release, as `mean_plan` or `proportion_plan` describes it.
     """
@@ -161,8 +160,7 @@ def mean(
     bounds : pair of float
         Public. The range of the numbers, chosen without the data; narrow bounds have little noise.
     epsilon : float, default=1.0
-        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10. From
-        1000 / epsilon records on, a twentieth of it is for the squares, of which intervals are made.
+        Privacy budget of the release; positive. A float stands for its shortest decimal: 0.1 is 1/10.
     groups : array-like of shape (n,), or parts like those of the column, optional
         Private. The group of each value, such as the person that it belongs to: texts or integers. The
         guarantee then protects all values of a group together, and the set of groups is public. A group
@@ -183,10 +181,14 @@ def mean(
 
     Notes
     -----
-    **Privacy.** (epsilon, 0) for one replaced record, or group. A replaced record moves the sum by at most
-    the distance of the bounds, in whole steps, to which the discrete Laplace noise of the sum is scaled, with
-    the part of epsilon that is for it; likewise the sum of squares, each rounded to whole steps. A replaced
-    group moves each sum by as many times that as rows of it take part; so many times as many are added up.
+    **Privacy.** (epsilon, 0) for one replaced record, or group. Let x be a number in [-1, 1], the bounds.
+    The sums of (x + 1) / 2 and of w (1 - x^2) / 2, in whole steps, have discrete Laplace noise, scaled to
+    the most by which a record moves both together. Proof: between numbers whose distance is e the first moves
+    by e / 2, and the second by at most w e (2 - e) / 2. Together that is at most 1 for w = 1/2, which a mean
+    has, as much as without squares; and (1 + 2 w)^2 / (8 w) for w = 2, which a standard deviation has, at
+    e = (1 + 2 w) / (2 w). The second is rounded down, which adds less than a step, to a whole number below
+    the next. A replaced group moves the sums by as many times that as rows of it take part; so many times as
+    many are added up.
 
     **Assumes.** The number of records, or of groups, is public.
 
@@ -228,7 +230,7 @@ def mean_plan(
     --------
     >>> from dplearn.releases import mean_plan
     >>> round(mean_plan(6000, (0, 120)).error, 3)
-    0.063
+    0.06
     """
     return _Mean(bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
@@ -307,12 +309,6 @@ def std(
 ) -> Std:
     """Release the standard deviation of private numbers, and their mean.
 
-    Parameters
-    ----------
-    epsilon : float, default=1.0
-        Privacy budget of the release; positive: one half for the sum, one half for the squares. A float
-        stands for its shortest decimal: 0.1 is 1/10.
-
     Returns
     -------
     Std
@@ -358,19 +354,19 @@ def std_plan(
     --------
     >>> from dplearn.releases import std_plan
     >>> std_plan(6000, (0, 120)).n_needed
-    738
+    577
     """
     return _Std(bounds, epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 class _Mean(ColumnRelease[Result]):
-    """The recipe of `mean`: noise is added to sums of whole steps, and of their squares."""
+    """The recipe of `mean`: noise is added to sums of whole steps, and of their squares; see its proof."""
 
     domain: Grid | IntegerRange
     group_rows: int
     known_as, warns_of = "mean", "mean"
     reach = 1 << 20  # steps between the bounds; audits use fewer
-    coarser = 1 << 10  # squares are those of so many steps together
+    weight = Fraction(1, 2)  # of squares; 0: they are not asked for
 
     def __init__(self, bounds: Any, epsilon: Any, group_rows: int = 1, random_state: Any = None):
         self.bounds, self.group_rows = checked_bounds(bounds), group_rows
@@ -384,35 +380,28 @@ class _Mean(ColumnRelease[Result]):
         """Return the domain, whose codes are the steps above the lower bound."""
         return Grid(*self.bounds, self.reach + 1, "clip")
 
-    def spread_share(self, n: int) -> Fraction:
-        """Return the part of epsilon for the squares."""
-        return _SPREAD if n * self.cost.epsilon >= _ENOUGH else Fraction(0)
-
     @property
-    def width(self) -> float:
-        """The distance of the bounds."""
-        return self.bounds[1] - self.bounds[0]
+    def half(self) -> float:
+        """Half of the distance of the bounds; where its square were no float, less."""
+        return min(self.bounds[1] / 2 - self.bounds[0] / 2, _LARGEST)
 
-    @property
-    def most_square(self) -> int:
-        """The greatest square, of the distance from the middle in coarse half steps."""
-        return int(-(-self.reach // self.coarser)) ** 2
+    def noise(self, each: int = 1) -> LaplaceNoise:
+        """Return the noise of the sum and of that of squares, of records of so many rows."""
+        w, width = self.weight, self.bounds[1] - self.bounds[0]
+        moved = (1 + 2 * w) ** 2 / (8 * w) if w > Fraction(1, 2) else 1
+        return LaplaceNoise(self.cost.epsilon, math.ceil(moved * self.reach) * each, width / self.reach)
 
-    def noise(self, share: Fraction, each: int = 1) -> list[LaplaceNoise]:
-        """Return the noise of the sum and, with a share of epsilon, that of squares; `each` rows a record."""
-        most, half = self.most_square, self.width / 2
-        total = LaplaceNoise((1 - share) * self.cost.epsilon, self.reach * each, self.width / self.reach)
-        squares = LaplaceNoise(share * self.cost.epsilon, most * each, half * half / most)
-        return [total, squares] if share else [total]
+    def of_squares(self, error: float) -> float:
+        """Return the error of the variance, of numbers whose mean has an error."""
+        return error * self.half / float(self.weight)
 
-    def error(self, noise: Sequence[LaplaceNoise], beta: Fraction) -> tuple[float, float]:
+    def error(self, noise: LaplaceNoise, beta: Fraction) -> tuple[float, float]:
         """Return a bound on the noise of what is released, times the number of records, and its range."""
-        return noise[0].tail(beta), self.width
+        return noise.tail(beta), self.bounds[1] - self.bounds[0]
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> ReleasePlan:
         n, failure = self.count(facts), check_number("beta", beta, above=0, below=1)
-        share = self.spread_share(n)
-        noise = self.noise(share)
+        noise = self.noise()
         error, width = self.error(noise, failure)
         needed = max(1, math.ceil(error / (width * float(ALPHA))))
         few = few_records(
@@ -424,37 +413,36 @@ class _Mean(ColumnRelease[Result]):
             enough=needed,
             subset=ALL_GROUPS,
         )
+        deviation = noise.deviation / n
         return ReleasePlan(
             self.cost,
             n,
             title=f"{type(self).__name__[1:]}Plan",
             states={"error": error / n, "n_needed": needed, "beta": float(failure)},
             keeps={
-                "spread_share": share,
-                "deviations": [each.deviation / n for each in noise],
+                "deviations": [deviation, self.of_squares(deviation) if self.weight else 0.0],
                 "bounds": self.bounds,
             },
             warns=(few,) if n < needed else (),
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Any:
-        low, high = self.bounds
-        n, noise = plan.n_samples, self.noise(plan.spread_share, table.each)
-        pairs = zip(noise, table.sums(self._sums), strict=False)
-        # A sum of n records, each of several rows, is at most n times what a record moves it by.
-        found = [float(of.noisy([total], dice, low=0, high=n * of.l1)[0]) for of, total in pairs]
-        mean = min(low + self.width / self.reach * (found[0] / (n * table.each)), high)  # despite rounding
-        if len(found) == 1:
+        (low, high), half, n = self.bounds, self.half, plan.n_samples * table.each
+        totals = table.sums(self._sums)[: 2 if self.weight else 1]
+        noisy = self.noise(table.each).noisy(totals, dice, low=0, high=n * self.reach)
+        total, *squares = (float(each) / (n * self.reach) for each in noisy)
+        mean = min(low + (high - low) * total, high)  # despite rounding
+        if not squares:
             near = (mean * n + low + high) / (n + 2)  # rare ones may be unseen
-            return self.result(mean, (high - near) * (near - low), plan)  # Bhatia and Davis (2000)
-        half, off = (high - low) / 2, mean - low / 2 - high / 2
-        variance = found[1] / (n * noise[1].l1) * half * half - off * off
-        return self.result(mean, min(max(variance, 0.0), (high - mean) * (mean - low)), plan)
+            return self.result(mean, (high - near) * (near - low), plan)
+        place = 2 * total - 1
+        found = 1 - 2 * squares[0] / float(self.weight) - place * place
+        return self.result(mean, min(max(found, 0.0), 1 - place * place) * half * half, plan)
 
     def _sums(self, steps: NDArray[Any]) -> list[Any]:
-        from_middle = 2 * steps.astype(np.int64) - self.reach
-        squares = ((from_middle + self.coarser // 2) // self.coarser) ** 2  # rounded to the nearest
-        return [steps.sum(dtype=np.int64), squares.clip(0, self.most_square).sum(dtype=np.int64)]
+        steps, w = steps.astype(np.int64), self.weight
+        squares = 2 * w.numerator * (self.reach - steps) * steps // (w.denominator * self.reach)
+        return [steps.sum(), squares.sum()]
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
         """Return the result, made of a noisy mean and variance."""
@@ -465,31 +453,26 @@ class _Proportion(_Mean[Mean]):
     """The recipe of `proportion`, whose steps are zeros and ones."""
 
     known_as, warns_of = "proportion", "share"
-    reach = coarser = 1
+    reach, weight = 1, Fraction(0)  # the share tells the variance
 
     def domain_of(self) -> Any:
         return IntegerRange(0, 1)
-
-    def spread_share(self, n: int) -> Fraction:  # noqa: ARG002 - the share tells the variance
-        return Fraction(0)
 
 
 class _Std(_Mean[Std]):
     """The recipe of `std`."""
 
     known_as, warns_of = "std", "variance"
+    weight = Fraction(2)
 
     def domain_of(self) -> Any:
         check_squares("bounds", *self.bounds)
         return super().domain_of()
 
-    def spread_share(self, n: int) -> Fraction:  # noqa: ARG002
-        return Fraction(1, 2)
-
-    def error(self, noise: Sequence[LaplaceNoise], beta: Fraction) -> tuple[float, float]:
-        total, squares = (each.tail(beta / 2) for each in noise)
+    def error(self, noise: LaplaceNoise, beta: Fraction) -> tuple[float, float]:
+        tail = noise.tail(beta / 2)
         # The mean is squared: its noise counts up to twice its distance from the middle, half of the bounds'.
-        return squares + self.width * total, (self.width / 2) ** 2
+        return self.of_squares(tail) + 2 * self.half * tail, self.half * self.half
 
     def result(self, mean: float, variance: float, plan: ReleasePlan) -> Any:
         return Std(math.sqrt(variance), mean, plan)

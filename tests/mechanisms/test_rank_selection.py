@@ -39,7 +39,7 @@ def guaranteed(data, fraction, alone=True):
     costs = []
     for code in range(SIZE):
         less, upto = sum(c < code for c in data), sum(c <= code for c in data)
-        costs.append(max(0, b * less - a * len(data), a * len(data) - b * upto))
+        costs.append(max(b * less - a * len(data), a * len(data) - b * upto))
     return power_probabilities(ratio, costs, [1] * SIZE)
 
 
@@ -80,13 +80,14 @@ def test_bounds_are_at_most_the_costs_and_most_codes_are_accepted(data, fraction
     a, b, m, ratio = fraction.numerator, fraction.denominator, len(data), Fraction(percent, 100)
     every = np.arange(1000)
     less, upto = (np.searchsorted(np.sort(data), every, side) for side in ("left", "right"))
-    for low, high, unit in ((a * m, a * m, b), (m, 0, 1)):  # a quantile, and an interior point
-        bounds, sizes, pieces = rank_selection._bounded(everything(data, 1000), low, high, unit, ratio)
+    for low, high, unit, least in ((a * m, a * m, b, -b * m), (a * m, a * m, b, 0), (m, 0, 1, 0)):
+        cell = everything(data, 1000)  # of a quantile, of a window, and of an interior point
+        bounds, sizes, pieces = rank_selection._bounded(cell, low, high, unit, least, ratio)
         found = {}
         for bound, size, (start, end, first) in zip(bounds, sizes, pieces, strict=True):
             places = range(start, start + size)
             found |= {place if place < end else first + place - end: bound for place in places}
-        costs = np.maximum(np.maximum(0, unit * less - high), low - unit * upto)
+        costs = np.maximum(np.maximum(least, unit * less - high), low - unit * upto)
         assert sum(sizes) == len(found) == 1000
         assert all(found[code] <= cost for code, cost in enumerate(costs.tolist()))
         weights, bounding = ((float(ratio) ** np.array(each)).sum() for each in (costs, list(found.values())))

@@ -14,11 +14,11 @@ __all__ = ["CASES"]
 
 
 class _Coarse(_Mean[Any]):
-    reach, coarser = 2, 1
+    reach = 2
 
 
 class _CoarseStd(_Std):
-    reach, coarser = 2, 2
+    reach = 2
 
 
 _MOVED: dict[str, Any] = {**RULES, "discrete_laplace": moved_by(2)}  # by as many steps as a number has
