@@ -10,8 +10,8 @@ from dplearn.chance.dice import Dice
 from dplearn.kernels import Cell, Ranks, power_at_most, selection_ratio
 from dplearn.kernels.distributions import halving_width
 from dplearn.kernels.intervals import piece_arrays
-from dplearn.kernels.ranks import ApartCodes, finest_fraction, halving, rank_sensitivity
-from dplearn.mechanisms.selection import select_exponential
+from dplearn.kernels.ranks import ApartCodes, Step, finest_fraction, halving, rank_sensitivity
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
@@ -20,6 +20,7 @@ _FEW = 64  # data; the costs of all codes among so many are computed
 _TRIES = 64  # after so many rejections, mostly of probability 1/2 at most, all costs are computed
 _LIGHT = 10  # codes that weigh 2**-10 of others have one bound on their costs
 _CHUNK = 32  # data that are read at once
+FEW_CODES = 1 << 12  #: Of a domain of at most so many the costs of all are computed for one quantile.
 
 
 def code_near_rank(
@@ -126,6 +127,15 @@ def code_by_cost(
         costs, lengths.tolist(), privacy=privacy, dice=dice, sensitivity=sensitivity
     )
     return int(starts[piece]) + place
+
+
+def _code_among_few(ranks: Ranks, size: int, step: Step, *, privacy: ApproxDP, dice: Dice) -> int:
+    """Return a code of a small domain with the costs of `code_near_rank`, by permute-and-flip."""
+    a, b, m = step.fraction.numerator, step.fraction.denominator, len(ranks)
+    below, upto = (np.asarray(each).astype(object) for each in ranks.count(np.arange(size)))
+    costs = np.maximum(b * below - a * m, a * m - b * upto).tolist()
+    how = {"privacy": privacy, "dice": dice, "sensitivity": step.sensitivity}
+    return select_permute_and_flip(costs, [1] * size, **how)[0]
 
 
 def _code_by_bounds(
@@ -243,7 +253,8 @@ def codes_at_fractions(
     -------
     list of int of length k
         The quantiles, in nondecreasing order. About a fraction fractions[i] of the data is less than
-        element i.
+        element i. A single one of at most 4,096 codes is selected by permute-and-flip, all others by the
+        exponential mechanism.
 
     Notes
     -----
@@ -264,7 +275,7 @@ def codes_at_fractions(
     together cost half of epsilon. A replaced code costs epsilon as above, or as one removed and one added.
     So parts of a table by the values of a key, each with quantiles of this `privacy`, together cost epsilon
     for one replaced record, which leaves one part and enters another or the same, and m times as much for m
-    replaced records.
+    replaced records. Permute-and-flip has the privacy of the exponential mechanism at the same sensitivity.
 
     **Assumes.** All values lie in the domain, which is public; the number of records, or `most`, is public.
 
@@ -289,6 +300,8 @@ def codes_at_fractions(
     """
     n, k = len(ranks) if most is None else most, len(fractions)
     levels = halving(fractions, finest=finest_fraction(n), sized=most is None)
+    if k == 1 and size <= FEW_CODES:
+        return [_code_among_few(ranks, size, levels[0][0], privacy=privacy, dice=dice)]
     # For one quantile no cell is split, and equal codes need not be made distinct.
     bits = (n - 1).bit_length() if k > 1 else 0
     apart = ApartCodes(ranks, bits) if bits else ranks

@@ -1,7 +1,7 @@
 """Release the mean or the standard deviation of one column of bounded numbers, or the share of its ones."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -33,7 +33,6 @@ from dplearn.releases.release import (
     rows_of_groups,
 )
 from dplearn.table import Table
-
 
 _LARGEST = 1e150  # whose square is a float
 

@@ -46,7 +46,7 @@ from dplearn.kernels.ranks import (
 )
 from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
-from dplearn.mechanisms.rank_selection import codes_at_fractions, examined_reach
+from dplearn.mechanisms.rank_selection import FEW_CODES, codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
@@ -648,7 +648,7 @@ def check_fractions(name: str, q: Sequence[Any]) -> list[Fraction]:
 def _ranks(values: Any, domain: NumberDomain, fractions: Sequence[Fraction]) -> Ranks:
     """Return the ranks of private numbers, after a check that all lie in the domain."""
     column = read_column(values)
-    if len(fractions) > 1:
+    if len(fractions) > 1 or domain.size <= FEW_CODES:
         return ranks_of_codes(domain.encode(column))
     if type(domain) not in READ_AS_NUMBERS.get(column.dtype.kind, ()) or domain.accepts_missing:
         return UnsortedCodes(domain.encode(column))

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from dplearn.chance import SeededDice
 from dplearn.kernels import Cell, SortedCodes, power_probabilities, selection_ratio
-from dplearn.mechanisms import code_near_rank, codes_at_fractions, interior_point_of, rank_selection
+from dplearn.mechanisms import (
+    code_near_rank,
+    codes_at_fractions,
+    interior_point_of,
+    rank_selection,
+    select_permute_and_flip,
+)
 from dplearn.privacy import ApproxDP
 from tests.mechanisms.laws import law
 
@@ -32,15 +38,17 @@ def distribution(data, fraction, alone=True):
     return [found[code] for code in range(SIZE)]
 
 
-def guaranteed(data, fraction, alone=True):
+def costs_of(data, fraction):
     """As the docstring has them, code by code."""
     a, b = fraction.numerator, fraction.denominator
+    counts = [(sum(c < code for c in data), sum(c <= code for c in data)) for code in range(SIZE)]
+    return [max(b * less - a * len(data), a * len(data) - b * upto) for less, upto in counts]
+
+
+def guaranteed(data, fraction, alone=True):
+    a, b = fraction.numerator, fraction.denominator
     ratio = selection_ratio(Fraction(1), b if alone else 2 * max(a, b - a))
-    costs = []
-    for code in range(SIZE):
-        less, upto = sum(c < code for c in data), sum(c <= code for c in data)
-        costs.append(max(b * less - a * len(data), a * len(data) - b * upto))
-    return power_probabilities(ratio, costs, [1] * SIZE)
+    return power_probabilities(ratio, costs_of(data, fraction), [1] * SIZE)
 
 
 @given(codes, fractions, st.booleans())
@@ -128,8 +136,16 @@ def test_codes_rise_and_lie_in_the_domain(data, seed):
     assert found[-1] < 8
 
 
-def test_a_single_quantile_is_one_selection_with_all_of_epsilon():
-    ranks, q = SortedCodes(np.array([1, 2, 2, 4])), Fraction(1, 4)
-    ours = law(lambda dice: codes_at_fractions(ranks, 6, [q], privacy=ApproxDP(1), dice=dice)[0])
-    cell = Cell(ranks, 0, 4, 0, 6)
-    assert ours == law(lambda dice: code_near_rank(cell, q, privacy=ApproxDP(1), dice=dice))
+@pytest.mark.parametrize(("most", "sensitivity"), [(None, 4), (9, 6)])
+def test_a_single_quantile_is_one_selection_with_all_of_epsilon(most, sensitivity, monkeypatch):
+    data, q, cost = (1, 2, 2, 4), Fraction(1, 4), ApproxDP(1)
+    ranks = SortedCodes(np.array(data))
+
+    def ours():
+        return law(lambda dice: codes_at_fractions(ranks, SIZE, [q], privacy=cost, dice=dice, most=most)[0])
+
+    how = {"privacy": cost, "sensitivity": sensitivity}
+    costs = costs_of(data, q)
+    assert ours() == law(lambda dice: select_permute_and_flip(costs, [1] * SIZE, dice=dice, **how)[0])
+    monkeypatch.setattr(rank_selection, "FEW_CODES", SIZE - 1)
+    assert [ours()[code] for code in range(SIZE)] == guaranteed(data, q, alone=most is None)

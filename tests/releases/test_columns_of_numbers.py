@@ -78,7 +78,7 @@ def test_noise_for_half_of_the_range_is_refuted(monkeypatch):
 
 
 def _halved(noise_of):
-    return lambda *given: [replace(each, epsilon=2 * each.epsilon) for each in noise_of(*given)]
+    return lambda *given: replace(noise_of(*given), epsilon=2 * noise_of(*given).epsilon)
 
 
 def test_the_last_bits_of_a_float_do_not_exceed_the_upper_bound():

@@ -71,7 +71,7 @@ CASES = (
         2,
         ApproxDP(1),
         ordered=False,
-        rules=_MOVED,
+        rules={**RULES, "discrete_laplace": moved_by(3)},  # by 1 and by 2, of 4 that the noise is for
         verifies=("Std",),
         required=Required(4, 0.7),
     ),
