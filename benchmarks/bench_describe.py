@@ -7,8 +7,8 @@ Epsilon 1 and delta 1e-6 in all, for one added or removed record. Bounds and gro
 all. Numbers are integers of a unit (cents, dollars, years), and errors are of numbers moved to the bounds.
 
 Asked are counts, means and medians ("all"), counts and means, medians alone, or counts, means and quartiles.
-"dplearn" is `describe`. "describe and quantiles" is `describe` without quantiles at half of the budget, and
-the exponential mechanism of `quantiles` at the other half; of medians alone, at all of it. OpenDP gets one
+"dplearn" is `describe`. "describe and quantiles" is `describe` without quantiles and, with an equal part of
+the budget for each column, `quantiles(by=)`, which has no intervals; of medians alone, with all of it. OpenDP gets one
 query of its context API, with its own shares of the budget: `dp.len`, and of each column `dp.sum` and
 `dp.quantile`, among all integers of a range or 10,001 of them spaced evenly. Name the python of an
 environment with `opendp[polars]`. "Laplace" is its epsilon, "Gaussian" zero-concentrated privacy that implies
@@ -164,7 +164,7 @@ def problems(folder: Path | None) -> Iterator[Problem]:
 
 def described(table: Problem, frame: Any, statistics: tuple[str, ...], share: float = 1.0) -> Any:
     """Return estimates of `describe`; the middle of a range where one is too noisy."""
-    how = {"epsilon": share * EPSILON, "delta": DELTA, "neighbors": "add_remove"}
+    how = {"epsilon": round(share * EPSILON, 6), "delta": DELTA, "neighbors": "add_remove"}
     lines = describe(frame, "by", domain=table.schema, statistics=statistics, **how).statistics()
     return {
         (line.column, line.statistic, line.group[0]): (
@@ -181,8 +181,10 @@ def fractions(statistics: tuple[str, ...]) -> dict[str, float]:
 def in_parts(table: Problem, frame: Any, statistics: tuple[str, ...]) -> Any:
     """Return estimates of `describe` without quantiles, and those of `quantiles`."""
     asked, others = fractions(statistics), tuple(each for each in statistics if each not in QUARTERS)
-    found = described(table, frame, others, 0.5) if others else {}
-    how = {"epsilon": EPSILON * (0.5 if others else 1.0) / len(table.ends), "neighbors": "add_remove"}
+    d = len(table.ends)
+    share = (1 + d) / (1 + 2 * d) if others else 0.0  # counts, and of each column means, and quantiles
+    found = described(table, frame, others, share) if others else {}
+    how = {"epsilon": round(EPSILON * (1 - share) / d, 6), "neighbors": "add_remove"}
     for name, ends in table.ends.items():
         given = {"by": frame["by"], "categories": table.groups, "domain": IntegerRange(*ends, outside="clip")}
         values = quantiles(frame[name], list(asked.values()), **given, **how).values

@@ -256,9 +256,9 @@ def quantiles(
 
     **Accuracy.** `quantiles_plan` returns bounds on the rank errors, without data.
 
-    **Source.** Smith (2011) for one quantile; Kaplan, Schnapp and Stemmer (2022) for several, corrected for
-    ties and for replaced records; for many that are far apart after Imola and others (2025), with a proof of
-    our own.
+    **Source.** Smith (2011) for one quantile, by permute-and-flip (McKenna and Sheldon, 2020) of at most
+    4,096 values; Kaplan, Schnapp and Stemmer (2022) for several, corrected for ties and for replaced
+    records; for many that are far apart after Imola and others (2025), with a proof of our own.
 
     Examples
     --------
