@@ -8,9 +8,9 @@ all. Numbers are integers of a unit (cents, dollars, years), and errors are of n
 
 Asked are counts, means and medians ("all"), counts and means, medians alone, or counts, means and quartiles.
 "dplearn" is `describe`. "describe and quantiles" is `describe` without quantiles and, with an equal part of
-the budget for each column, `quantiles(by=)`, which has no intervals; of medians alone, with all of it. OpenDP gets one
-query of its context API, with its own shares of the budget: `dp.len`, and of each column `dp.sum` and
-`dp.quantile`, among all integers of a range or 10,001 of them spaced evenly. Name the python of an
+the budget for each column, `quantiles(by=)`, which has no intervals; of medians alone, with all of it. OpenDP
+gets one query of its context API, with its own shares of the budget: `dp.len`, and of each column `dp.sum`
+and `dp.quantile`, among all integers of a range or 10,001 of them spaced evenly. Name the python of an
 environment with `opendp[polars]`. "Laplace" is its epsilon, "Gaussian" zero-concentrated privacy that implies
 (1, 1e-6). "centred": sums are of distances from the middle of a range, which halves their noise, as somebody
 who knows it well would ask. Means are noisy sums by noisy counts, moved to the bounds. Where `describe` calls

@@ -134,8 +134,10 @@ def _code_among_few(ranks: Ranks, size: int, step: Step, *, privacy: ApproxDP, d
     a, b, m = step.fraction.numerator, step.fraction.denominator, len(ranks)
     below, upto = (np.asarray(each).astype(object) for each in ranks.count(np.arange(size)))
     costs = np.maximum(b * below - a * m, a * m - b * upto).tolist()
-    how = {"privacy": privacy, "dice": dice, "sensitivity": step.sensitivity}
-    return select_permute_and_flip(costs, [1] * size, **how)[0]
+    code, _ = select_permute_and_flip(
+        costs, [1] * size, privacy=privacy, dice=dice, sensitivity=step.sensitivity
+    )
+    return code
 
 
 def _code_by_bounds(
