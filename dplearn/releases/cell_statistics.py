@@ -6,14 +6,15 @@ estimate of the number of records in each cell, and its covariance, which is pub
 deviations, quantiles and shares are functions of these numbers, and so are their intervals.
 
 - Categories: each cell is counted.
-- Quantiles: the cells are the leaves of a tree, and every node is counted. The number of records up to a
-  value is then a sum of few nodes. For means the values of the cells, and their squares, may be added up
-  besides, as half a level: of 256 cells that takes a tenth off Gaussian noise in means, and adds nothing to
-  that in quantiles.
+- Quantiles, with Laplace noise: the cells are the leaves of a tree, and every node is counted. The number of
+  records up to a value is then a sum of few nodes.
+- Quantiles, with Gaussian noise: the strategy whose noise in all numbers of records up to a cell, and in the
+  mean, is nearly the least of all. Of 256 cells it has 14 % less noise in quantiles than a tree of four
+  branches with sums of values beside it, and 17 % less in means.
 - Means and standard deviations alone: the values of the cells and their squares are added up.
 
 Sources: Li, Miklau, Hay, McGregor and Rastogi (2015) for strategies; Hay, Rastogi, Miklau and Suciu (2010)
-for trees.
+for trees; Yuan, Yang, Zhang and Hao (2016) for least Gaussian noise as a convex problem.
 
 >>> tree(4, branching=2).tolist()  # pairs of cells, then cells
 [[1, 1, 0, 0], [0, 0, 1, 1], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
@@ -36,7 +37,9 @@ from dplearn.releases.table_columns import FAR, POINTS, TableColumn, even_starts
 Vector = NDArray[np.float64]
 MOST_CELLS = 256  # of a column of numbers
 _MOST_NUMBER = 1e30
-_BRANCHING = 4  # of trees of learned ranges
+_BRANCHING = 16  # of trees; the errors of quantiles are least
+_ROUNDS = 4  # of the search for the strategy of least noise
+_SHARE_OF_ALL, _SHARE_OF_MEAN = 0.05, 0.5  # of the number of records, and the mean, in what has least noise
 _PUBLIC = 1e-3  # the standard deviation of a public number of records, in those of a cell's number
 _CUTOFF = 1e-12  # of eigenvalues
 _WIDE = 8  # values in a cell of equal width, from which on cells grow
@@ -76,7 +79,29 @@ def check_squares(name: str, low: float, high: float) -> None:
         )
 
 
-def tree(cells: int, *, branching: int) -> NDArray[np.int64]:
+def least_noise(values: Vector, steps: int) -> NDArray[np.int64]:
+    """Return a strategy with little Gaussian noise in ranks, and in the sum of the values, in steps.
+
+    Wanted are the numbers of records up to each cell, less its share of the cells of all records; these; and
+    the sum of the values. With G = A'A for a strategy A and W for what is wanted, the sum of the variances is
+    tr(W'W G^-1), and the norm of a record's numbers is at most 1 if the diagonal of G is. The best G is
+    D^-1/2 (D^1/2 W'W D^1/2)^1/2 D^-1/2 for the D > 0 with which its diagonal is 1: D is found by iteration.
+    """
+    cells = len(values)
+    ranks = np.tril(np.ones((cells, cells))) - np.arange(1, cells + 1)[:, None] / cells
+    places = values / max(2 * float(np.abs(values).max()), 1e-300)
+    wanted = ranks.T @ ranks + cells * (_SHARE_OF_ALL + _SHARE_OF_MEAN * np.outer(places, places))
+    scales = np.ones(cells)
+    for _ in range(_ROUNDS):
+        roots = np.sqrt(scales)
+        squares, vectors = np.linalg.eigh(roots[:, None] * wanted * roots)
+        found = (vectors * np.sqrt(squares.clip(0.0))) @ vectors.T / np.outer(roots, roots)
+        scales *= np.diag(found)
+    strategy = np.linalg.cholesky(found + 1e-9 * np.eye(cells)).T
+    return np.rint(strategy * (steps / math.sqrt(np.diag(found).max()))).astype(np.int64)
+
+
+def tree(cells: int, *, branching: int = _BRANCHING) -> NDArray[np.int64]:
     """Return the strategy that counts each node of a tree over cells, its root left out."""
     widths = [1]
     while widths[-1] * branching < cells:
@@ -168,23 +193,19 @@ class ColumnSums:
 
     @classmethod
     def of(
-        cls, column: TableColumn, *, branching: int | None, steps: int | None, gaussian: bool
+        cls, column: TableColumn, steps: int, *, quantiles: bool, means: bool, gaussian: bool
     ) -> "ColumnSums":
-        """Return the sums from which quantiles are estimated, or means, or the number of gaps.
+        """Return the sums from which quantiles and means are estimated, or the number of gaps.
 
-        For quantiles `branching` is that of the tree, and for means `steps` are those from the middle of a
-        range to an end.
+        `steps` are those of a number of a record, and of values from the middle of a range to an end.
         """
         if not isinstance(column.domain, NumberDomain):
             return cls(column, np.eye(column.size, dtype=np.int64))
         cells = column.size - column.gap
-        if branching is None and steps is not None and not column.ranged:
+        if quantiles or column.ranged:
+            matrix = least_noise(means * from_middle(column), steps) if gaussian else tree(cells)
+        elif means:
             matrix = moments(middles(column)[column.gap :], steps, gaussian=gaussian)
-        elif branching is not None or column.ranged:
-            matrix = tree(cells, branching=branching or _BRANCHING)
-            if steps is not None and not column.ranged:  # the values themselves count half as much as a level
-                values = moments(middles(column)[column.gap :], steps, gaussian=gaussian)
-                matrix = np.concatenate([2 * steps * matrix, values])
         else:
             matrix = np.ones((1, cells), dtype=np.int64)
         weight = math.isqrt(int((matrix**2).sum(axis=0).max()))  # a gap counts as much as a number
@@ -252,6 +273,13 @@ def middles(column: TableColumn) -> Vector:
     """Return the value that stands for each cell of numbers."""
     low, high = ends(column)
     return low / 2 + high / 2
+
+
+def from_middle(column: TableColumn) -> Vector:
+    """Return the values of the cells that are no gaps, from the middle of the range; 0 of those beyond it."""
+    values, near = middles(column)[column.gap :], column.marks[column.gap :] == 0
+    low, high = (values[near].min(), values[near].max()) if near.any() else (0.0, 0.0)
+    return np.where(near, values - low / 2 - high / 2, 0.0)
 
 
 def ends(column: TableColumn) -> tuple[Vector, Vector]:

@@ -56,7 +56,6 @@ from dplearn.table.groups import ROWS
 
 STATISTICS = ("count", "mean", "std", "25%", "50%", "75%")
 _MOST_GROUPS = {1: 1000, 2: 100}  # of each column, by the number of columns that form the groups
-_BRANCHING = {"gaussian": 4, "laplace": 16}  # of trees; the errors of quantiles are least
 _DETAIL = SchemaDetail(MOST_CELLS, 98, drawn=True)  # ends are not moved outward to round numbers
 _QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
 _MOST_NUMBERS = 1 << 27  # sums
@@ -217,7 +216,7 @@ def describe_plan(
     >>> from dplearn.releases import describe_plan
     >>> plan = describe_plan(5000, domain=Schema({"age": IntegerRange(18, 90)}), epsilon=1)
     >>> round(plan.rank_error["age"]), plan.n_needed
-    (27, 533)
+    (24, 481)
     """
     most = _most_rows(max_rows_per_group, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
@@ -376,19 +375,13 @@ class _Describe(Release[Described]):
     def noise(self) -> str:
         return "gaussian" if self.cost.delta else "laplace"
 
-    @property
-    def adds_values(self) -> bool:
-        """Whether values are added up beside trees, which takes little of their Gaussian noise."""
-        return self.noise == "gaussian"
-
     @cached_property
     def described(self) -> tuple[ColumnSums, ...]:
         """The sums of each column that is described."""
         shown = self.choices
-        branching = _BRANCHING[self.noise] if shown.has_quantiles else None
-        most = self.steps if shown.has_moments and (branching is None or self.adds_values) else None
+        asked = {"quantiles": shown.has_quantiles, "means": shown.has_moments}
         return tuple(
-            ColumnSums.of(each, branching=branching, steps=most, gaussian=self.adds_values)
+            ColumnSums.of(each, self.steps, gaussian=self.noise == "gaussian", **asked)
             for each in self.columns
             if each.name not in shown.by
         )

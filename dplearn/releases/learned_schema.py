@@ -30,7 +30,7 @@ from dplearn.domains.keys import key_counts, read_keys
 from dplearn.fit import N_IS_PUBLIC, Facts
 from dplearn.kernels import Cell, Ranks, log_bounds
 from dplearn.kernels.ranks import UnsortedCodes
-from dplearn.mechanisms.rank_selection import code_near_rank, examined_ranks
+from dplearn.mechanisms.rank_selection import code_by_cost, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.calibration import calibrate
@@ -727,8 +727,10 @@ def _number_domain(ranks: _BothRanks, number: int, kind: str, plan: LearnedSchem
 
 
 def _selected(ranks: Ranks, size: int, fraction: Fraction, privacy: ApproxDP, dice: Dice) -> int:
-    everything = Cell(ranks, 0, len(ranks), 0, size)
-    return code_near_rank(everything, fraction, privacy=privacy, dice=dice)
+    # Unlike `code_near_rank`, a value that many records have is not preferred: others give the wider range.
+    everything, unit = Cell(ranks, 0, len(ranks), 0, size), fraction.denominator
+    rank = fraction.numerator * len(ranks)
+    return code_by_cost(everything, rank, rank, unit=unit, privacy=privacy, dice=dice, sensitivity=unit)
 
 
 def _outward(kind: str, low: Fraction, high: Fraction, tail: Fraction) -> tuple[Fraction, Fraction]:
