@@ -7,11 +7,12 @@ Epsilon 1 and delta 1e-6 in all, for one added or removed record. Bounds and gro
 all. Numbers are integers of a unit (cents, dollars, years), and errors are of numbers moved to the bounds.
 
 Asked are counts, means and medians ("all"), counts and means, medians alone, or counts, means and quartiles.
-"dplearn" is `describe`. "describe and quantiles" is `describe` without quantiles and, with an equal part of
-the budget for each column, `quantiles(by=)`, which has no intervals; of medians alone, with all of it. OpenDP
-gets one query of its context API, with its own shares of the budget: `dp.len`, and of each column `dp.sum`
-and `dp.quantile`, among all integers of a range or 10,001 of them spaced evenly. Name the python of an
-environment with `opendp[polars]`. "Laplace" is its epsilon, "Gaussian" zero-concentrated privacy that implies
+"dplearn" is `describe`. "describe and quantiles" is `describe` without quantiles and `quantiles(by=)`, which
+has no intervals, with as much of the budget for each column as two means have; of medians alone, with all of
+it. OpenDP gets one query of its context API, with its own shares of the budget, of which a quantile has twice
+that of a sum: `dp.len`, and of each column `dp.sum` and `dp.quantile`, among all integers of a range or
+10,001 of them spaced evenly. Name the python of an environment with `opendp[polars]`. "Laplace" is its
+epsilon, "Gaussian" zero-concentrated privacy that implies
 (1, 1e-6). "centred": sums are of distances from the middle of a range, which halves their noise, as somebody
 who knows it well would ask. Means are noisy sums by noisy counts, moved to the bounds. Where `describe` calls
 an estimate too noisy, the middle of the range takes its place.
@@ -182,7 +183,7 @@ def in_parts(table: Problem, frame: Any, statistics: tuple[str, ...]) -> Any:
     """Return estimates of `describe` without quantiles, and those of `quantiles`."""
     asked, others = fractions(statistics), tuple(each for each in statistics if each not in QUARTERS)
     d = len(table.ends)
-    share = (1 + d) / (1 + 2 * d) if others else 0.0  # counts, and of each column means, and quantiles
+    share = (1 + d) / (1 + 3 * d) if others else 0.0  # quantiles have twice the part, as OpenDP's have
     found = described(table, frame, others, share) if others else {}
     how = {"epsilon": round(EPSILON * (1 - share) / d, 6), "neighbors": "add_remove"}
     for name, ends in table.ends.items():
