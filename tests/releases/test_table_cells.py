@@ -7,6 +7,7 @@ import pytest
 from dplearn.domains import Floats, Grid, IntegerRange, Schema
 from dplearn.releases import SyntheticTable
 from dplearn.releases.table_cells import merged, ranged_column, widest_numbers
+from dplearn.releases.table_columns import TableColumn
 
 RNG = np.random.default_rng(0)
 N = 20_000
@@ -98,3 +99,76 @@ def test_cells_that_may_be_noise_are_left_out(column):
 def test_integers_have_the_ends_of_their_type(dtype, ends):
     found = widest_numbers(FLOATS, dtype and np.dtype(dtype), whole=True, missing=False)
     assert (found.low, found.high) == ends
+
+
+@pytest.mark.parametrize(
+    ("domain", "widest", "firsts"),
+    [
+        (
+            IntegerRange(18, 25),
+            IntegerRange(-1000, 1000),
+            "-1000* -494* -238* -110* -46* -14* 0* 1*? 2* 10* 11*? 12*? 13*? 14* 15*? 16* 17*? 18 20 22 24"
+            " 26* 27*? 28* 29*? 30* 31*? 32*? 33*? 34* 42* 58* 90* 154* 282* 538* 1000*",
+        ),
+        (
+            IntegerRange(100, 100),
+            IntegerRange(-1000, 1000),
+            "-1000* -512* -156* -28* -16* -8* -4* -2* -1* 0* 1* 2* 4* 8* 16* 36* 68* 84* 92* 93*? 94*? 95*?"
+            " 96* 97*? 98* 99* 100*? 101* 102* 103*? 104* 105*? 106*? 107*? 108* 116* 132* 164* 228* 356*"
+            " 512* 1000*",
+        ),
+        (
+            Grid(1, 9, 1025),
+            Floats(smallest=2.0**-8, largest=1000.0),
+            "-1000* -511* -255* -127* -63* -31* -15* -7* -5*? -3* -2*? -1* -0.5*? 0* 0.0039062*? 0.5*? 1 1?"
+            " 3 5 7 9* 9.5*? 10*? 10.5*? 11* 12*? 13* 15*? 17* 25* 41* 73* 137* 265* 521* 1000*",
+        ),
+        (
+            Grid(-4, 4, 1025),
+            Floats(smallest=2.0**-8, largest=100.0, missing=True),
+            "nan -100* -68* -36* -20* -12* -10*? -8* -7*? -6* -5.5*? -5*? -4.5*? -4 -2 -1? -0.5? -0.25?"
+            " -0.125? -0.0625? 0 0.0039062? 0.0625? 0.125? 0.25? 0.5? 1? 1? 2 4* 4.5*? 5*? 5.5*? 6* 7*? 8*"
+            " 10*? 12* 20* 36* 68* 100*",
+        ),
+    ],
+)
+def test_cells_beyond_a_range_grow_and_those_that_may_be_one_are_marked(domain, widest, firsts):
+    """A star is a far cell, a question mark one that may be one with the cell before."""
+    column = ranged_column("x", domain, 4, widest)
+    marks = [("", "*", "?", "*?")[mark] for mark in column.marks]
+    assert " ".join(f"{first:.5g}{mark}" for first, mark in zip(column.firsts, marks, strict=True)) == firsts
+
+
+@pytest.mark.parametrize(
+    ("counts", "marks", "firsts", "unused", "cells"),
+    [
+        (
+            [9, 0, 0, 9, 0, 0, 0],
+            "n**n***",
+            [0, 1, 3, 4],
+            [3],
+            [0, 1, 1, 2, 2, 2, 3],
+        ),  # a hole as wide as both
+        ([9, 0, 0, 0, 9, 0], "n***n*", [0, 1, 4, 5], [1, 3], [0, 0, 2, 2, 2, 2]),  # and a wider one
+        ([0, 0, 0, 5, 0, 0, 0, 9, 0], "*********", [0, 7, 8], [0, 2], [0, 0, 0, 0, 0, 1, 1, 1, 1]),
+        ([0, 0, 1.9, 2.1, 9, 2.1, 2], "*******", [0, 3, 4, 5, 6], [0, 4], [0, 1, 1, 1, 2, 3, 3]),
+        ([0, 0, 3, 3, 3, 3, 0, 0, 0], "*********", [0, 2, 3, 4, 5, 6], [0, 5], [1, 1, 1, 2, 3, 4, 4, 4, 5]),
+        ([10, 10, 13, 40, 0], "n??n*", [0, 2, 3, 4], [3], [0, 0, 1, 2, 2]),  # two that are nearly even
+        ([20, 20, 20, 0], "n++*", [0, 1, 3], [2], [0, 1, 1, 1]),  # only two on the same side of an end
+        ([0, 0, 0, 0], "****", [0, 1, 2, 3], [], [0, 1, 2, 3]),
+    ],
+)
+def test_cells_are_kept_joined_and_filled_by_their_counts(counts, marks, firsts, unused, cells):
+    kinds = np.array(["n*?+".index(mark) for mark in marks], dtype=np.int8)
+    for gap in (0, 1):  # the cell of missing numbers changes no other
+        domain = IntegerRange(0, len(counts) - 1, missing=bool(gap))
+        column = TableColumn(
+            "x",
+            domain,
+            np.arange(len(counts) + gap, dtype=np.uint64),
+            np.append([0] * gap, kinds).astype(np.int8),
+        )
+        found, places = merged(column, np.append([50.0] * gap, counts), 1.0, gaussian=True)
+        assert found.firsts[gap:].tolist() == firsts
+        assert (np.flatnonzero(found.unused) - gap).tolist() == unused
+        assert (places[gap:] - gap).tolist() == cells
