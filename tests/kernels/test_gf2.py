@@ -11,14 +11,12 @@ from hypothesis import strategies as st
 
 from dplearn.kernels import BitMatrix, gf2, gf2_matrices, pack
 from dplearn.kernels.gf2 import (
-    Elimination,
     nullspace,
     only_solution,
     rank,
     rref,
     solve,
     uniform_solution,
-    unpack,
 )
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
@@ -98,39 +96,6 @@ def test_form_null_space_and_solutions_are_those_by_definition(drawn):
         assert (solution is not None) == solvable
         assert solution is None or np.array_equal(A.astype(int) @ solution % 2, B)
     assert (only_solution(A, B) is not None) == (solvable and len(pivots) == A.shape[1])
-
-
-@repeatable
-@given(systems())
-def test_packed_matrices_and_vectors_give_what_arrays_give(drawn):
-    A, B, bits = drawn
-    packed, vector = pack(A), B[:, 0]
-    assert rank(packed) == rank(A)
-    for function in (rref, lambda matrix: (nullspace(matrix),)):
-        ours, plain = function(packed)[0], function(A)[0]
-        assert isinstance(ours, BitMatrix)
-        assert np.array_equal(ours.unpack(), plain)
-    for given_to in (A, packed, A.astype(bool), np.asfortranarray(A.astype(np.int64))):
-        one, many = uniform_solution(given_to, vector, bits[:, 0]), uniform_solution(A, B[:, :1], bits[:, :1])
-        assert (one is None) == (many is None)
-        assert one is None or (one.shape == (A.shape[1],) and np.array_equal(one, many[:, 0]))
-
-
-@repeatable
-@given(systems(), st.lists(st.integers(0, 200), max_size=4))
-def test_rows_may_come_in_parts_and_in_any_order(drawn, cuts):
-    A, B, bits = drawn
-    order = np.random.default_rng(len(cuts)).permutation(len(A))
-    parts = Elimination(A.shape[1], B.shape[1])
-    for some in np.split(order, sorted(cuts)):
-        parts.add(A[some], pack(B[some]))
-    form, pivots = rref(A)
-    solution = uniform_solution(A, B, bits)
-    assert np.array_equal(parts.rref().unpack(), form)
-    assert np.array_equal(parts.nullspace().unpack(), nullspace(A))
-    assert parts.pivots.tolist() == pivots.tolist()
-    assert parts.consistent == (solution is not None)
-    assert solution is None or np.array_equal(parts.solution(bits), solution)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -270,9 +235,6 @@ def test_an_integer_that_is_no_bit_is_refused_in_words_that_do_not_show_it(wrong
             function()
 
 
-WIDTHS = (0, 1, 7, 8, 63, 64, 65, 127, 128, 129, 700)
-
-
 def bits_of(n, d, seed=0):
     return np.random.default_rng(seed).integers(0, 2, (n, d)).astype(np.uint8)
 
@@ -291,33 +253,3 @@ def test_bits_beyond_the_last_column_are_not_looked_at(d):
     assert np.array_equal(first.dot(solve(first, sides)), sides)
     unsolvable_beyond = np.hstack([bits[:, :d], bits_of(90, 30, seed=2)])
     assert np.array_equal(solve(bits, BitMatrix(pack(unsolvable_beyond).words, d)), np.eye(70)[:, :d])
-
-
-@pytest.mark.parametrize("d", WIDTHS)
-def test_bits_are_packed_into_words_and_their_products_are_sums_modulo_2(d):
-    for n, dtype in product([0, 1, 5, 600], [bool, np.uint8, np.int8, np.int64, np.uint64]):
-        bits = bits_of(n, d)
-        matrix = pack(bits.astype(dtype))
-        assert (matrix.shape, matrix.words.shape) == ((n, d), (n, -(-d // 64)))
-        for row, words in zip(bits[:2], matrix.words[:2].tolist(), strict=True):  # bit j of word j over 64
-            assert sum(word << (64 * place) for place, word in enumerate(words)) == sum(
-                int(bit) << place for place, bit in enumerate(row)
-            )
-        for read in (
-            matrix.unpack(),
-            unpack(matrix),
-            np.asarray(matrix),
-            pack(np.asfortranarray(bits)).unpack(),
-        ):
-            assert np.array_equal(read, bits)
-            assert read.dtype == np.uint8
-        assert np.array_equal(pack(bits[::-1, ::-1]).unpack(), bits[::-1, ::-1])
-        for rows in (slice(3, 9), [0, 0], np.arange(n) % 3 == 0, np.array([], dtype=int)):
-            if n or not isinstance(rows, list):
-                assert np.array_equal(matrix[rows].unpack(), bits[rows])
-    for n, k in product(WIDTHS, [0, 1, 2, 7, 130]):
-        A, B = bits_of(n, d), bits_of(d, k, seed=1)
-        wanted = A.astype(int) @ B % 2
-        assert np.array_equal(pack(A).dot(B), wanted)
-        assert np.array_equal(pack(A).dot(pack(B)), wanted)
-        assert k == 0 or np.array_equal(pack(A).dot(B[:, 0]), wanted[:, 0])

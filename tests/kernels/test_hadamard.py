@@ -11,8 +11,6 @@ from dplearn.kernels import (
     hadamard_inverse,
     hadamard_size,
     nearest_parity,
-    parity_errors,
-    points_of,
     walsh_hadamard,
 )
 
@@ -85,52 +83,6 @@ def test_a_sum_beyond_the_bound_is_refused_and_the_bound_itself_is_not(bound, d,
         walsh_hadamard(values_that_sum_to(bound + more, d), bound=bound)
 
 
-def test_values_are_read_in_any_layout_and_left_as_they_were():
-    values = values_that_sum_to(3000, 18)
-    lowest = [np.array([np.iinfo(kind).min, 1], dtype=kind) for kind in (np.int8, np.int16, np.int32)]
-    for view in (
-        values[::2],
-        values[::-1],
-        values.astype(">i4"),
-        abs(values).astype("u4"),
-        values.tolist()[: 1 << 10],
-        *lowest,
-    ):
-        before = np.array(view)
-        assert np.array_equal(walsh_hadamard(view), butterflies(before))
-        assert np.array_equal(view, before)
-
-
-@pytest.mark.parametrize("d", [1, 2, 7, 8, 9, 16, 17, 24, 25, 32])
-def test_points_have_a_bit_for_each_column(d):
-    bits = np.random.default_rng(d).integers(0, 2, (d, 50), dtype=np.uint8)
-    wanted = [sum(int(bit) << j for j, bit in enumerate(record)) for record in bits.T]
-    assert points_of(list(bits)).tolist() == wanted
-
-
-@pytest.mark.parametrize(("n", "dtype"), [(2**14, "i2"), (2**15 - 1, "i2"), (2**15, "i4"), (2**16 + 1, "i4")])
-@pytest.mark.parametrize("one_point", [False, True])
-def test_none_and_all_wrong_fit_the_type(n, dtype, one_point):
-    points = np.full(n, 3) if one_point else np.arange(n) % 8  # 2n may not fit, nor n - W before it is halved
-    for parity, wrong in product((0, 5), (0, 1)):
-        bits = np.bitwise_count(points & parity) % 2 ^ wrong
-        errors = parity_errors(points, bits, 3)
-        assert (errors.dtype, errors[parity]) == (dtype, wrong * n)
-        wanted = [np.count_nonzero(np.bitwise_count(points & r) % 2 != bits) for r in range(8)]
-        assert errors.tolist() == wanted
-
-
-def test_more_records_than_are_counted_at_a_time():
-    rng = np.random.default_rng(3)
-    points, bits = (
-        rng.integers(0, 2**18, 3 * module._RECORDS + 5),
-        rng.integers(0, 2, 3 * module._RECORDS + 5),
-    )
-    errors = parity_errors(points, bits, 18)
-    for parity in (0, 1, 2**17, 77_777, 2**18 - 1):
-        assert errors[parity] == np.count_nonzero(np.bitwise_count(points & parity) % 2 != bits)
-
-
 def listed_nearest(values, complements):
     """The first of all parities, complements after them, that agrees most often."""
     size = len(values)
@@ -162,13 +114,3 @@ def test_the_signed_transform_keeps_lengths_and_has_an_inverse(size):
     assert hadamard_coordinate(rows, picked).tolist() == found[np.arange(20), picked].tolist()
     for row, coordinates in zip(rows, found, strict=True):
         np.testing.assert_allclose(hadamard_inverse(coordinates.astype(float), size), row, atol=1e-12)
-
-
-@pytest.mark.parametrize("size", [100, 1000])
-def test_the_signed_transform_spreads_the_patterns_of_usual_data(size):
-    patterns = np.stack(
-        [np.ones(size), np.arange(size) % 2, np.arange(size) < size // 2, np.arange(size) % 7 == 0]
-    )
-    patterns = patterns.astype(np.int64)
-    bound = np.sqrt(2 * np.log(200)) * np.linalg.norm(patterns, axis=1)
-    assert (np.abs(transformed(patterns)) > bound[:, None]).mean() <= 0.01

@@ -8,15 +8,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dplearn.kernels import FIXED_POINT_ONE, blocks, plurality
+from dplearn.kernels import FIXED_POINT_ONE, plurality
 from dplearn.kernels import votes as module
 from dplearn.kernels.votes import (
     binned_counts,
-    bins,
     fixed_point,
-    half_bins,
-    midpoints,
-    shifted_bins,
     sliced_counts,
     soft_tally,
     tally,
@@ -34,47 +30,16 @@ def counts_of(n):
     }
 
 
-def moved(counts, withdrawn=True):
-    """All counts after one vote was moved, and where allowed cast or withdrawn."""
+def moved(counts):
+    """All counts after one vote was moved, cast or withdrawn."""
     takes = [(i, -1) for i in range(LABELS) if counts[i]]
     gives = [(j, 1) for j in range(LABELS)]
     steps = [(take, give) for take in takes for give in gives]
-    if withdrawn:
-        steps += [(take,) for take in takes] + [(give,) for give in gives]
+    steps += [(take,) for take in takes] + [(give,) for give in gives]
     return {tuple(c + sum(by for i, by in step if i == k) for k, c in enumerate(counts)) for step in steps}
 
 
-def winner(counts):
-    return max(range(LABELS), key=lambda label: (counts[label], -label))
-
-
-def steps_to_another_winner(counts, withdrawn):
-    """The least number of changed votes after which another label wins, by breadth first search."""
-    seen, layer, steps = {counts}, {counts}, 0
-    while all(winner(c) == winner(counts) for c in layer):
-        layer = {other for c in layer for other in moved(c, withdrawn)} - seen
-        seen |= layer
-        steps += 1
-    return steps
-
-
 ALL = sorted({counts for n in range(7) for counts in counts_of(n)})
-
-
-def test_the_winner_is_the_first_with_the_most_votes_and_the_distance_one_less_than_the_votes_to_change():
-    table = np.array(ALL).reshape(-1, 1, LABELS)
-    winners, distances = plurality(table)
-    assert (winners.shape, winners.dtype, distances.dtype) == ((len(ALL), 1), np.int64, np.int64)
-    for counts, won, distance in zip(ALL, winners[:, 0].tolist(), distances[:, 0].tolist(), strict=True):
-        assert won == winner(counts)
-        assert distance == steps_to_another_winner(counts, withdrawn=True) - 1
-        # Moving votes is as quick as casting and withdrawing too, once there is a vote.
-        assert not any(counts) or distance == steps_to_another_winner(counts, withdrawn=False) - 1
-    for dtype in ("u1", "i2", "u4", "i8", "u8", ">i4"):
-        counts = np.array([[0, 100, 99], [100, 0, 0]], dtype=dtype)
-        assert [found.tolist() for found in plurality(counts)] == [[1, 0], [0, 50]]
-    counts = np.eye(1, 100_000, 99_999, dtype=np.int64)[0] * 2**62
-    assert [int(x) for x in plurality(counts)] == [99_999, 2**61 - 1]
 
 
 def test_the_distance_is_0_wherever_a_neighbour_has_another_winner_and_moves_by_at_most_1():
@@ -125,21 +90,6 @@ def test_counts_winner_and_distance_are_those_of_their_definitions(n_labels, sha
         assert count(labels, n_labels).T.tolist() == counted(labels, n_labels)
 
 
-@pytest.mark.parametrize("n_labels", [2, 15, 16, 120, 130])
-def test_how_votes_are_held_changes_nothing_and_they_are_left_alone(n_labels):
-    labels = votes_of((50, 70), n_labels)
-    before = labels.copy()
-    for dtype in ("i1", "u1", "i2", "u2", ">i4", "u4", "i8", "u8"):
-        cast = np.abs(labels) if "u" in dtype else labels
-        assert (dtype == "i1" and n_labels > 128) or agrees(
-            tally(cast.astype(dtype), n_labels), cast, n_labels
-        )
-    assert agrees(tally(np.asfortranarray(labels), n_labels), labels, n_labels)
-    assert agrees(tally(labels[::-2, 1::3], n_labels), labels[::-2, 1::3], n_labels)
-    assert agrees(tally(labels.tolist(), n_labels), labels, n_labels)
-    assert (labels == before).all()
-
-
 @pytest.mark.parametrize("n_labels", [2, 16, 127, 128])
 @pytest.mark.parametrize("n_teachers", [126, 127, 128, 255, 256, 511, 32_767, 32_768, 40_000])
 def test_no_count_wraps_where_all_teachers_agree(n_labels, n_teachers):
@@ -152,28 +102,6 @@ def test_no_count_wraps_where_all_teachers_agree(n_labels, n_teachers):
     sliced = sliced_counts(np.ones((n_teachers, 1), dtype=np.int8), 2)
     assert sliced.tolist() == [[0], [n_teachers]]
     assert np.iinfo(sliced.dtype).min <= -n_teachers - 1
-
-
-@pytest.mark.parametrize("n_labels", [3, 50, 130])
-@pytest.mark.parametrize("constants", [(1, 1), (8, 300), (1000, 1000)], ids=repr)
-def test_the_sizes_of_blocks_change_nothing(monkeypatch, n_labels, constants):
-    for name, value in zip(("_QUERIES", "_BINS"), constants, strict=True):
-        monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(module, "_SLICES", constants[0])
-    for n_queries in (1, 3, 7, 8, 9, 33):
-        labels = votes_of((9, n_queries), n_labels, seed=n_queries)
-        assert agrees(tally(labels, n_labels), labels, n_labels)
-        for count in WAYS:
-            assert count(labels, n_labels).T.tolist() == counted(labels, n_labels)
-    if n_labels == 3:
-        monkeypatch.undo()
-        for n_queries in ((1 << 14) - 1, 1 << 14, (1 << 14) + 1):  # at the end of a block
-            labels = votes_of((9, n_queries), 3, dtype=np.int8)
-            assert agrees(tally(labels, 3), labels, 3)
-        for length, step in ((0, 3), (1, 3), (3, 3), (4, 3), (9, 1)):
-            found = [list(range(length))[block] for block in blocks(length, step)]
-            assert [i for part in found for i in part] == list(range(length))
-            assert all(0 < len(part) <= step for part in found)
 
 
 @pytest.mark.parametrize(("n_labels", "shape"), [(2, (500, 40_000)), (100, (20_000, 1000))])
@@ -189,43 +117,6 @@ def test_memory_beside_the_result_does_not_grow_with_the_votes(n_labels, shape):
 
 
 # Scores in bins
-
-
-GRAINS = np.arange(FIXED_POINT_ONE)
-MANY = [*range(2, 40), 63, 64, 65, 127, 128, 129, 255, 257, 1000, 1365, 2047, FIXED_POINT_ONE // 2]
-
-
-def between(lower, upper):
-    """Where lower <= g / FIXED_POINT_ONE < upper for each score g; ends are (numerator, denominator)."""
-    (a, b), (c, d) = lower, upper
-    return (a * FIXED_POINT_ONE <= GRAINS * b) & (GRAINS * d < c * FIXED_POINT_ONE)
-
-
-def test_every_grain_is_in_its_half_bin_its_bin_and_its_shifted_bin_and_in_the_middle_half_of_one():
-    for n_bins in MANY:
-        half = half_bins(GRAINS.astype(np.int16), n_bins)
-        plain, shifted = bins(half), shifted_bins(half, n_bins)
-        at_an_end = (half == 0) | (half == 2 * n_bins - 1)
-        assert between((half, 2 * n_bins), (half + 1, 2 * n_bins)).all()
-        assert (half[0], half[-1]) == (0, 2 * n_bins - 1)
-        assert between((plain, n_bins), (plain + 1, n_bins)).all()
-        for g in (0, 1, FIXED_POINT_ONE // 3, FIXED_POINT_ONE // 2, FIXED_POINT_ONE - 1):
-            middle = Fraction(2 * int(plain[g]) + 1, 2 * n_bins)
-            assert abs(Fraction(g, FIXED_POINT_ONE) - middle) <= Fraction(1, 2 * n_bins)
-            assert midpoints(plain, n_bins)[g] == float(middle)
-        inside = between((2 * shifted + 1, 2 * n_bins), (2 * shifted + 3, 2 * n_bins))
-        assert inside[shifted < n_bins - 1].all()
-        assert ((shifted == n_bins - 1) == at_an_end).all()
-        assert set(shifted.tolist()) == set(range(n_bins))
-        quarters = 4 * n_bins
-        in_plain = between((4 * plain + 1, quarters), (4 * plain + 3, quarters))
-        in_shifted = between((4 * shifted + 3, quarters), (4 * shifted + 5, quarters)) & (
-            shifted < n_bins - 1
-        )
-        assert (in_plain | in_shifted | at_an_end).all()
-        assert not (in_plain & in_shifted).any()
-        none = half_bins(np.array([-1], dtype=np.int16), n_bins)  # no score stays none
-        assert none.tolist() == bins(none).tolist() == shifted_bins(none, n_bins).tolist() == [-1]
 
 
 def test_scores_are_rounded_down():

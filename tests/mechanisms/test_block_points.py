@@ -1,6 +1,7 @@
 """Points of blocks: where they lie, what lengths blocks have, and what a plan may cost."""
 
 from importlib import import_module
+from itertools import accumulate, product
 from math import exp
 
 import numpy as np
@@ -17,6 +18,17 @@ MUCH = ApproxDP(10**6, 0.99)
 
 def plan_of(size, left, right, spacing, noise, point, sizes=None):
     return BlockPlan(size, 1, left, right, spacing, ApproxDP(noise), ApproxDP(point), sizes, MUCH)
+
+
+def test_the_papers_pairing_of_noises_is_not_one_to_one():
+    box = list(product(range(-5, 6), repeat=3))
+
+    def shortened(noise):
+        cuts = list(accumulate(2 + z for z in noise))
+        place = next((i for i, cut in enumerate(cuts) if cut >= 3), len(cuts))
+        return tuple(z - (i == place) for i, z in enumerate(noise))
+
+    assert len({shortened(noise) for noise in box}) < len(box)
 
 
 def test_points_lie_in_their_blocks():

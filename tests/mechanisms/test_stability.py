@@ -56,6 +56,12 @@ def test_for_the_rational_ratio_itself_no_probability_could_be_greater_at_all(pr
         assert q == 1 or more > p / ratio + delta or 1 - p > (1 - more) / ratio + delta
 
 
+def test_a_distance_above_0_where_a_neighbour_has_another_answer_breaks_the_claim():
+    privacy = ApproxDP(1, "0.01")
+    # The answer at distance 1 is impossible on the neighbour: delta alone must pay for it.
+    assert release_probabilities(privacy)[1] > privacy.delta
+
+
 # Accuracy
 
 
