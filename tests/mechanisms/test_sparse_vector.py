@@ -10,10 +10,17 @@ from math import log
 import numpy as np
 import pytest
 
+from dplearn.chance import ReplayDice, SeededDice
 from dplearn.kernels import decay_ratio
 from dplearn.mechanisms import SparseVector, first_reaching, reaching_ratios, sparse_vector
 from dplearn.privacy import ApproxDP
 from tests.mechanisms.laws import law
+
+
+def split(epsilon, positives):
+    """The ratios of the noise of the threshold and of the questions, of the least variance together."""
+    share = Fraction(1, 1 + round((2 * positives) ** (2 / 3)))
+    return [decay_ratio(epsilon * rate) for rate in (share, (1 - share) / (2 * positives))]
 
 
 def asked_one_by_one(vector, values):
@@ -50,6 +57,13 @@ def test_asking_one_by_one_and_all_at_once_have_the_same_law(renew, chunk, posit
     assert walked(values, tail_bits=6, **settings_) == walked(values, True, tail_bits=6, **settings_)
 
 
+@pytest.mark.parametrize("positives", [1, 2, 5])
+def test_the_threshold_and_the_questions_have_their_shares_of_epsilon(positives):
+    dice = ReplayDice(SeededDice(0))
+    SparseVector(0, max_positives=positives, privacy=ApproxDP(3), dice=dice).ask_all([0])
+    assert [draw.arguments[0] for draw in dice.trace] == split(Fraction(3), positives)
+
+
 # Accuracy
 
 
@@ -57,8 +71,7 @@ def test_asking_one_by_one_and_all_at_once_have_the_same_law(renew, chunk, posit
 @pytest.mark.parametrize(("positives", "renewed"), [(1, True), (2, False)])
 def test_the_accuracy_line_holds(beta, renewed, positives):
     epsilon, threshold, m = Fraction(2), 3, 2
-    share = Fraction(1, 1 + round((2 * positives) ** (2 / 3)))
-    a, b = (decay_ratio(epsilon * rate) for rate in (share, (1 - share) / (2 * positives)))
+    a, b = split(epsilon, positives)
     lowest = threshold - log(2 * m / beta) / -log(b)
     highest = threshold + log(2 / beta) / -log(a)
     parameters = {"max_positives": positives, "privacy": ApproxDP(epsilon), "renew_threshold": renewed}
