@@ -7,18 +7,16 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.datasets import load_diabetes, load_digits, load_iris, make_classification
-from sklearn.linear_model import LogisticRegression, PoissonRegressor
-from sklearn.metrics import log_loss, mean_poisson_deviance, recall_score, roc_auc_score
+from sklearn.datasets import load_diabetes, load_iris, make_classification
+from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import mean_poisson_deviance, recall_score, roc_auc_score
 from sklearn.utils.class_weight import compute_class_weight
 
 from dplearn import AdditiveClassifier, AdditiveRegressor, LinearRegressor, PrivacyLedger
 from dplearn.audit import fitted_with
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, DomainError, Grid, IntegerRange, Schema
-from dplearn.learners import StatisticalQueryLogisticRegression
 from dplearn.privacy import ApproxDP
 
 AGES = IntegerRange(0, 40)
@@ -98,18 +96,6 @@ def test_effects_and_interactions_sum_to_each_prediction(fitted):
     assert model.effects(X[:9]) == pytest.approx(effects)
     total = model.intercept_[0] + effects.sum(axis=1) + model.interactions_.margins(cells)[:, 0]
     assert model.decision_function(X[:9]) == pytest.approx(total)
-
-
-def test_without_interactions_predictions_are_sums_of_effects():
-    X, y = load_iris(return_X_y=True)
-    three = classifier(classes=[0, 1, 2], domain=Grid(0, 8, 17), interactions=False).fit(X.round(), y)
-    sums = three.intercept_ + three.effects(X).sum(axis=1)
-    np.testing.assert_allclose(sums, three.decision_function(X))
-    np.testing.assert_allclose(softmax(sums, axis=1), three.predict_proba(X))
-    X, y = load_diabetes(return_X_y=True)
-    numbers = regressor(target_range=(100, 200), clip_target=True, domain=Grid(-1, 1), interactions=False)
-    sums = numbers.fit(X, y).intercept_[0] + numbers.effects(X).sum(axis=1)
-    np.testing.assert_allclose(sums.clip(100, 200), numbers.predict(X))
 
 
 @pytest.mark.first_by_day
@@ -362,13 +348,6 @@ def interacting():
     return crossed(epsilon=3.0).fit(X, y)
 
 
-def test_interactions_are_found(interacting):
-    X, y = paired(2000, seed=1)
-    assert interacting.score(X, y) > 0.9
-    alone = crossed(epsilon=3.0, interactions=False).fit(*paired(1000))
-    assert alone.score(X, y) < 0.65
-
-
 def test_interactions_of_numbers_are_found():
     X, _ = paired(1000)
     y = (X[:, 0] - 10) * (X[:, 1] - 10) / 100
@@ -463,15 +442,6 @@ def test_the_mean_alone_suffices_for_no_error_of_effects():
     assert (found.model, found.deviation <= 0.01) == ("additive", True)
 
 
-@pytest.mark.parametrize(("epsilon", "least"), [(0.1, -0.05), (0.3, -0.01)])
-def test_small_regressions_are_hardly_worse_than_the_mean(epsilon, least):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        X, y, model = small(epsilon)
-        scores = [clone(model).set_params(random_state=seed).fit(X, y).score(X, y) for seed in range(20)]
-    assert np.mean(scores) >= least  # of effects -.13 and -.03
-
-
 def test_expected_counts_of_few_records_are_their_noisy_mean():
     counts = np.random.default_rng(0).poisson(2.0, 200)
     model = AdditiveRegressor(loss="poisson", target_range=(0, 10), clip_target=True, domain=Grid(0, 1))
@@ -480,46 +450,7 @@ def test_expected_counts_of_few_records_are_their_noisy_mean():
     assert predicted([[0, 1, 0.5]])[0] == pytest.approx(2.0, abs=0.8)
 
 
-def test_digits_are_classified_as_well_as_by_logistic_regression():
-    """64 columns and 10 labels of 1,078 records, at epsilon 1."""
-    X, y = load_digits(return_X_y=True)
-    X, train = X.astype(int), np.arange(len(X)) % 5 < 3
-    given = {"epsilon": 1.0, "domain": IntegerRange(0, 16), "classes": range(10)}
-    scores = []
-    for learner in (AdditiveClassifier(**given), StatisticalQueryLogisticRegression(**given)):
-        fits = [clone(learner).set_params(random_state=seed).fit(X[train], y[train]) for seed in range(3)]
-        scores.append(np.mean([fit.score(X[~train], y[~train]) for fit in fits]))
-    assert scores[0] > max(0.72, scores[1] - 0.02)
-
-
 # Correlated columns.
-
-
-def test_effects_of_correlated_columns_are_not_counted_twice():
-    rng = np.random.default_rng(0)
-    ages = rng.integers(0, 21, (8000, 1))
-    X = np.where(rng.random((8000, 3)) < 0.1, rng.integers(0, 21, (8000, 3)), ages)  # nearly equal columns
-    target = (X[:, 0] - 10) / 20
-    y = np.clip(target + 0.05 * rng.normal(size=8000), -1, 1)
-    model = regressor(domain=TWENTY, target_range=(-1, 1)).fit(X, y)
-    slopes = [np.polyfit(np.arange(21), shape.effects, 1)[0] for shape in model.shapes_]
-    assert sum(slopes) == pytest.approx(1 / 20, rel=0.15)
-    assert slopes[0] > max(slopes[1:])
-    assert model.score(X, y) > 0.85
-
-
-@pytest.mark.parametrize("n", [20_000, pytest.param(400_000, marks=pytest.mark.nightly)])
-def test_opposite_effects_of_strongly_correlated_columns_are_learned(n):
-    """Synthetic records underestimated the correlations, and the steps diverged the more, the less noise."""
-    rng = np.random.default_rng(0)
-    X = (np.sqrt(0.9) * rng.normal(size=(n, 1)) + np.sqrt(0.1) * rng.normal(size=(n, 20))).clip(-4, 4)
-    margins = X[:, :5].sum(axis=1) - X[:, 5:10].sum(axis=1)
-    y = (margins + 0.3 * rng.logistic(size=n) > 0).astype(int)
-    train, test = slice(0, n // 2), slice(n // 2, n)
-    model = classifier(epsilon=20.0, domain=Grid(-4, 4, 1025), interactions=False)
-    found = roc_auc_score(y[test], model.fit(X[train], y[train]).decision_function(X[test]))
-    linear = LogisticRegression().fit(X[train], y[train]).decision_function(X[test])
-    assert found > roc_auc_score(y[test], linear) - 0.02
 
 
 def factor_table(kind, d, n, seed):
@@ -563,13 +494,6 @@ def test_correlated_columns_are_learned_as_well_as_by_a_linear_model(kind, d, ep
         scores.append([each.fit(X[:1500], y[:1500]).score(X[1500:], y[1500:]) for each in learners])
     additive, linear = np.mean(scores, axis=0)
     assert additive > linear - 0.05
-
-
-def test_probabilities_of_correlated_columns_are_not_too_sure():
-    X, target = factor_table("near", 60, 6000, 0)
-    model = classifier(domain=Grid(-3, 3), classes=[False, True]).fit(X[:4500], target[:4500] > 0)
-    assert log_loss(target[4500:] > 0, model.predict_proba(X[4500:])) < 0.3
-    assert model.score(X[4500:], target[4500:] > 0) > 0.89
 
 
 # Counts.

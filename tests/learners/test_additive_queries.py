@@ -7,7 +7,6 @@ from math import exp
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize_scalar
 from scipy.special import expit, softmax
 
 from dplearn import AdditiveClassifier, AdditiveRegressor
@@ -28,9 +27,9 @@ from dplearn.learners.additive import (
     residual_query,
 )
 from dplearn.learners.additive import model as models
-from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, weighted
+from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS
 from dplearn.learners.additive.model import LANDMARKS
-from dplearn.learners.additive.queries import grouped, margins_of
+from dplearn.learners.additive.queries import margins_of
 from dplearn.learners.additive.start import normal_scores, synthetic_cells
 from dplearn.learners.additive.steps import line_records
 from dplearn.queries import Answer, HistogramQuery, LabelledRows
@@ -93,17 +92,6 @@ def test_residuals_and_targets_are_within_their_reach_and_of_one_record_alone(na
     assert (loss.residuals(np.asfortranarray(margins[::-1]), y[::-1])[::-1] == residuals).all()
 
 
-@pytest.mark.parametrize("shares", [(0.97, 0.03), (0.998, 0.002), (0.6, 0.3, 0.1), (0.996, 0.002, 0.002)])
-def test_targets_of_the_base_have_the_released_mean_near_0(shares):
-    k = len(shares)
-    loss = HALF if k == 2 else SoftmaxLoss(k)
-    base = loss.base([Answer(np.array(shares), 1000, TailBound(), TailBound())])
-    y = np.repeat(np.arange(k), np.rint(np.array(shares) * 1000).astype(int))
-    means = base.loss.targets(y).mean(axis=0) / ONE
-    assert means == pytest.approx(base.targets, abs=2e-4)
-    assert np.abs(base.targets).max() <= 1 / ONE
-
-
 def test_residuals_are_minus_the_derivatives_of_the_losses():
     rng = np.random.default_rng(0)
     margins, y = rng.normal(0, 3, (400, 4)).clip(-9, 9), rng.integers(0, 4, 400)
@@ -124,33 +112,6 @@ def test_residuals_are_minus_the_derivatives_of_the_losses():
     assert counts / ONE == pytest.approx(exact.clip(-1, 1), abs=0.02)
 
 
-@pytest.mark.parametrize("p", [0.1, 0.3, 0.6, 0.95])
-def test_probabilities_are_those_that_the_clipped_loss_fits(p):
-    def mean_loss(margin):
-        """The integral of the clipped residuals."""
-        grid = np.linspace(0, margin, 2001)
-        slope = p * np.minimum(1 - expit(grid), 0.5) - (1 - p) * np.minimum(expit(grid), 0.5)
-        return -float(np.trapezoid(slope, grid))
-
-    best = minimize_scalar(mean_loss, bounds=(-9, 9), method="bounded").x
-    assert HALF.probabilities(np.array([[best]]))[0, 1] == pytest.approx(p, abs=0.01)
-    plain = LogisticLoss(Fraction(1)).probabilities(np.array([[np.log(p / (1 - p))]]))
-    assert plain[0].tolist() == pytest.approx([1 - p, p])
-
-
-@pytest.mark.parametrize("loss", [LogisticLoss(Fraction(1, 2)), LogisticLoss(Fraction(1)), SoftmaxLoss(3)])
-def test_the_signs_of_shifted_margins_are_those_of_weighted_labels(loss):
-    k = max(2, loss.n_outputs)
-    weights = np.array([0.2, 7.0, 1.5][:k])
-    margins = np.random.default_rng(0).normal(0, 3, (500, loss.n_outputs))
-    likely = weighted(loss.probabilities(margins), weights)
-    moved = margins + loss.shift(weights)
-    codes = (moved[:, 0] > 0).astype(int) if k == 2 else moved.argmax(axis=1)
-    assert (likely.argmax(axis=1) == codes).all()
-    assert likely.sum(axis=1) == pytest.approx(1)
-    assert loss.shift(np.ones(k)).tolist() == [0.0] * loss.n_outputs
-
-
 # Losses of several outputs.
 
 
@@ -160,20 +121,6 @@ def test_the_norm_of_many_rare_labels_is_far_below_that_of_the_greatest_residual
     assert base.loss.reach < 0.35 * 2048 * 5
     assert base.loss.target_reach < 0.3 * ONE * 5
     assert [each.margins.tolist() for each in base.outputs] == [HALF.base([rare]).margins.tolist()] * 25
-
-
-@pytest.mark.parametrize("reach", [1, 777, 3000])
-def test_long_residuals_and_targets_are_shortened_together_to_the_reach(reach):
-    margins = np.random.default_rng(0).integers(-3 << 12, 3 << 12, (500, 3))
-    y = np.random.default_rng(1).integers(0, 2, (500, 3))
-    whole, short = OutputsLoss([HALF] * 3), OutputsLoss([HALF] * 3, reach=reach, target_reach=reach)
-    for before, after in (
-        (whole.residuals(margins, y), short.residuals(margins, y)),
-        (whole.targets(y), short.targets(y)),
-    ):
-        assert norm_powers(after, 2).max() <= reach**2
-        kept = norm_powers(before, 2) <= (0.99 * reach) ** 2
-        assert (np.abs(after - before)[kept] <= np.abs(before)[kept] / 512 + 1).all()
 
 
 @pytest.mark.parametrize(("order", "reach"), [(2, None), (2, 1500), (1, None)])
@@ -317,63 +264,6 @@ def test_a_total_is_the_sum_of_values_each_of_which_is_of_its_own_record(kind, m
             assert (query.total(records[np.arange(40)[::-1]]) == query.total(records)).all()
 
 
-def test_factors_of_other_records_are_never_taken_from_the_cache():
-    rows = Rows.of([np.array([[1.0], [9.0]])], constant=0.0, length=1.0, bits=3)
-    near, far = (LabelledRows(np.array([[cell]]), np.array([0])) for cell in (0, 1))
-    assert rows.block(near).weights.tolist() == [1024]
-    assert rows.block(far).weights.tolist() == [1024 // 9]
-    assert rows.block(near).weights.tolist() == [1024]
-    for cell in (0, 1) * 20:  # objects that are gone at once, so that others get their identity
-        found = rows.block(LabelledRows(np.array([[cell]]), np.array([0]))).weights.tolist()
-        assert found == [1024 // 9 if cell else 1024]
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_shortening_factor_is_the_greatest_that_keeps_the_norm(order):
-    rows = Rows([], 0, 512, 1.0, order)
-    lengths = np.array([0, 1, 512**order - 1, 512**order, 512**order + 1, 3**19, 2**40 + 1, 2**61])
-    for k, length in zip(rows.shortened(lengths).tolist(), lengths.tolist(), strict=True):
-        assert k**order * length <= (512 << 10) ** order
-        assert k == 1024 or (k + 1) ** order * length > (512 << 10) ** order
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300, -1e300])
-def test_released_tables_of_any_numbers_keep_the_norm(bad):
-    tables = [np.array([[bad, 1.0], [0.0, bad]]), np.array([[bad], [1e-300]])]
-    with np.errstate(all="ignore"):
-        rows = Rows.of(tables, constant=bad, length=1.0, bits=9)
-    loss = LogisticLoss(Fraction(1))
-    query = residual_query(rows, lambda records: loss.targets(records.y), n_outputs=1, reach=2048, bits=11)
-    records = LabelledRows(np.array([[i, j] for i in (0, 1) for j in (0, 1)]), np.array([0, 1, 0, 1]))
-    assert ((query.values(records).astype(object) ** 2).sum(axis=1) <= query.norm**2).all()
-    assert (query.inputs(records) == query.values(records)).all()
-
-
-def test_sums_of_bundles_are_sums_of_columns():
-    rng = np.random.default_rng(0)
-    sizes = [90, 91, 7, 1, 13, 300, 2]
-    bundles = grouped(sizes)
-    assert len(bundles) < len(sizes)
-    cells = np.stack([rng.integers(0, size, 500) for size in sizes], axis=1).astype(np.int16)
-    tables = [rng.integers(-99, 99, (size, 3)) for size in sizes]
-    codes = bundles.codes(cells)
-    found = sum(table[each] for table, each in zip(bundles.added(tables), codes, strict=True))
-    assert (found == sum(table[column] for table, column in zip(tables, cells.T, strict=True))).all()
-    counts = [np.bincount(each, minlength=size) for each, size in zip(codes, bundles.sizes, strict=True)]
-    for split, column, size in zip(bundles.split(counts), cells.T, sizes, strict=True):
-        assert split.tolist() == np.bincount(column, minlength=size).tolist()
-
-
-def test_margins_are_sums_of_whole_numbers_of_one_record():
-    margins = margins_of([np.array([[0.5], [np.inf]]), np.array([[-1e300], [0.25]])], np.array([1.0]))
-    records = LabelledRows(np.array([[0, 1], [1, 1], [0, 0]], dtype=np.int16), np.zeros(3, dtype=np.int64))
-    found, last = (margins(Rows([], 0, 1, 1.0).block(each)) for each in (records, records[np.array([2])]))
-    assert found.dtype == np.int64
-    assert found[0, 0] == 1.75 * 2**MARGIN_BITS
-    assert np.abs(found[1:]).max() == pytest.approx(1e6 * 2**MARGIN_BITS, rel=1e-3)
-    assert (last == found[2:]).all()
-
-
 # Joint features.
 
 EXACT = 2**53  # sums of whole numbers below it are exact in floats, in any order
@@ -411,13 +301,6 @@ def exact(features, cells):
         sums = [total + kernel * int(weight) for total, weight in zip(sums, weights, strict=True)]
     step = Fraction(features.step)
     return [min(max(round(total * step), -32767), 32767) for total in sums]
-
-
-@pytest.mark.parametrize("unit", [1e-5, 0.003, 1.0])
-def test_features_are_those_of_whole_numbers(unit):
-    features = basis_of().rounded(unit)
-    cells = any_cells(20, 3, 5)
-    assert features.of(cells).tolist() == [exact(features, record) for record in cells]
 
 
 @pytest.mark.parametrize(("d", "size"), [(2, 2), (3, 5), (40, 9)])

@@ -1,7 +1,6 @@
 """What additive models compute of released numbers: cells, correlations, weights, steps and deviations."""
 
 import warnings
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +12,9 @@ from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Larg
 from dplearn.learners.additive.cells import LEVELS, MOST_CELLS, MOST_ORDERED, column_of, kernel, smooth_rows
 from dplearn.learners.additive.start import Shape, ask_correlations
 from dplearn.learners.additive.steps import (
-    along_start,
     covariance_of_weights,
     learn_additive,
-    near_steps,
     posterior_weights,
-    secant,
 )
 from dplearn.queries import LabelledRows, PopulationOracle
 from dplearn.queries.oracle import oracle_for
@@ -193,61 +189,6 @@ def test_all_of_the_budget_is_spent_in_the_planned_queries(learner, delta):
     for mass, effects in zip(model.masses, model.effects, strict=True):
         assert effects.shape == (21, 1)
         assert np.abs(mass @ effects).max() < 1e-6 * max(1, np.abs(effects).max())
-
-
-@pytest.mark.parametrize(("started", "ratio"), [(0.0, 1.0), (1e-6, 1.0), (0.5, 5.0)])
-def test_the_curvature_along_the_start_is_at_least_the_one_that_residuals_show(started, ratio):
-    curvature, weights = positive_definite(5, 0), np.arange(-2.0, 3.0)[:, None]
-    start = np.append(weights[:-1, 0], 0.0)  # without the constant
-    square = start @ curvature @ start
-    plan = SimpleNamespace(public=SimpleNamespace(n_samples=10))
-    base = SimpleNamespace(started=started, step_curvature=np.array([square]))
-    [found] = along_start(plan, base, [curvature], weights)
-    assert start @ found @ start == pytest.approx(ratio * square)
-    assert np.linalg.eigvalsh(found).min() > 0
-
-
-def test_weights_are_at_most_twice_as_far_from_the_start_as_the_steps():
-    start, step, curvature = np.ones(3), np.array([1.0, 3.0, 1.0]), np.diag([4.0, 1.0, 1.0])
-    for far, expected in [(1.5, 1.5), (2.0, 2.0), (50.0, 2.0)]:
-        weights = start + [far, 0.0, 0.0]  # as far as a move of twice this along the second axis
-        found = near_steps(weights, [start, step, start], curvature)
-        assert found == pytest.approx(start + [expected, 0.0, 0.0])
-
-
-def positive_definite(size, seed):
-    root = np.random.default_rng(seed).normal(size=(size, size))
-    return root @ root.T + 0.1 * np.eye(size)
-
-
-@pytest.mark.parametrize("ratio", [2.0, 5.0, 100.0])
-@pytest.mark.parametrize("k", [1, 3])
-def test_a_correction_gives_the_curvature_that_gradients_show(ratio, k):
-    estimates = [positive_definite(6, seed) for seed in range(k)]
-    step = np.random.default_rng(9).normal(size=(6, k))
-    change = ratio * np.stack([h @ s for h, s in zip(estimates, step.T, strict=True)], axis=1)
-    found = secant(estimates, step, change, rate=0.6, bias=0.0, variance=0.0)
-    assert found.ratio == pytest.approx(min(ratio, 16.0))
-    inverses = found.inverted([np.linalg.inv(each + np.eye(6)) for each in estimates])
-    for old, new, inverse, each in zip(estimates, found.applied(estimates), inverses, step.T, strict=True):
-        assert each @ new @ each == pytest.approx(found.ratio * (each @ old @ each))
-        assert np.linalg.eigvalsh(new)[0] > 0
-        assert inverse == pytest.approx(np.linalg.inv(new + np.eye(6)))
-
-
-@pytest.mark.parametrize(
-    ("seen", "variance", "bias"),
-    [
-        (1.6, 0.0, 0.0),  # the step of .6 has not passed the minimum
-        (0.1, 0.0, 0.0),  # nor here: residuals may be clipped
-        (9.0, 10.0, 0.0),  # noise may explain it
-        (9.0, 0.0, 7.5),  # the step has followed the noise
-    ],
-)
-def test_a_curvature_is_kept_unless_a_step_has_passed_the_minimum_beyond_noise(seen, variance, bias):
-    step = np.array([[1.0], [0.0]])
-    assert secant([np.eye(2)], step, seen * step, rate=0.6, bias=bias, variance=variance).ratio == 1.0
-    assert secant([np.eye(2)], step, 9.0 * step, rate=0.6, bias=0.0, variance=0.0).ratio == 9.0
 
 
 @pytest.mark.parametrize("n_fits", [8, pytest.param(40, marks=pytest.mark.nightly)])

@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from dplearn.domains import Bits, Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.bins import binned
@@ -38,42 +36,6 @@ def test_the_number_of_bins_is_public_and_each_can_be_reached(domain, n_bins, si
     last = (domain.size - 1) % size if not bins.width else size - 1
     assert ends.tolist() == [0, last]
     assert ends.dtype == np.int32
-
-
-@given(st.integers(2, 60), st.integers(1, 500))
-def test_bins_of_a_range_are_as_wide_as_each_other_but_the_last(n_bins, size):
-    bins = binned(IntegerRange(0, size - 1), n_bins)
-    found = bins.of(np.arange(size))
-    counts = np.bincount(found)
-    assert (np.diff(found) >= 0).all()
-    assert len(counts) == bins.size <= n_bins
-    assert (counts[:-1] == counts[0]).all()
-    assert 0 < counts[-1] <= counts[0]
-
-
-@pytest.mark.parametrize(
-    "domain", [IntegerRange(0, 39), IntegerRange(0, 254), Grid(0, 39, 7), Grid(0, 9, 255)], ids=repr
-)
-@pytest.mark.parametrize("n_bins", [2, 4, 7])
-def test_numbers_share_bins_as_they_do_without_missing_ones(domain, n_bins):
-    gapped = type(domain)(**domain.parameters | {"missing": True})
-    numbers = domain.decode(np.arange(domain.size))
-    whole = binned(domain, n_bins).of(domain.encode(numbers))
-    bins = binned(gapped, n_bins)
-    assert bins.of(gapped.encode(numbers)).tolist() == (whole + 1).tolist()
-    assert bins.of(gapped.encode([None])).tolist() == [0]
-
-
-@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20), st.sampled_from([4, 16, 32]))
-def test_floats_keep_their_order_and_fine_or_coarse_domains_agree(values, n_bins):
-    values = np.sort(np.array(values))
-    found = {
-        bits: binned(domain, n_bins).of(domain.encode(values))
-        for bits in (52, 10)
-        for domain in [Floats(significand_bits=bits)]
-    }
-    assert (np.diff(found[52]) >= 0).all()
-    assert (found[52] == found[10]).all()
 
 
 @pytest.mark.parametrize("most", [4, 5, 16, 64])

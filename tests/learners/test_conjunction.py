@@ -3,14 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 
 from dplearn import ParityClassifier, PointClassifier
 from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Bits, Categories, Floats, Grid, IntegerRange, Schema
 from dplearn.learners.bins import binned
 from dplearn.learners.counts import ConjunctionClassifier
-from dplearn.learners.counts.conjunction import BinConjunction, learn_conjunction
+from dplearn.learners.counts.conjunction import learn_conjunction
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, LocalOracle, population
 from dplearn.theory import conjunction_error, conjunction_query_sample_size
@@ -57,15 +56,6 @@ def test_ranges_and_lists_of_declared_columns():
     assert fitted.predict(pd.DataFrame({"age": [30], "town": ["elsewhere"]})).tolist() == ["no"]
 
 
-def test_rare_exceptions_undo_no_condition_and_frequent_ones_undo_all():
-    X, y = bits()
-    y[:10] = 1 - y[:10]
-    learner = ConjunctionClassifier(epsilon=4, domain=BITS, alpha=0.3)
-    assert repr(learner.fit(X, y).concept_) == "1 if x1 and not x3, else 0"
-    wrong = np.random.default_rng(0).random(len(y)) < 0.1
-    assert str(clone(learner).set_params(alpha=0.1).fit(X, np.where(wrong, 1 - y, y)).concept_) == "always 0"
-
-
 @pytest.mark.parametrize(
     ("model", "least"),
     [
@@ -90,21 +80,6 @@ def test_no_rule_is_much_worse_than_the_most_frequent_label_and_true_rules_are_k
 
 # Conjunctions from shares: found by any oracle, and said in words.
 
-BIT = binned(Bits(None), 2)
-ALL = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
-
-
-@pytest.mark.parametrize("literals", [{}, {0: 1}, {1: 0}, {0: 1, 2: 0}, {0: 0, 1: 0, 2: 1, 3: 1}])
-@pytest.mark.parametrize("positive", [0, 1])
-@pytest.mark.parametrize("sign", [-1, 1])
-def test_every_conjunction_is_found_with_answer_errors_below_the_threshold(literals, positive, sign):
-    satisfied = np.all([ALL[:, i] == bit for i, bit in literals.items()] or [np.ones(16, bool)], axis=0)
-    y = np.where(satisfied, positive, 1 - positive)
-    oracle = population(LabelledRows(ALL, y), tolerance=0.012, adversary=lambda means: means + sign)
-    learned = learn_conjunction(oracle, [BIT] * 4, positive=positive, alpha=0.1, beta=0.05)
-    assert (learned.predict(list(ALL.T)) == y).all()
-    assert not oracle.adaptive
-
 
 def test_a_range_has_no_holes_and_a_list_has():
     X = np.array([[0, 0], [2, 2], [3, 3]])
@@ -126,14 +101,6 @@ def test_missing_values_are_no_end_of_a_range(domain):
     records = LabelledRows(np.array([[0], [3]]), np.ones(2, int))
     [allowed] = learn_conjunction(population(records), [gap], positive=1, alpha=0.1, beta=0.05).allowed
     assert allowed == (True, False, False, True)
-
-
-def test_a_value_without_a_bin_satisfies_no_condition():
-    town = binned(Categories(list("ab")), 2)
-    rule = BinConjunction((town, town), ((True, False), (True, True)), 1)
-    codes = Categories(list("ab")).nearest(["a", "b", "z", "a"])
-    assert rule.predict([codes, codes[::-1]]).tolist() == [1, 0, 0, 1]
-    assert BinConjunction((town,), ((True, True),), 0).describe(["t"], [7, 8]) == "always 7"
 
 
 # Sample complexity of conjunctions: validity and monotonicity of the bound.

@@ -3,8 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 
 from dplearn import LineClassifier
@@ -79,26 +77,6 @@ def test_the_failures_at_the_worst_masses_are_as_the_bound_says():
     bound = line_failure(n, **given)
     assert line_sample_size(**given, beta=0.1) <= n
     assert failures <= runs * bound + 5 * (runs * bound) ** 0.5
-
-
-@pytest.mark.parametrize("p", [101, 2**521 - 1], ids=int.bit_length)
-def test_any_holder_gives_the_same_line_with_integers_of_any_size(p):
-    rows, y = on_and_off(p)
-    small = [np.array(rows, dtype=float), pl.DataFrame(rows, orient="row")] if p == 101 else []
-    for each in (tuple(map(tuple, rows)), np.array(rows, dtype=object), pd.DataFrame(rows), *small):
-        fitted = learner(p).fit(each, y)
-        assert fitted.concept_.concept == Line(SLOPE, INTERCEPT, p)
-        assert fitted.predict(each).tolist() == y
-
-
-def test_the_second_sorted_label_is_that_of_the_line():
-    rows, y = on_and_off(101)
-    fitted = learner(classes=["on", "off"]).fit(rows, np.array(["off", "on"])[y])
-    assert fitted.classes_.tolist() == ["off", "on"]
-    assert repr(fitted.concept_) == "'on' if x1 = 7 x0 + 20 modulo 101, else 'off'"
-    assert fitted.predict_proba(rows[:2]).tolist() == [[0, 1], [1, 0]]
-    named = learner().fit(pd.DataFrame(rows, columns=["key", "share"]), y)
-    assert repr(named.concept_) == "1 if share = 7 key + 20 modulo 101, else 0"
 
 
 def test_new_numbers_outside_the_plane_are_moved_to_the_nearest_inside():

@@ -1,24 +1,18 @@
 """Linear regression: rows on their grid, how far their moments are apart, the posterior, the regressor."""
 
-from dataclasses import replace
-
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.datasets import load_diabetes
-from sklearn.linear_model import LinearRegression
 
 from dplearn import LinearRegressor
-from dplearn.domains import Bits, Categories, Grid, IntegerRange, Product, Schema
+from dplearn.domains import Grid
 from dplearn.estimator import FitFacts
 from dplearn.kernels import norm_powers
 from dplearn.learners import LinearPlan
 from dplearn.learners.linear import target_moments_query
 from dplearn.learners.linear.regression import LinearModel, bounded_rows
-from dplearn.learners.linear.rows import spectrum
 from dplearn.privacy import ApproxDP
-from dplearn.table.encodings import DesignMatrix
 from dplearn.table.targets import STEPS
 from tests.learners.moves import greatest_moves, grid
 
@@ -51,19 +45,6 @@ def test_no_row_is_longer_than_its_bound_and_each_is_of_its_record_alone(order, 
     assert np.array_equal(bounded_rows(np.asfortranarray(X), codes, plan), rows)
 
 
-def test_rows_are_rounded_to_steps_and_longer_ones_shortened_with_their_constants_and_targets():
-    plan = plan_of(3, bits=6)
-    X = np.array([[0.1, -0.2, 0.3]])
-    assert bounded_rows(X, np.array([STEPS // 2]), plan)[0, :-1].tolist() == [6, -13, 19, 64]
-    plan = plan_of(2, bits=12)
-    X, codes = np.array([[3.0, 4.0], [0.1, 0.2]]), np.array([STEPS, STEPS])
-    long, short = bounded_rows(X, codes, plan) / plan.steps
-    assert np.linalg.norm(long[:-1]) == pytest.approx(np.sqrt(2), abs=1e-3)
-    assert long[:3] / long[2] == pytest.approx([3, 4, 1], abs=1e-2)
-    assert short[3] == pytest.approx(plan.target_unit)
-    assert long[3] / long[2] == pytest.approx(plan.target_unit, rel=1e-2)
-
-
 @pytest.mark.parametrize(("order", "least"), [(1, [0.85, 0.96]), (2, [0.97, 0.97])])
 def test_no_pair_of_records_moves_the_moments_further_than_claimed_and_one_nearly_does(order, least):
     """Two long rows whose inner product, targets included, is 0; both contain the constant."""
@@ -73,19 +54,6 @@ def test_no_pair_of_records_moves_the_moments_further_than_claimed_and_one_nearl
     found = greatest_moves(target_moments_query(plan), rows)
     assert found.max() <= 1
     assert (found[order - 1] > least).all()
-
-
-def test_a_design_has_as_many_active_numbers_as_columns():
-    design = DesignMatrix(Product([Categories(list("abcdefgh")), Bits(), Grid(0, 9)]))
-    plan = plan_of(3, design=design)
-    assert (plan.n_numbers, plan.active) == (12, 3)
-    assert plan.reach == plan_of(3).reach
-    moments = np.random.default_rng(0).normal(size=(11, 11))
-    values, basis = spectrum(moments + moments.T, plan.blocks)
-    assert basis.T @ (moments + moments.T) @ basis == pytest.approx(np.diag(values))
-    rows = np.append(design.of(np.array([["c", 1, 4.0]], dtype=object)), 1.0)
-    assert (basis.shape, basis @ (basis.T @ rows)) == ((11, 10), pytest.approx(rows))
-    assert replace(plan, bits=0).reach >= 1
 
 
 @pytest.mark.parametrize("stray", [np.nan, np.inf, -np.inf])
@@ -163,36 +131,6 @@ COLUMNS = Grid(-0.2, 0.2, size=4096)
 @pytest.fixture(scope="module")
 def fitted():
     return learner(domain=COLUMNS).fit(X, Y)
-
-
-def test_at_large_epsilon_it_is_least_squares(fitted):
-    plain = LinearRegression().fit(X, Y)
-    assert fitted.score(X, Y) > plain.score(X, Y) - 0.02
-
-
-@pytest.mark.parametrize(("epsilon", "delta", "least"), [(0.1, 1e-6, 0.7), (1.0, 0.0, 0.85)])
-def test_a_linear_relation_is_learned_at_a_small_epsilon(epsilon, delta, least):
-    table, target = made(20_000)
-    small = learner(epsilon=epsilon, delta=delta, target_range=(-1, 1)).fit(table[:10_000], target[:10_000])
-    plain = LinearRegression().fit(table[:10_000], target[:10_000])
-    assert small.score(table[10_000:], target[10_000:]) > least * plain.score(table[10_000:], target[10_000:])
-    assert small.coef_ == pytest.approx(plain.coef_, abs=0.15)
-
-
-def test_a_table_of_anything_is_encoded_by_its_schema():
-    rng, towns = np.random.default_rng(0), ["north", "south", None]
-    frame = pd.DataFrame({"age": rng.integers(18, 90, 3000), "town": rng.choice(towns, 3000)})
-    frame["debt"] = np.where(rng.random(3000) < 0.2, np.nan, rng.uniform(0, 100, 3000))
-    frame["owner"] = rng.integers(0, 2, 3000)
-    wage = frame["age"] / 2 + np.where(frame["town"] == "south", 20, 0) - frame["debt"].fillna(80) / 4
-    columns = {"age": IntegerRange(18, 90), "town": Categories(towns), "debt": Grid(0, 100, missing=True)}
-    schema = Schema(columns | {"owner": Bits(None)})
-    model = learner(domain=schema, target_range=(-30, 80), epsilon=20.0).fit(frame, wage)
-    assert model.score(frame, wage) > 0.95
-    assert model.design_.names[2:5] == ("town == 'south'", "town is missing", "debt")
-    assert model.coef_[1:4].sum() == pytest.approx(0, abs=1e-9)
-    assert model.coef_[2] - model.coef_[1] == pytest.approx(20, abs=2)
-    assert model.predict(frame.assign(town="moon", age=300)).shape == (3000,)
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 10.0])

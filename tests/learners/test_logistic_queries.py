@@ -1,8 +1,5 @@
 """Queries and arithmetic of logistic regression: sums and their bounds, steps, calibration, kept columns."""
 
-import math
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array, random_array
@@ -26,7 +23,7 @@ from dplearn.learners.linear.logistic_queries import (
     predicted_parts,
     score_edges,
 )
-from dplearn.learners.linear.logistic_steps import ClassWeights, calibrate
+from dplearn.learners.linear.logistic_steps import calibrate
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, PopulationOracle
 from tests.learners.logistic_plans import plan_of
@@ -68,38 +65,6 @@ def test_no_pair_of_records_moves_totals_further_than_is_claimed(d, k, order, bi
         assert found.max() <= 1
         assert plan.bits < 7 or found[plan.order - 1].min() > (0.97 if plan.order == 1 else 0.7)
         assert np.array_equal(query.inputs(records), query.values(records))  # no row counts as zeros
-
-
-def test_predictions_do_not_depend_on_how_rows_lie_in_memory():
-    plan = plan_of(40, 3)
-    records = example(plan, n=257)
-    weights = np.random.default_rng(4).normal(size=(40, 3))
-    mapped = Mapped(plan, np.random.default_rng(5).normal(size=(40, 40)))
-    parts = predicted_parts(plan, weights)
-    rows = mapped.of(records).astype(float)
-    whole = parts(rows, records.y)
-    for start in (1, 100, 256):
-        rest = LabelledRows(np.asfortranarray(records.X[start:]), records.y[start:])
-        assert np.array_equal(mapped.of(rest), rows[start:])
-        assert np.array_equal(parts(np.asfortranarray(rows[start:]), rest.y), whole[start:])
-
-
-@pytest.mark.parametrize("k", [2, 3])
-def test_predictions_are_those_of_each_row_by_itself(k):
-    plan = plan_of(3, k)
-    rows, weights = example(plan, n=400).X.astype(float), 5 * np.random.default_rng(6).normal(size=(3, k))
-    likely = [exact_likelihoods(plan, row, weights) for row in rows]
-    parts = [[math.floor(Fraction(one * plan.whole, sum(each))) for one in each] for each in likely]
-    found = predicted_parts(plan, weights)(rows, np.zeros(400, int))
-    assert np.array_equal(found, plan.less(np.array(parts)))
-
-
-def exact_likelihoods(plan, row, weights):
-    """The likelihoods of the classes of one row, by exact arithmetic up to the exponential."""
-    steps = np.rint(weights * 2**10).astype(int).T.tolist()
-    margins = [sum(int(x) * w for x, w in zip(row, column, strict=True)) for column in steps]
-    behind = [Fraction(max(margins) - margin, 2**10 * plan.reach) for margin in margins]
-    return [0 if each >= 16 else round(2**20 * math.exp(-math.floor(each * 2**9) / 2**9)) for each in behind]
 
 
 def test_weights_of_any_size_leave_margins_exact():
@@ -170,13 +135,6 @@ def test_the_deviation_of_the_slope_is_that_of_noisy_counts():
     assert 0.8 < np.std([each.slope for each in found]) / given < 1.25
 
 
-def test_noise_dominated_counts_give_the_prior_slope_and_offset():
-    few = counts_of(50.0, -2.0, n=100)
-    found = calibrate(few, EDGES, slope=3.0, noise=1e6)
-    assert (found.slope, found.deviation) == (3.0, 3.0)
-    assert found.offset == pytest.approx(np.log(few[:, 1].sum() / few[:, 0].sum()))
-
-
 def test_scores_of_the_wrong_sign_give_nearly_no_slope():
     found = calibrate(counts_of(-4.0, 0.0), EDGES, slope=1.0, noise=1.0)
     assert 0 < found.slope < 1e-3
@@ -189,12 +147,6 @@ def test_scores_of_several_classes_are_of_the_label_against_its_two_neighbours()
     after, before = score_queries(plan, Mapped(plan, np.eye(2)), weights, shift=0.0, reach=4.0)
     assert after.inputs(records).tolist() == [1, 0]  # 3 - 2, 1 - 3
     assert before.inputs(records).tolist() == [1, 0]  # 3 - 1, 1 - 2
-
-
-def test_noise_in_empty_bins_is_no_record_of_a_rare_class():
-    weights = ClassWeights(np.ones(2), np.ones(2), 1.0, np.array([0.98, 0.02]))
-    noisy = np.column_stack([[0.5, 0.48, 0.0, 0.0], [0.006, 0.006, 0.018, 0.006]])
-    assert weights.counts(noisy)[:, 1] == pytest.approx([0.002, 0.002, 0.014, 0.002])
 
 
 # Columns that are kept of wide tables.

@@ -67,20 +67,6 @@ def test_any_answers_within_the_tolerances_find_every_concept(d, way, adversary)
         assert len(oracle.rounds) == 2
 
 
-def test_answers_beyond_the_tolerances_fail():
-    oracle = population(R[:4], 1, adversary=ADVERSARIES["by places"])
-    rounds = Asking("cells", {"tolerance": 1 / 15}), Asking("cells", {"tolerance": 1 / 5})
-    assert learn_masked_parity(oracle, 4, *rounds).shown != (0, 2, 3)
-
-
-@pytest.mark.parametrize("way", TOLERANCES)
-def test_one_round_finds_the_parity_and_nothing_of_its_complement(way):
-    for a in (0, 1):
-        oracle = population(R[:4], a)
-        found = learn_masked_parity(oracle, 4, Asking(way), None)
-        assert (found.shown, found.parity.features, oracle.adaptive) == ((0, 2, 3), (), False)
-
-
 # --- The estimator. ---
 
 

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.stats import binom
 
 from dplearn import (
@@ -116,11 +115,6 @@ def test_no_private_rule_finds_a_parity_of_uniform_records_more_often(d, n, delt
 # Labels that nothing decides.
 
 
-def weights(n):
-    """Return P[s ones] and the mean of p given s ones, for p uniform in [-1, 1]."""
-    return [(1 / (n + 1), (2 * s - n) / (n + 2)) for s in range(n + 1)]
-
-
 def correlation_bound(k, n, epsilon, delta):
     """What the proof allows for the mean of sum_j f_j p_j."""
     return n * k * (math.sinh(epsilon / 2) * math.sqrt(2 / (3 * k)) + delta * (1 + math.exp(-epsilon)) / 3)
@@ -151,23 +145,6 @@ def test_no_private_rule_agrees_with_means_more_than_the_proof_allows(k, sizes, 
     for n in sizes:
         best = best_correlation(k, n, epsilon, delta)
         assert 0 <= best <= correlation_bound(k, n, epsilon, delta) + 1e-9
-
-
-def test_for_one_record_and_label_the_correlation_is_near_what_is_allowed():
-    best = best_correlation(1, 1, 0.2, 0.0)
-    assert best == pytest.approx(math.tanh(0.1) / 3)  # randomised response
-    assert best > 0.4 * correlation_bound(1, 1, 0.2, 0.0)
-
-
-@pytest.mark.parametrize("n", [1, 4, 9])
-def test_the_correlation_with_records_is_twice_that_with_the_mean(n):
-    """For every f of the number s of ones: sum over i of E f (x_i - p) = 2 E p f."""
-    for s in range(n + 1):
-        density = lambda p, s=s: binom.pmf(s, n, (1 + p) / 2) / 2  # noqa: E731
-        records = quad(lambda p, d=density, s=s: d(p) * (2 * s - n - n * p), -1, 1)[0]
-        means = quad(lambda p, d=density: d(p) * p, -1, 1)[0]
-        assert records == pytest.approx(2 * means, abs=1e-9)
-        assert means == pytest.approx(math.prod(weights(n)[s]), abs=1e-9)
 
 
 def best_sign(n, means, epsilon, delta, alpha):
@@ -231,14 +208,6 @@ def threshold_mean(k, values, n, share, epsilon, delta):
 def test_no_private_rule_follows_thresholds_more_than_the_proof_allows(k, values, n, share, epsilon, delta):
     best, allowed = threshold_mean(k, values, n, share, epsilon, delta)
     assert 0 < best <= allowed + 1e-9
-
-
-@pytest.mark.parametrize("n", [0, 1, 7])
-def test_means_over_the_number_of_records_at_a_value(n):
-    law = binom.pmf(range(n + 1), n, 0.3)
-    for x in (0.1, 2.0):
-        expected = law @ np.sinh(x * np.arange(n + 1))
-        assert _mean_sinh(x, n=n, chance=0.3) == pytest.approx(expected, rel=1e-12)
 
 
 # The numbers.

@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from dplearn import (
@@ -93,20 +92,6 @@ def test_each_output_is_learned_within_one_charge():
     assert model.score(X, Y) > 0.9
     assert model.score(X, np.where(Y == "no", "yes", "no")) == 0
     assert model.score(X, Y, sample_weight=(model.predict(X) == Y).all(axis=1).astype(float)) == 1
-
-
-def test_labels_of_several_kinds_and_numbers_of_classes():
-    kinds = np.column_stack([X[:, 0] // 34, X[:, 0] > 50]).astype(object)
-    kinds[:, 1] = np.where(kinds[:, 1].astype(bool), "old", "young")
-    frame = pd.DataFrame({"third": kinds[:, 0].astype(int), "age": kinds[:, 1]})
-    names = [[0, 1, 2], ["old", "young"]]
-    for holder in (frame, kinds.tolist()):
-        learner = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
-        model = several(learner, classes=names, epsilon=30.0)
-        found = model.fit(pd.DataFrame({"x": X[:, 0]}), holder).predict(pd.DataFrame({"x": X[:, 0]}))
-        assert found.dtype == object
-        assert set(found[:, 1]) == {"old", "young"}
-        assert [len(each.classes_) for each in model.estimators_] == [3, 2]
 
 
 def test_releases_of_outputs_are_independent_and_many_fit_into_a_budget():

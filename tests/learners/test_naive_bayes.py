@@ -5,48 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import softmax
 from sklearn.base import clone
-from sklearn.datasets import load_digits
 from sklearn.naive_bayes import CategoricalNB
 
 from dplearn.chance import SeededDice
-from dplearn.domains import Bits, Categories, Grid, Hashed, IntegerRange, Schema
+from dplearn.domains import Bits, Categories, Grid, IntegerRange
 from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.learners.bins import binned, stacked
 from dplearn.learners.counts.naive_bayes import asks_classes, learn_naive_bayes
 from dplearn.privacy import ApproxDP
 from dplearn.queries import CentralOracle, LabelledRows, population
 from dplearn.table.encodings import encoded
-
-
-@pytest.mark.parametrize("trust_model", ["central", "local"])
-def test_strings_gaps_and_numbers_of_a_frame_are_learned(trust_model):
-    rng, n = np.random.default_rng(0), 20_000
-    y = rng.random(n) < 0.3
-    age = np.where(y, rng.integers(50, 90, n), rng.integers(10, 60, n))
-    town = np.where(rng.random(n) < 0.2, None, np.where(y ^ (rng.random(n) < 0.2), "a", "b"))
-    X = pd.DataFrame({"age": age, "town": town, "job": np.where(rng.random(n) < 0.5, "cook", "clerk")})
-    columns = {"age": IntegerRange(0, 119), "town": Categories(["a", "b", None]), "job": Hashed(16)}
-    schema = Schema(columns, labels=["no", "yes"])
-    fitted = StatisticalQueryNaiveBayes(epsilon=2, trust_model=trust_model, domain=schema)
-    assert fitted.fit(X, np.where(y, "yes", "no")).score(X, np.where(y, "yes", "no")) > 0.85
-    assert np.exp(fitted.log_prior_) == pytest.approx([0.7, 0.3], abs=0.05)
-    assert fitted.log_ratios_[1][1, 0] > fitted.log_ratios_[1][1, 1]
-    unseen = pd.DataFrame({"age": [85.0], "town": ["elsewhere"], "job": ["none"]})
-    assert fitted.predict(unseen).tolist() == ["yes"]
-
-
-def test_with_a_large_budget_it_is_scikit_learns_and_predicts_by_sums_of_logarithms():
-    X, y = load_digits(return_X_y=True)
-    ours = StatisticalQueryNaiveBayes(epsilon=1e5, domain=IntegerRange(0, 16), n_bins=17).fit(X, y)
-    theirs = CategoricalNB(min_categories=17).fit(X.astype(int), y)
-    assert (ours.predict(X) == theirs.predict(X.astype(int))).mean() > 0.95
-    cells = X.astype(int).T
-    sums = ours.log_prior_ + sum(t.T[cell] for t, cell in zip(ours.log_ratios_, cells, strict=True))
-    assert ours.predict_proba(X) == pytest.approx(softmax(sums, axis=1))
-    assert np.exp(ours.predict_log_proba(X)) == pytest.approx(ours.predict_proba(X))
-
 
 # Tables from answers.
 
@@ -94,18 +63,6 @@ def test_all_is_asked_in_one_round_and_classes_apart_where_bins_are_many():
     tables = learn_naive_bayes(oracle, plan_of(400, bins=many))
     assert [each.n_queries for each in oracle.rounds] == [2]
     assert np.exp(tables.log_prior) == pytest.approx(np.bincount(records.y) / 400, abs=1e-6)
-
-
-def test_answers_within_a_tolerance_move_the_tables_little_and_noise_hides_what_they_say():
-    records = some_records()
-    exact = learn_naive_bayes(population(records), plan_of(400, smoothing=4.0))
-    rng = np.random.default_rng(1)
-    wrong = population(records, tolerance=0.001, adversary=lambda m: m + rng.uniform(-1, 1, m.shape))
-    near = learn_naive_bayes(wrong, plan_of(400, smoothing=4.0))
-    for one, other in zip(exact.log_ratios, near.log_ratios, strict=True):
-        assert np.abs(one - other).max() < 0.2
-    hidden = learn_naive_bayes(population(records), plan_of(400, deviation=10.0))
-    assert max(np.abs(each).max() for each in hidden.log_ratios) < 0.01
 
 
 def test_a_value_that_was_never_declared_tells_nothing():

@@ -5,10 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
 
 from dplearn import ParityClassifier
-from dplearn.kernels import pack
 
 METHODS = {
     "agnostic": {"epsilon": 3.0},
@@ -45,19 +43,6 @@ def test_each_method_finds_the_parity(method, fit_intercept):
     assert fitted.guarantee_.delta == (Fraction(1, 10**6) if method == "stable" else 0)
 
 
-@pytest.mark.parametrize(
-    "holder", [lambda X: pd.DataFrame(X.astype(bool)), sparse.csc_array], ids=["pandas bool", "csc"]
-)
-def test_bits_of_every_kind_are_read_alike(holder):
-    X, y = parity_data(n=500)
-    for binarize in (None, 0.0):
-        fitted = learner("elimination", binarize=binarize).fit(holder(X), y)
-        assert np.flatnonzero(fitted.parity_).tolist() == [1, 4, 7]
-        assert (fitted.predict(holder(X)) == y).all()
-    below = learner("elimination", binarize=-0.5).fit(sparse.csr_matrix(np.where(X, 0, -1)), y)
-    assert np.flatnonzero(below.parity_).tolist() == [1, 4, 7]  # zeros that are not stored are above the bar
-
-
 # --- None ---
 
 
@@ -88,22 +73,6 @@ def test_agnostic_learns_through_noise_that_elimination_cannot_bear():
 
 
 # --- Several labels ---
-
-
-def test_several_labels_are_learned_at_once_by_stable():
-    rng = np.random.default_rng(2)
-    X = rng.integers(0, 2, (3000, 12))
-    parities = rng.integers(0, 2, (5, 12)).astype(np.uint8)
-    Y = pack(X).dot(parities.T)
-    fitted = learner("stable").fit(X, Y)
-    assert (fitted.parity_ == parities).all()
-    assert (fitted.predict(X) == Y).all()
-    assert fitted.score(X, Y) == 1
-    assert (np.array([each[:, 1] for each in fitted.predict_proba(X)]).T == Y).all()
-    assert len(fitted.concept_) == 5
-    silent = learner("stable").fit(X[:300], np.random.default_rng(3).integers(0, 2, (300, 5)))
-    assert silent.abstained_
-    assert not silent.predict(X).any()
 
 
 def test_the_sample_size_does_not_grow_with_the_number_of_labels():

@@ -8,7 +8,7 @@ from dplearn.chance import SeededDice
 from dplearn.kernels import success_bounds
 from dplearn.mechanisms import consistent_parity
 from dplearn.privacy import ApproxDP
-from dplearn.theory import parity_sample_size, stable_parity_sizes
+from dplearn.theory import parity_sample_size
 
 UNSURE = 1e-4  # how often a bound on the probability of failure would be wrong, were the seeds not fixed
 
@@ -86,16 +86,3 @@ def test_a_method_keeps_its_promise_and_with_an_eighth_of_the_records_does_not(
     assert success_bounds(failed, runs, UNSURE)[1] <= task["beta"]
     failed = failures(release, columns, n // 8, fewer, task["alpha"])
     assert success_bounds(failed, fewer, UNSURE)[0] > task["beta"]
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("d", "epsilon", "beta"), [(3, 4, 0.3), (6, 2, 0.1)])
-def test_the_stable_learner_fails_as_often_as_computed_and_with_half_of_the_records_more(d, epsilon, beta):
-    task = {"epsilon": epsilon, "delta": 1e-3, "beta": beta}
-    sizes, runs = stable_parity_sizes(d, **task), 120
-    release = learner("stable", n_parts=sizes.n_parts, **task)
-    failed = failures(release, coins(d), sizes.n_samples, runs, 0.4)
-    low, high = success_bounds(failed, runs, UNSURE)
-    assert low <= sizes.failure <= high
-    failed = failures(learner("stable", **task), coins(d), sizes.n_samples // 2, 60, 0.4)
-    assert success_bounds(failed, 60, UNSURE)[0] > beta

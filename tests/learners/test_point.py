@@ -62,14 +62,6 @@ def test_a_row_of_several_columns_is_a_key(method):
     assert "(code, year)" in repr(fitted.concept_)
 
 
-def test_the_second_label_sorted_is_the_points():
-    X, y = data()
-    fitted = learner("stability", classes=["yes", "no"]).fit(X, np.array(["no", "yes"])[y])
-    assert fitted.classes_.tolist() == ["no", "yes"]
-    assert repr(fitted.concept_) == "'yes' if x0 == 'J45', else 'no'"
-    assert fitted.predict_proba([["J45"], ["E11"]]).tolist() == [[0, 1], [1, 0]]
-
-
 def test_where_no_key_leads_it_abstains_unless_the_second_label_is_more_frequent():
     X = [["a"], ["b"]] * 200
     for y, point, abstained in (([1] * 160 + [0] * 240, None, True), ([1] * 400, (), False)):
@@ -79,26 +71,11 @@ def test_where_no_key_leads_it_abstains_unless_the_second_label_is_more_frequent
         assert set(fitted.predict(X)) == {y[-1]}
 
 
-def test_negatives_at_a_frequent_key_outvote_its_positives():
-    X = [["common"]] * 300 + [["true"]] * 60
-    y = [1] * 100 + [0] * 200 + [1] * 60
-    for method in METHODS:
-        assert learner(method).fit(X, y).predict([["common"], ["true"]]).tolist() == [0, 1]
-
-
 def test_auto_goes_by_delta_and_hashing_spends_none():
     X, y = data()
     assert learner("stability", method="auto").fit(X, y).method_ == "stability"
     assert learner("hashing", method="auto").fit(X, y).method_ == "hashing"
     assert learner("hashing", delta=1e-6).fit(X, y).guarantee_.delta == 0
-
-
-def test_the_hash_is_a_matter_of_the_seed_alone():
-    X, y = data()
-    one, other = learner("hashing").fit(X, y), learner("hashing").fit(X[::-1], y)
-    assert one.hash_ == other.hash_ != learner("hashing", random_state=1).fit([["a"], ["b"]], [0, 1]).hash_
-    fresh = [learner("hashing", random_state=None).fit([["a"], ["b"]], [0, 1]).hash_ for _ in range(2)]
-    assert fresh[0] != fresh[1]
 
 
 def test_long_keys_and_integers_of_many_digits_are_shown_in_short():
@@ -156,18 +133,6 @@ def test_several_labels_cost_what_one_costs():
     assert several.guarantee_ == learner("stability").fit(X, Y[:, 0]).guarantee_
     assert ledger.spent().epsilon == 2
     assert several.score(X, Y) == 1
-
-
-def test_labels_of_each_output_have_their_own_names():
-    X, Y = many_labels(n=600, k=2)
-    named = np.column_stack([np.array(["no", "yes"])[Y[:, 0]], np.array(["-", "fever"])[Y[:, 1]]])
-    fitted = learner("stability", classes=[["yes", "no"], ["fever", "-"]]).fit(X, named)
-    assert [labels.tolist() for labels in fitted.classes_] == [["no", "yes"], ["-", "fever"]]
-    assert (fitted.predict(X) == named).all()
-    mixed = [[str(a), int(b)] for a, b in zip(named[:, 0], Y[:, 1], strict=True)]
-    of_both = learner("stability", classes=None).fit(X, mixed)
-    assert of_both.predict(X[:1]).dtype == object
-    assert of_both.score(X, mixed) == of_both.score(X, pd.DataFrame(mixed)) == 1
 
 
 def test_an_output_without_a_frequent_key_abstains_alone():
@@ -287,19 +252,6 @@ def test_a_set_of_keys_of_any_type_is_found(key):
     assert f" of {1 << fitted.hash_.bits}, else 0" in repr(fitted.concept_)
 
 
-@pytest.mark.parametrize("kind", OF_SEVERAL)
-def test_any_holder_of_rows_gives_the_same_rule(kind):
-    X = places()
-    y = LEVELS[2](X).astype(int)
-    held = [X, X.astype(object).to_numpy(), X.to_numpy().tolist(), pl.from_pandas(X)]
-    assert len({several(kind).fit(rows, y).point_ for rows in held}) == 1
-    silent = several(kind, n_buckets=2 if kind == "prefixes" else 4).fit(X, [0] * len(X))
-    assert silent.abstained_
-    assert silent.point_ is None
-    assert repr(silent.concept_) == "0 always"
-    assert silent.predict(X).sum() == 0
-
-
 def test_a_plan_is_what_the_fit_takes():
     X = places(400)
     y = np.where(LEVELS[1](X), 1, 0)
@@ -322,15 +274,3 @@ def test_a_plan_is_what_the_fit_takes():
         failures = [model.plan(n, **of_table).failure for n in (needed, needed - 1)]
         assert failures[0] <= 0.05
         assert failures[0] < failures[1]
-
-
-def test_sets_of_keys_have_hardly_more_errors_than_the_best():
-    # Negative and equal net counts, more positive keys than the set may have, and none.
-    rng = np.random.default_rng(0)
-    cells = rng.integers(0, 40, 8000)
-    for share in (0.0, 0.02, 0.5, 1.0):
-        y = (cells < 5).astype(int) ^ (rng.random(8000) < share).astype(int)
-        fitted = several("sets", epsilon=1.0).fit(cells[:, None], y)
-        nets = np.bincount(cells, 2 * y - 1)
-        least = y.sum() - np.sort(np.maximum(nets, 0))[-3:].sum()
-        assert (fitted.predict(cells[:, None]) != y).sum() <= least + 200

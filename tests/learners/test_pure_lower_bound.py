@@ -12,8 +12,6 @@ from dplearn.learners.limits import _failure, least_of, packing_records
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from tests.learners.private_rules import best_rule, tables_of
 
-TENTH = Fraction(1, 10)
-
 
 def best_success(universe, leaves, hypotheses, good, n, share, epsilon):
     """The best chance of success of any private rule, in the worst case over the leaves: a linear program.

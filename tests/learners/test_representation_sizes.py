@@ -2,20 +2,19 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
-from scipy.stats import binom, multinomial
+from scipy.stats import multinomial
 
 from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.chance import SystemDice
 from dplearn.concepts import FiniteClass
 from dplearn.domains import IntegerRange
-from dplearn.kernels import decay_ratio, selection_ratio
+from dplearn.kernels import selection_ratio
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.privacy import ApproxDP
 from dplearn.theory import (
@@ -75,13 +74,6 @@ def test_two_concepts_fail_no_more_often_than_the_bound(p, q, epsilon, flips):
     bound = representation_failure(1, n, epsilon=epsilon, alpha=p - 1e-9, kappa=q)
     excess = representation_failure(1, n, epsilon=epsilon, alpha=p - q - 1e-9, agnostic=True)
     assert failure <= bound <= excess + 1e-9
-
-
-def test_the_number_of_labellings_is_that_of_small_sets():
-    for dimension, points in product(range(5), range(7)):
-        sets = sum(len([*combinations(range(points), size)]) for size in range(dimension + 1))
-        assert sauer_bound(dimension, points) == sets
-    assert sauer_bound(10**6, 64) == 2**64
 
 
 # The real learner at these sizes
@@ -154,27 +146,3 @@ def test_by_corollary_3_6_the_size_depends_on_the_labellings_of_a_finite_domain(
     x = np.random.default_rng(0).integers(0, 16, size=127).reshape(-1, 1).astype(float)  # public
     fitted = ExponentialMechanismClassifier(few, epsilon=50).fit(x, (x[:, 0] > 7).astype(int))
     assert fitted.score(x, (x[:, 0] > 7).astype(int)) == 1
-
-
-def noisy_test_fails(n_records, bar, great, small):
-    """How often a count of errors with discrete Laplace noise of epsilon 1 is on the wrong side of a bar."""
-    ratio, noise = float(decay_ratio(Fraction(1))), np.arange(-60, 61)
-    law = (1 - ratio) / (1 + ratio) * ratio ** abs(noise)
-    passed = law @ binom.cdf(bar - noise, n_records, great)
-    refused = law @ binom.sf(bar - noise, n_records, small)
-    return max(passed, refused)
-
-
-def test_compression_in_rounds_takes_more_records_than_all_rules_that_fit_into_memory():
-    """The numbers of docs/theory/selection.md: the first round, and one fit."""
-    rules = [sum(math.comb(100, j) << j for j in range(k + 1)) for k in range(4)]
-    learning = representation_sample_size(rules[1], epsilon=1, alpha=0.05, beta=0.025)
-    suffices = {
-        n: any(noisy_test_fails(n, bar, 0.1, 0.05) <= 0.025 for bar in range(n // 20, n // 10))
-        for n in (430, 450)
-    }
-    assert (learning, suffices) == (453, {430: False, 450: True})
-    assert representation_sample_size(rules[3], **USUAL) == 409
-    assert representation_sample_size(2**28, **USUAL) == 541 < learning + 430
-    weighted = [representation_sample_size(4 * math.comb(100, k) << k, **USUAL) for k in (1, 3)]
-    assert weighted == [224, 443]

@@ -119,12 +119,3 @@ def test_a_split_reaches_beta_where_it_can(d, epsilon, delta, beta, intercept, t
         wanted = less if stable_parity_sizes(d, **task, beta=less).n_samples <= n else beta
         m = split.n_parts - 1
         assert split.failure <= wanted < stable_parity_failure(d, n_parts=m, part_size=n // m, **task)
-
-
-@pytest.mark.parametrize("n", [40, 150, 400, 700])
-def test_with_too_few_records_no_other_number_of_shards_fails_less(n):
-    task = {"epsilon": 1, "delta": 1e-6}
-    assert n < stable_parity_sizes(16, **task, beta=0.05).n_samples
-    split = stable_parity_split(n, 16, **task, beta=0.05)
-    others = [stable_parity_failure(16, n_parts=m, part_size=n // m, **task) for m in range(1, n + 1)]
-    assert split.failure == pytest.approx(min(others), rel=1e-9)

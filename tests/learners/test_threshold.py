@@ -1,7 +1,6 @@
 """The threshold learner: what it learns, with both methods, and its bounds."""
 
 import math
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -10,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split
 
 from dplearn import CornerClassifier, ExponentialMechanismClassifier
 from dplearn.chance import SeededDice
@@ -24,7 +21,6 @@ from dplearn.learners.rules.threshold import (
     _least_errors,
     by_errors,
     by_interior_point,
-    threshold_between,
 )
 from dplearn.privacy import ApproxDP
 from dplearn.theory import interior_point_examples, threshold_excess_errors, threshold_sample_size
@@ -39,17 +35,6 @@ def a_cut(n=400, seed=0):
     """Records of two columns; the second determines the label."""
     X = np.random.default_rng(seed).normal(size=(n, 2))  # public data
     return X, np.where(X[:, 1] > 0.3, "up", "down")
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_breast_cancer_by_one_column_is_nearly_as_good_as_without_privacy(method):
-    X, y = load_breast_cancer(return_X_y=True)
-    scores = []
-    for seed in range(5):
-        X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
-        learner = ThresholdClassifier(epsilon=4, method=method, feature=23, classes=[0, 1])
-        scores.append(learner.fit(X_train, y_train).score(X_test, y_test))
-    assert np.mean(scores) > 0.86  # the worst area, the best column of all, has .92 without privacy
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -188,26 +173,6 @@ def test_the_fewest_errors_of_each_direction_are_those_of_all_cuts(table):
     assert errors_of(stump, codes, y) == min(expected)
 
 
-@given(TABLES, st.integers(1, 12))
-@settings(max_examples=60, deadline=None)
-def test_a_threshold_between_errs_on_less_than_m_records_that_a_cut_labels(table, m):
-    codes, _ = np.array(table, dtype=np.uint8).T
-    lower = codes <= table[0][0] - 1 + table[0][1]
-    cut = threshold_between(codes, lower, SIZE, m, privacy=ApproxDP(200), dice=SeededDice(0))
-    assert -1 <= cut < SIZE
-    assert ((codes.astype(int) <= cut) != lower).sum() < m
-
-
-@pytest.mark.parametrize("wrong", range(3))
-def test_errors_are_at_most_three_times_those_of_the_best_cut(wrong):
-    codes = np.arange(100, dtype=np.uint8)
-    y = (codes <= 40).astype(np.intp)
-    y[[80, 85, 90][:wrong]] = 1
-    column = CutColumn(0, IntegerRange(0, 99))
-    stump = by_interior_point([column], [codes], y, 20, privacy=PLENTY, dice=SeededDice(0))
-    assert errors_of(stump, codes, y) <= 3 * wrong
-
-
 def test_floats_are_cut_on_the_nonuniform_grid_and_other_domains_at_every_code():
     assert CutColumn(0, Floats()).size == NONUNIFORM_SIZE
     assert CutColumn(0, Floats(missing=True)).size == Floats(missing=True).size
@@ -216,25 +181,6 @@ def test_floats_are_cut_on_the_nonuniform_grid_and_other_domains_at_every_code()
 
 
 # Bounds: valid where that can be computed.
-
-
-def test_exponential_is_the_formula():
-    found = threshold_excess_errors("exponential", 2**20, epsilon=0.5, beta=0.01)
-    assert found == math.floor(4 * math.log(2**21 / 0.01))
-
-
-def test_exponential_never_has_a_greater_bound_on_errors():
-    for n_cuts, n_columns, epsilon in product((1, 3, 2**16, 2**64), (1, 5, 10**4), (1e-3, 0.1, 1, 30)):
-        task = {"n_columns": n_columns, "epsilon": epsilon, "beta": 0.05}
-        exponential, interior = (threshold_excess_errors(each, n_cuts, **task) for each in THRESHOLD_METHODS)
-        assert exponential <= interior
-
-
-def test_examples_are_the_maximum_of_alpha_and_the_bound_and_at_most_all():
-    few = interior_point_examples(1000, 100, epsilon=1, alpha=0.001, beta=0.05)
-    assert 1 < few < 1000
-    assert interior_point_examples(1000, 100, epsilon=1, alpha=0.5, beta=0.05) == 500
-    assert interior_point_examples(10, 100, epsilon=1, alpha=0.5, beta=0.05) == 10
 
 
 @pytest.mark.parametrize("method", THRESHOLD_METHODS)

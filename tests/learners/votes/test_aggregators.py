@@ -7,15 +7,11 @@ import numpy as np
 import pytest
 
 from dplearn.audit import FaultyDice
-from dplearn.chance import ReplayDice, SeededDice, enumerate_paths
+from dplearn.chance import ReplayDice, SeededDice
 from dplearn.kernels import FIXED_POINT_ONE, log_bounds, plurality, scores_per_row
-from dplearn.kernels.votes import Lead, SoftVotes, Votes, fixed_point, soft_tally
+from dplearn.kernels.votes import Votes, fixed_point, soft_tally
 from dplearn.learners.votes import AGGREGATIONS, SOFT_AGGREGATIONS, Ballot
-from dplearn.learners.votes import aggregators as module
-from dplearn.mechanisms import sparse_vector
-from dplearn.mechanisms.stable_answers import stability_questions
 from dplearn.privacy import ApproxDP, Approximate, Composition, PureDP, ZeroConcentrated, concentrated_budget
-from dplearn.theory import StableAnswersNoise
 
 TEACHERS = 600
 MODEST, AMPLE = ApproxDP(2, "1e-6"), ApproxDP(100, "1e-6")
@@ -61,27 +57,6 @@ def spread(of, number, n_labels=2):
 
 def declined(of, answers):
     return answers.codes < 0 if of == "votes" else np.isnan(answers).any(axis=1)
-
-
-@each_of_both
-@each_number_of_labels
-def test_at_a_large_epsilon_what_teachers_agree_on_is_answered_and_queries_are_counted(of, name, n_labels):
-    aggregator = made(of, name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
-    left = [aggregator.remaining_queries]
-    for batch in (1, 3, 2, 4):
-        answers = aggregator.answer(unanimous(of, batch, n_labels))
-        if of == "votes":
-            assert answers.codes.tolist() == [0] * batch
-        else:
-            assert answers.shape == (batch, scores_per_row(n_labels))
-            assert abs(answers - 0.3).max() < 0.1
-        left.append(aggregator.remaining_queries)
-    assert left == [10, 9, 6, 4, 0]
-    if of == "votes":
-        winners = np.arange(10) % n_labels
-        again = made(of, name, SeededDice(0), privacy=AMPLE, n_labels=n_labels)
-        counts = TEACHERS * np.eye(n_labels, dtype=int)[winners]
-        assert again.answer(votes(counts)).codes.tolist() == winners.tolist()
 
 
 @pytest.mark.parametrize("name", AGGREGATIONS)
@@ -291,6 +266,8 @@ def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likel
 
 
 # A sparse vector's noise is clamped between two ends, so its size is not observed.
+
+
 @pytest.mark.parametrize(("of", "name"), [each for each in EVERY if each[1] != "sparse_vector"])
 @each_number_of_labels
 def test_the_noise_scale_is_the_standard_deviation_of_the_draws(of, name, n_labels):
@@ -301,111 +278,6 @@ def test_the_noise_scale_is_the_standard_deviation_of_the_draws(of, name, n_labe
     drawn = np.asarray(dice.trace[-1].outcome, dtype=float) / getattr(aggregator, "grid", 1)
     assert drawn.size >= 2000
     assert abs(drawn.std() / aggregator.noise_scale - 1) < 0.07  # 3 deviations of a Laplace law's, for 4000
-
-
-# A sparse vector of scores of known noise, which can be walked
-
-
-def votes_of(rows, n_bins=4):
-    """Votes with given distances: a row is a list of (plain distance, shifted distance, shifted winner)."""
-    width = len(rows[0])
-    plain, shifted, ends = np.array([score for row in rows for score in row], dtype=np.int64).T
-    winner = np.arange(plain.size) % n_bins
-    lead = np.where(ends, n_bins - 1, winner % (n_bins - 1))
-    fixed_scores = np.zeros((1, plain.size), dtype=np.int16)
-    return SoftVotes(
-        fixed_scores, np.full(plain.size, n_bins), width, Lead(winner, plain), Lead(lead, shifted)
-    )
-
-
-def part(votes, start, stop):
-    """The rows from start to stop."""
-    here = slice(start * votes.width, stop * votes.width)
-    leads = (Lead(lead.winner[here], lead.distance[here]) for lead in (votes.plain, votes.shifted))
-    return SoftVotes(votes.fixed_scores[:, here], votes.n_bins[here], votes.width, *leads)
-
-
-def small_noise(max_abstentions, renewed):
-    return StableAnswersNoise(2, Fraction(1, 4), Fraction(1, 3), renewed, 2 * max_abstentions)
-
-
-def law_of(run):
-    distribution = {}
-    for outcome, probability in enumerate_paths(run, tail_bits=4):
-        distribution[outcome] = distribution.get(outcome, 0) + probability
-    return distribution
-
-
-def in_batches(public, votes, sizes):
-    """Return the answers to the rows in batches of these sizes, and the remaining abstentions."""
-
-    def run(dice):
-        aggregator, asked, released = made("scores", "sparse_vector", dice, **public), 0, ()
-        for size in sizes:
-            if not aggregator.remaining_queries:
-                break
-            scores = aggregator.answer(part(votes, asked, asked + size))
-            released += tuple(map(str, scores.ravel().tolist()))
-            asked += size
-        assert aggregator.remaining_queries == (aggregator.remaining_queries and 10 - len(votes))
-        return released, aggregator.remaining_abstentions
-
-    return law_of(run)
-
-
-def one_after_the_other(noise, votes):
-    """The algorithm as it is described: each score alone, asked of bins and then of shifted bins."""
-
-    def run(dice):
-        questions, released = stability_questions(noise, dice), []
-
-        def unstable(lead, i):
-            return questions.answer(-lead.distance[[i]])[0]
-
-        for row in range(len(votes)):
-            scores = [float("nan")] * votes.width
-            for column in range(votes.width):
-                i, b = row * votes.width + column, 4
-                if not questions.epoch[0]:
-                    continue
-                if not unstable(votes.plain, i):
-                    scores[column] = float((2 * votes.plain.winner[i] + 1) / (2 * b))
-                elif questions.epoch[0] and not unstable(votes.shifted, i):
-                    j = votes.shifted.winner[i]
-                    scores[column] = float("nan") if j == b - 1 else float((j + 1) / b)
-            released += map(str, scores)
-            if not questions.epoch[0]:
-                break
-        return tuple(released), -(-questions.epoch[0] // 2)
-
-    return law_of(run)
-
-
-#: Plain distance, shifted distance, and whether the ends win the shifted bins: most near the threshold.
-NEAR, HALF, ENDS, FAR = (2, 2, 0), (1, 3, 0), (1, 3, 1), (9, 0, 0)
-CASES = {
-    "two labels": (2, 1, [[NEAR], [HALF], [ENDS]]),
-    "two to be declined": (2, 2, [[NEAR], [HALF], [ENDS]]),
-    "far": (2, 2, [[FAR], [(0, 0, 0)], [FAR]]),
-    "three labels": (3, 2, [[HALF, FAR, ENDS]]),
-    "two rows of three": (3, 1, [[FAR, NEAR, FAR], [FAR, FAR, ENDS]]),
-}
-
-
-@pytest.mark.parametrize("renewed", [False, True], ids=["kept", "renewed"])
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("chunk", [pytest.param(1, marks=pytest.mark.nightly), 2, 2048])
-def test_one_call_and_many_have_the_law_of_the_algorithm(renewed, case, chunk, monkeypatch):
-    n_labels, most, rows = CASES[case]
-    monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
-    monkeypatch.setattr(
-        module, "stable_noise", lambda tests: (small_noise(tests.max_abstentions // 2, renewed), 3)
-    )
-    votes, public = votes_of(rows), {"n_labels": n_labels, "max_abstentions": most}
-    expected = one_after_the_other(small_noise(most, renewed), votes)
-    assert len(expected) > 1
-    for sizes in ([1] * len(rows), [len(rows)], [1, len(rows) - 1])[: len(rows)]:
-        assert in_batches(public, votes, sizes) == expected
 
 
 def least_led(of, n_labels, lead, n_teachers=2000):

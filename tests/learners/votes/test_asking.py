@@ -64,13 +64,6 @@ def test_a_label_is_answered_with_its_place(classes, says, places):
 
 
 @pytest.mark.parametrize(
-    "says", [None, "no", ["no"] * 2, ["no"] * 4, [["no"]] * 3, [], np.full((3, 2), "no")], ids=repr
-)
-def test_labels_of_a_wrong_shape_are_no_vote(says):
-    assert asked(Labels(TWO), Teacher(says)) == NOTHING
-
-
-@pytest.mark.parametrize(
     ("classes", "says", "score"),
     [
         (["yes", "no"], [[0.25, 0.75]] * 3, FIXED_POINT_ONE // 4),  # in another order
@@ -116,12 +109,6 @@ def test_a_teacher_that_raises_or_has_no_probabilities_or_is_none_casts_no_vote(
     for teacher in (None, object(), GaussianNB(), plain):
         assert asked(Scores(TWO), teacher) == NOTHING
         assert teacher is plain or asked(Labels(TWO), teacher) == NOTHING
-
-
-def test_many_labels_have_a_score_each_and_0_where_the_shard_held_none():
-    says = [[0.5, 0.25], [0.0, 1.0], [0.25, 0.0]]
-    scores = asked(Scores(THREE), Teacher(says, np.array(["yes", "no"])))
-    assert scores == [[1024, 0, 2048], [FIXED_POINT_ONE - 1, 0, 0], [0, 0, 1024]]
 
 
 @pytest.mark.parametrize(

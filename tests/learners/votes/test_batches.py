@@ -36,7 +36,6 @@ from dplearn.learners.votes.batches import (
     BatchedAsking,
     BatchedTraining,
     batched_training,
-    blocks_of,
     can_be_stacked,
 )
 from dplearn.learners.votes.teachers import LabelShares
@@ -279,13 +278,6 @@ def test_a_lead_within_rounding_of_0_is_doubtful_and_decided_by_the_teacher_itse
         assert BatchedAsking(queries, asked).answers(teachers).doubtful[:, 0].all()
         alone = assert_answers_of_one_by_one(monkeypatch, teachers, queries, asked)
         assert set(alone[:, 0]) == set(range(k - 1))
-
-
-def test_a_tie_of_the_two_likeliest_of_three_labels_is_doubtful_however_likely_they_are():
-    rows = 1e-3 * np.array([[-1.0], [-3.0], [1.0], [3.0], [20.0], [20.5]])  # so densities exceed 1
-    teachers = [GaussianNB().fit(rows, np.arange(6) // 2)] * 3
-    found = BatchedAsking(np.array([[0.0], [1e-3], [2e-2]]), Labels(np.arange(3))).answers(teachers)
-    assert found.doubtful.tolist() == [[True, False, False]] * 3
 
 
 class Odd(LogisticRegression):
@@ -601,40 +593,3 @@ def test_lengths_of_other_shards_change_no_bit_of_a_teacher(name, monkeypatch):
     assert shapes == {(K, 3, 3), (K, 6, 3), (K, 12, 3), (1, 30, 3)}
     for place in range(0, K, 4):
         assert pickle.dumps(whole[place]) == pickle.dumps(other[place])
-
-
-def test_a_shard_is_trained_where_its_own_length_says():
-    lengths, d = [1, 2, 20, 21, 40, 41, 80, 81, 160, 161, 10_000, 0], 10
-    blocks = blocks_of(lengths, 20, d)
-    padded = [block for block in blocks if block.padded]
-    place = {member: block.length for block in padded for member in block.members}
-    assert place == {1: 20, 2: 20, 3: 40, 4: 40, 5: 80, 6: 80, 7: 160, 8: 160}
-    assert [block.members for block in blocks if not block.padded] == [[0], [9], [10], [11]]
-    place = {member: block.length for block in blocks for member in block.members}
-    for changed in range(len(lengths)):
-        other = [*lengths[:changed], 33, *lengths[changed + 1 :]]
-        found = {member: block.length for block in blocks_of(other, 20, d) for member in block.members}
-        assert {**found, changed: None} == {**place, changed: None}
-
-
-def test_the_places_of_a_block_depend_on_no_length(monkeypatch):
-    monkeypatch.setattr(batches, "_CELLS", 800)
-    rng = np.random.default_rng(0)
-    shapes = {}
-    for _ in range(20):
-        for block in blocks_of(rng.integers(0, 100, 30).tolist(), 10, 2):
-            if block.padded:
-                shapes.setdefault(block.length, set()).add((block.slots.start, block.slots.stop))
-                assert block.places == [member - block.slots.start for member in block.members]
-    assert shapes.keys() == {10, 20, 40, 80}
-    assert shapes[10] == {(0, 30)}
-    assert shapes[80] == {(start, start + 5) for start in range(0, 30, 5)}
-
-
-def test_a_place_is_filled_up_with_its_first_row():
-    block = blocks_of([2, 3, 9], 4, 1)[0]
-    rows = [np.arange(n)[:, None] + 10 * n for n in (2, 3)]
-    cells, labels, own = block.filled(rows, [np.array(["a", "bc", "d"])[:n] for n in (2, 3)])
-    assert cells[:, :, 0].tolist() == [[20, 21, 20, 20], [30, 31, 32, 30], [0, 0, 0, 0]]
-    assert labels[:2].tolist() == [["a", "bc", "a", "a"], ["a", "bc", "d", "a"]]
-    assert own.tolist() == [[1, 1, 0, 0], [1, 1, 1, 0], [0, 0, 0, 0]]

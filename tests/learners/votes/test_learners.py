@@ -132,26 +132,6 @@ def test_texts_are_labels_in_the_order_of_classes(kind):
         assert (model.classes_[likely.argmax(axis=1)] == names).mean() > 0.8
 
 
-@pytest.mark.parametrize("n_labels", [2, 3])
-def test_means_are_those_of_the_teachers_for_each_row_and_label(n_labels):
-    y = np.minimum(np.arange(600) % 4, n_labels - 1)
-    given = {"aggregation": "mean", "n_teachers": 20, "classes": range(n_labels), "max_queries": 3}
-    model = learner(SOFT, Share(), **given, **EXACT).fit(np.zeros((600, 1)), y)
-    expected = [np.roll(np.bincount(y) / 600, place) for place in range(3)]
-    found = model.predict_proba(np.arange(3.0)[:, None])
-    assert abs(found - expected).max() <= n_labels / FIXED_POINT_ONE
-
-
-def test_noise_favours_no_label_whose_place_is_first():
-    """Of many scores beyond 0 and 1 the greatest decides, not the first that is 1."""
-    given = {"aggregation": "mean", "n_teachers": 20, "epsilon": 0.5, "max_queries": 3000}
-    model = learner(SOFT, Share(), classes=[0, 1, 2], **given)
-    with pytest.warns(UserWarning, match="nearly random"):
-        model.fit(np.zeros((600, 1)), np.arange(600) % 3)
-    counts = np.bincount(model.predict(np.zeros((3000, 1))), minlength=3)
-    assert abs(counts - 1000).max() < 150  # five standard deviations
-
-
 def test_few_answers_are_warned_of_unless_their_number_is_given():
     X, y = np.zeros((400, 1)), np.arange(400) % 2
     with pytest.warns(UserWarning, match="max_queries='auto' is 1 with .*, such as AdditiveClassifier"):

@@ -65,6 +65,11 @@ def test_the_number_of_queries_is_the_greatest_whose_least_lead_is_the_planned_o
             assert found.max_queries == MANY_QUERIES or more.least_lead > most, name
 
 
+def needed(privacy, unstable):
+    """How many teachers suffice for so many abstentions, if five of six agree."""
+    return 3 * stable_answers_noise(privacy, unstable, n_queries=20).least_distance(20, 0.05)
+
+
 @both
 def test_given_sizes_are_kept(sizes_of):
     for max_abstentions in (1, 49):
@@ -75,11 +80,6 @@ def test_given_sizes_are_kept(sizes_of):
         assert [sizes_of(name, n_teachers=k, max_queries=9).n_teachers for k in (1, 7)] == [1, 7]
         asked = [sizes_of(name, max_queries=k, max_abstentions=1).max_queries for k in (1, 37, 51)]
         assert asked == [1, 37, 50 if sizes_of is of_a_student else 51]  # of 50 rows
-
-
-def needed(privacy, unstable):
-    """How many teachers suffice for so many abstentions, if five of six agree."""
-    return 3 * stable_answers_noise(privacy, unstable, n_queries=20).least_distance(20, 0.05)
 
 
 @pytest.mark.parametrize("epsilon", [2, 5])
@@ -96,9 +96,3 @@ def test_abstentions_are_the_most_that_teachers_allow(epsilon):
     for n_teachers, most in expected.items():
         found = of_answers("sparse_vector", privacy, n_teachers=n_teachers, max_queries=20)
         assert found.max_abstentions == most, n_teachers
-
-
-def test_answers_with_gaussian_noise_alone_are_zero_concentrated():
-    """Else an estimate of the number of records, planned as a share of rho, would cost more than is left."""
-    kinds = [*AGGREGATIONS.items(), *SOFT_AGGREGATIONS.items()]
-    assert [name for name, kind in kinds if kind.concentrated] == ["gnmax", "confident_gnmax", "mean"]

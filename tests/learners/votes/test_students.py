@@ -281,14 +281,6 @@ def test_in_a_pipeline_weights_reach_the_last_step_and_no_other(routing):
     assert not model["scale"].got_weights_
 
 
-@pytest.mark.parametrize("kind", [np.asarray, csr_matrix, lambda X: pd.DataFrame(X, columns=["c"])])
-def test_rows_of_every_kind_of_table_are_cut_out_of_it(kind):
-    X, _, _ = teach(Recording(), kind(rows(4)), answers([[0, 0], [5, 1], [0, 0], [1, 5]]), CLASSES).seen_
-    assert type(X) is type(kind(rows(4)))
-    values = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    assert values.ravel().tolist() == [1, 3]
-
-
 # The curve of scores: noisy and unclipped ones are learned as they are
 
 DICE = np.random.default_rng(0)
@@ -313,21 +305,6 @@ def test_scores_far_outside_of_0_and_1_do_not_bias_the_curve_but_clipped_they_do
     control = (ScoreRegression().fit(POINTS, noisy.clip(0, 1)).predict(POINTS) - true)[extreme].mean()
     assert abs(bias) < 0.03
     assert control < -0.1
-
-
-@pytest.mark.nightly
-def test_the_more_noise_the_stronger_the_regularisation():
-    noise = np.random.default_rng(2).normal(size=(5, 100))
-    few, typical = POINTS[:100], []
-    for sd in (0.01, 0.5):
-        typical.append(np.median([ScoreRegression().fit(few, CURVE[:100] + sd * each).C_ for each in noise]))
-    assert typical[0] > typical[1]
-
-
-def test_a_shift_of_all_scores_of_a_row_changes_nothing():
-    one = ScoreRegression(C=1.0).fit(POINTS, CURVES)
-    other = ScoreRegression(C=1.0).fit(POINTS, CURVES + np.arange(2000)[:, None] / 1000)
-    assert np.allclose(one.coef_, other.coef_, atol=1e-9)
 
 
 @pytest.mark.parametrize("mean", [-0.3, 1.3])
