@@ -534,8 +534,3 @@ def shown(value):
     if hasattr(value, "__dict__") and not isinstance(value, Guarantee):
         return {name: shown(each) for name, each in vars(value).items() if name != "_cache"}
     return "" if isinstance(value, Guarantee) else repr(value)
-
-
-def rows_asked(account):
-    """Return the rows in memory that an oracle asks, for mistakes that look at them."""
-    return account.tables[0].at_once(lambda rows: rows)

@@ -1,22 +1,27 @@
 """One runner for all deliberate mistakes: each is caught on two neighbours on which the original is kept.
 
-A family of algorithms has one file, with a table of `Mistake`: what is patched, in which case, on which
-neighbours it shows, and how it is caught. The unchanged distributions of a case and a pair are computed once;
-`originals.json` has their digests, and `witnesses.json` the neighbours of mistakes whose rows do not name
-them, as places of the universe. `python -m tests.laws.mutants` writes both: a digest that differs is another
-law, and neighbours are searched for mistakes that have none.
+A family of algorithms has one file, with a table of `Mistake`: what is wrong, in which case, on which
+neighbours it shows, and how it is caught. Most are edits of a line of the source. The unchanged distributions
+of a case and a pair are computed once; `originals.json` has their digests, and `witnesses.json` the
+neighbours of mistakes whose rows do not name them, as places of the universe. `python -m tests.laws.mutants`
+writes both: a digest that differs is another law, and neighbours are searched for mistakes that have none.
 """
 
+import builtins
 import hashlib
+import inspect
 import json
 import math
+import re
 import sys
+import textwrap
 import time
-from collections.abc import MutableMapping
 from dataclasses import dataclass, field, replace
+from dis import get_instructions
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -78,19 +83,18 @@ def in_places(name, *pair):
 
 
 def of_two(name, release, pair, claim, *, tail_bits=40):
-    """Return the case of `release(record, dice)` on each of two records, which are neighbours."""
+    """Return the case of `release(record, dice)` on two records alone, which are neighbours."""
 
     def fit(rows, dice):
         shown = release(rows[0], dice)
         return str(shown), shown
 
-    case = AuditCase(name, fit, pair, 1, claim, tail_bits=tail_bits, rules=None)
-    return case, tuple((record,) for record in pair)
+    return AuditCase(name, fit, pair, 1, claim, tail_bits=tail_bits, rules=None)
 
 
-def on(case, pair, *patches, way=EXCEEDS, **how):
-    """Return the mistakes that one case shows on one pair."""
-    return [Mistake(patch, case, pair, way, **how) for patch in patches]
+def on(case, *patches, **how):
+    """Return the mistakes that one case shows."""
+    return [Mistake(patch, case, **how) for patch in patches]
 
 
 def mistakes(rows):
@@ -188,62 +192,124 @@ def named(name, patch):
     return patch
 
 
-def instead(place, name, wrong, title=None):
-    """Put `wrong` in the place of an attribute of a module or class, or of a value of a dictionary."""
+def at(place):
+    """Return what is at "module:name" in dplearn; an object is itself."""
+    return resolve_name(f"dplearn.{place}") if isinstance(place, str) else place
+
+
+def edit(place, *texts):
+    """Return the mistake of a function, a method or a property at "module:name" with another source.
+
+    `texts`: what its source has once and what it has instead; several such pairs are made one by one. Further
+    lines have the indentation of the line that they stand in.
+    """
+    changes = list(zip(texts[::2], texts[1::2], strict=True))
+    title = "; ".join(" ".join((new or f"no {old}").split()) for old, new in changes)
 
     def patch(monkeypatch):
-        if isinstance(place, MutableMapping):
-            assert name in place, f"the mistake does not run: {name} is gone"
-            monkeypatch.setitem(place, name, wrong)
-        else:
-            monkeypatch.setattr(place, name, wrong)
+        right = at(place)
+        function = getattr(right, "fget", None) or getattr(right, "func", right)
+        function = inspect.unwrap(getattr(function, "__func__", function))
+        assert not hasattr(right, "cache_clear"), f"the mistake does not run: {place} keeps right results"
+        wrong = source = textwrap.dedent(inspect.getsource(function))
+        for old, new in changes:
+            assert wrong.count(old) == 1, f"the mistake does not run: {old!r} is not once in {place}"
+            before, _, after = wrong.partition(old)
+            line = before[before.rfind("\n") + 1 :]
+            indentation = line[: len(line) - len(line.lstrip())]
+            wrong = before + new.replace("\n", f"\n{indentation}") + after
+        codes, same = (_codes(each, function.__qualname__) for each in (wrong, source))
+        assert codes != same, f"the mistake does not run: {title!r} changes no statement of {place}"
+        read = {
+            step.argval for code in codes for step in get_instructions(code) if step.opname == "LOAD_GLOBAL"
+        }
+        gone = read - {*function.__globals__, *dir(builtins)}
+        assert not gone, f"the mistake does not run: {place} knows no {gone}"
+        monkeypatch.setattr(function, "__code__", codes[0])  # of itself: all that import it see it
+        monkeypatch.setattr(Kept(), "results", None, raising=False)
 
-    return named(title or getattr(wrong, "__name__", name), patch)
+    return named(f"{place.split(':')[-1]}: {title}", patch)
 
 
-def around(place, name, wrap, title=None):
+def _codes(source, name):
+    """Return the code of a function's source, which names its class if it is of one, and all within it."""
+    *owner, own = name.split(".")
+    if owner:  # so that `super()` and names with two underscores mean what they mean there
+        source = f"class {owner[-1]}:\n{textwrap.indent(source, ' ')}"
+    codes = [compile(source, f"<a mistake in {name}>", "exec")]
+    for code in codes:
+        codes += [each for each in code.co_consts if inspect.iscode(each)]
+    return codes[[code.co_name for code in codes].index(own) :]
+
+
+class Kept:
+    """Results that functions of the package keep: when a mistake is undone, those with it are forgotten."""
+
+    def __init__(self):
+        self.misses = {each: each.cache_info().misses for each in cached(len(sys.modules))}
+
+    def __delattr__(self, _):
+        for each, misses in self.misses.items():
+            if each.cache_info().misses > misses:
+                each.cache_clear()
+
+
+@cache
+def cached(n_modules):
+    """Return the functions of the package that keep results."""
+    modules = [vars(module) for name, module in sys.modules.items() if name.startswith("dplearn.")]
+    return {each for module in modules for each in module.values() if isinstance(each, type(cached))}
+
+
+def edits(table, cases=CASES, **how):
+    """Return the mistakes of a table: cases and a function, `names in module:name`, and edits of it.
+
+    An edit is `old -> new`, in one line or two. Below it may stand a further line of the new text, `| ...`,
+    and a further change, `and old -> new`. Cases are the package's where no others have the names.
+    """
+    rows, joined = [], {r"^ *#.*\n": "", r"\n +->": " ->", r"\n +and ": "\f", r"\n +[|] ?": "\v"}
+    for pattern, mark in joined.items():
+        table = re.sub(pattern, mark, table, flags=re.MULTILINE)
+    for line in filter(None, table.split("\n")):
+        if not line.startswith(" "):
+            names, place = line.split(" in ")
+            continue
+        texts = [text.strip(" ") for change in line.split("\f") for text in change.split(" ->")]
+        patch = edit(place, *(text.replace("\v", "\n") for text in texts))
+        rows += [Mistake(patch, cases.get(name, name), **how) for name in names.split(", ")]
+    return rows
+
+
+def together(*patches):
+    """Return several mistakes as one."""
+
+    def patch(monkeypatch):
+        for each in patches:
+            each(monkeypatch)
+
+    return named(patches[0].__name__, patch)
+
+
+def instead(place, name, wrong):
+    """Put `wrong` in the place of an attribute of a module or class."""
+    return named(f"{name}_is_{wrong}", lambda monkeypatch: monkeypatch.setattr(at(place), name, wrong))
+
+
+def around(place, name, wrap):
     """Put `wrap`, called with the right function and its arguments, in the place of a function."""
 
     def patch(monkeypatch):
-        right = getattr(place, name)
-        monkeypatch.setattr(place, name, lambda *args, **how: wrap(right, *args, **how))
+        owner = at(place)
+        right = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args, **how: wrap(right, *args, **how))
 
-    return named(title or wrap.__name__, patch)
-
-
-def given(title, place, name, **changes):
-    """Call a function with other named arguments: constants, or functions of the right ones."""
-
-    def wrap(right, *args, **how):
-        made = {key: new(how[key]) if callable(new) else new for key, new in changes.items()}
-        return right(*args, **how | made)
-
-    return around(place, name, wrap, title)
-
-
-def without_noise(place, name):
-    """Return counts in place of noisy ones."""
-    return instead(place, name, lambda counts, *_, **__: counts, f"exact_{name}")
+    return named(wrap.__name__, patch)
 
 
 def noise_used_again(case):
     """Draw noise of each kind once for all numbers and calls of a case."""
     fit = (CASES[case] if isinstance(case, str) else case).fit
-    return instead_of_the_fit("noise_used_again", lambda rows, dice: fit(rows, OnceForAll(dice)))
-
-
-def instead_of_the_fit(title, fit):
-    """Compute something else in place of the case's computation."""
-    return named(title, lambda monkeypatch: fit)
-
-
-def with_epsilon(mechanism, factor):
-    """Spend more epsilon than is said: 2 is half of the sensitivity, 21/20 noise that is 5% too small."""
-
-    def spend(*data, privacy, **parameters):
-        return mechanism(*data, privacy=replace(privacy, epsilon=privacy.epsilon * factor), **parameters)
-
-    return named(f"{factor}_epsilon", spend)
+    return named("noise_used_again", lambda monkeypatch: lambda rows, dice: fit(rows, OnceForAll(dice)))
 
 
 class OnceForAll:
@@ -267,10 +333,21 @@ class OnceForAll:
         return self._drawn["gaussian"] if size is None else np.full(size, self._drawn["gaussian"])
 
 
+def candidates(case):
+    """Yield neighbours as places of the universe: one record among like ones, then among others."""
+    rng, size = np.random.default_rng(0), len(case.universe)
+    others = map(tuple, rng.integers(size, size=(20, case.n)).tolist())
+    for table in [(0,) * case.n, (size - 1,) * case.n, *others]:
+        if case.claim.neighbors == "add_remove":
+            yield table, table[:-1]
+        else:
+            for other in rng.permutation(size).tolist():
+                if other != table[0]:
+                    yield table, (other, *table[1:])
+
+
 def witness(mistake, seconds=20):
     """Return places of the first neighbours on which a mistake is caught best, and how; or None."""
-    from tests.laws.test_ask_mutants import candidates  # which imports this module
-
     best, begin = None, time.process_time()
     for places in candidates(mistake.of):
         way = way_on(replace(mistake, pair=in_places(mistake.of, *places)))

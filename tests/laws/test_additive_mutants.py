@@ -9,48 +9,31 @@ from dplearn import AdditiveClassifier, AdditiveRegressor
 from dplearn.audit.cases import CASES, additive
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
-from dplearn.learners.additive import LogisticLoss, model, steps
 from dplearn.queries import oracle
-from tests.laws.conftest import rows_asked
-from tests.laws.mutants import CERTAIN, Mistake, around, assert_caught, mistakes
+from tests.laws.mutants import assert_caught, edit, edits, mistakes
+
+JOINT = {"joint": replace(CASES["additive_joint"], n=3)}
+MISTAKES = """
+# Joint features less their mean over records: a record moves the mean, and so the features of others.
+joint in learners.additive.model:JointFeatures.of
+    return features -> return np.rint(features - features.mean(axis=0)).astype(np.int16)
+# Weights from the labels.
+additive_balanced in learners.additive.losses:Loss.ask_base
+    return self.base(oracle.ask(self.base_queries(), share))
+    -> base = self.base(oracle.ask(self.base_queries(), share))
+    | with oracle._account.use() as account: codes = account.tables[0].at_once(lambda rows: rows.y)
+    | base.loss.shares = (np.bincount(codes, minlength=2) + 1) / (len(codes) + 2)
+    | return base
+"""
 
 
-def less_their_mean(right, features, cells):
-    """Joint features less their mean over records: a record moves the mean, and so the features of others."""
-    found = right(features, cells)
-    return np.rint(found - found.mean(axis=0)).astype(np.int16)
-
-
-def weights_from_the_labels(right, loss, oracle, share):
-    base = right(loss, oracle, share)
-    with oracle._account.use() as account:
-        codes = rows_asked(account).y
-    base.loss.shares = (np.bincount(codes, minlength=2) + 1) / (len(codes) + 2)
-    return base
-
-
-COUNT_SHARE = oracle.COUNT_SHARE
-JOINT, BALANCED = replace(CASES["additive_joint"], n=3), CASES["additive_balanced"]
-#: The feature is 1 for all records but for the last of the second table.
-JOINTLY = tuple(((0, 0, 1), (0, 0, 1), (0, each, 0)) for each in (0, 1))
-MISTAKES = [
-    Mistake(around(model.JointFeatures, "of", less_their_mean), JOINT, JOINTLY),
-    Mistake(
-        around(LogisticLoss, "ask_base", weights_from_the_labels),
-        BALANCED,
-        tuple((each,) for each in BALANCED.universe[:2]),
-        CERTAIN,
-    ),
-]
-
-
-@mistakes(MISTAKES)
+@mistakes(edits(MISTAKES, JOINT))
 def test_a_mistake_is_caught(mistake, monkeypatch):
     assert_caught(mistake, monkeypatch)
 
 
 def test_the_shares_of_enumerated_queries_are_those_of_the_plan():
-    how, rest = {"delta": 0, "domain": [Categories(["a", "b"])]}, 1 - COUNT_SHARE
+    how, rest = {"delta": 0, "domain": [Categories(["a", "b"])]}, 1 - oracle.COUNT_SHARE
     numbers = AdditiveRegressor(target_range=(-1, 1), interactions=True, **how).plan(1).shares
     labels = AdditiveClassifier(classes=[0, 1], **how).plan(1).shares
     outputs = AdditiveClassifier(classes=[0, 1], **how).plan(1, n_outputs=2).shares
@@ -102,15 +85,12 @@ def released(first):
 
 
 def test_landmarks_that_are_records_are_published(monkeypatch):
-    right = steps._refined
-
-    def refined(oracle, plan, base, shapes, copulas):
-        with oracle._account.use() as account:
-            cells = account.tables[0].blocks.rows.X.astype(np.int64)
-        drawn = copulas[0].drawn
-        object.__setattr__(copulas[0], "drawn", lambda n: np.concatenate([cells, drawn(n)])[:n])
-        return right(oracle, plan, base, shapes, copulas)
-
     assert released("a") == released("c")
-    monkeypatch.setattr(steps, "_refined", refined)
+    edit(
+        "learners.additive.steps:_refined",
+        "plans =",
+        "with oracle._account.use() as account: own = account.tables[0].blocks.rows.X.astype(np.int64)\n"
+        "cells = np.concatenate([own, cells])[: len(cells)]\n"
+        "plans =",
+    )(monkeypatch)
     assert released("a") != released("c")

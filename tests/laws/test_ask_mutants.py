@@ -9,10 +9,8 @@ those of cases that it lacks, and anew those that are named.
 import json
 import sys
 import time
-from dataclasses import replace
-from fractions import Fraction
 from functools import cache, partial
-from itertools import islice
+from itertools import cycle, islice
 from pathlib import Path
 
 import numpy as np
@@ -22,68 +20,24 @@ from dplearn.audit import observe
 from dplearn.audit.cases import CASES
 from dplearn.chance import SeededDice
 from dplearn.estimator import FitRecipe
-from dplearn.privacy import ApproxDP
 from dplearn.queries import noise, oracle, randomizers
-from dplearn.table import targets
-from tests.laws.conftest import OnePair
 from tests.laws.mutants import (
-    CERTAIN,
-    EXCEEDS,
-    LAW,
     Mistake,
     OnceForAll,
+    around,
     assert_caught,
+    edit,
     in_places,
-    is_caught,
     mistakes,
-    original,
+    named,
+    together,
+    way_on,
+    witness,
 )
 
 FOUND = Path(__file__).with_name("ask_witnesses.json")
 #: Seconds from which on a mistake is for the night, and from which on all of a case are.
 LONG, LONG_CASE = 0.03, 0.12
-
-
-def changed(monkeypatch, place, name, wrap):
-    monkeypatch.setattr(place, name, partial_method(wrap, getattr(place, name)))
-
-
-def partial_method(wrap, right):
-    return lambda *given, **how: wrap(right, *given, **how)
-
-
-def half_of_the_noise(monkeypatch):
-    """The sensitivity of an added record where one is replaced, or half of an epsilon's noise."""
-    changed(
-        monkeypatch,
-        noise.CentralNoise,
-        "_added_to",
-        lambda right, self, totals, query, share, dice: right(self, totals, query, 2 * share, dice),
-    )
-    for name in ("randomized_response", "laplace_counts"):
-        changed(
-            monkeypatch,
-            randomizers,
-            name,
-            lambda right, *given, privacy, **how: right(*given, privacy=ApproxDP(2 * privacy.epsilon), **how),
-        )
-
-
-def the_whole_budget_for_each(monkeypatch):
-    """Each of several answers has the noise of one that spends all; each local record answers all queries."""
-    changed(
-        monkeypatch,
-        noise.CentralNoise,
-        "answer",
-        lambda right, self, query, share, *known: right(self, query, Fraction(1), *known),
-    )
-
-    def again(right, self, account, asked, share):
-        for query in asked:
-            account.asked = 0
-            yield from right(self, account, [query], share)
-
-    changed(monkeypatch, oracle.LocalOracle, "_private", again)
 
 
 def noise_used_again(monkeypatch):
@@ -96,7 +50,7 @@ def noise_used_again(monkeypatch):
         return right(*given, dice=held["dice"], **how)
 
     for place, name in ((noise, "laplace_counts"), (noise, "gaussian_sums"), (randomizers, "laplace_counts")):
-        changed(monkeypatch, place, name, reused)
+        around(place, name, reused)(monkeypatch)
 
     def once(right, values, size, *, dice, **how):
         if held.get("of", dice) is not dice:
@@ -106,23 +60,7 @@ def noise_used_again(monkeypatch):
             held[size] = right(0, size, dice=dice, **how)
         return (values + held[size]) % size
 
-    changed(monkeypatch, randomizers, "randomized_response", once)
-
-
-def exact_answers(monkeypatch):
-    def exact(right, self, query, share, bounds, totals, dice):
-        answer = right(self, query, share, bounds, totals, dice)
-        answer.means[:] = totals * float(query.unit) / (self.n * self.each)
-        return answer
-
-    changed(monkeypatch, noise.CentralNoise, "answer", exact)
-    for name in ("randomized_response", "laplace_counts"):
-        changed(monkeypatch, randomizers, name, lambda right, values, *_, **__: values)
-
-
-def the_number_of_records(monkeypatch):
-    """An estimate without noise of a private number of records."""
-    monkeypatch.setattr(noise.CentralNoise, "with_noisy_count", lambda self, n, dice: replace(self, n=n))
+    around(randomizers, "randomized_response", once)(monkeypatch)
 
 
 def ends_of_the_data(monkeypatch):
@@ -132,72 +70,78 @@ def ends_of_the_data(monkeypatch):
         return right(counts, low=int(np.min(counts)) - 1, high=int(np.max(counts)) + 1, **how)
 
     for place, name in ((noise, "laplace_counts"), (noise, "gaussian_sums"), (randomizers, "laplace_counts")):
-        changed(monkeypatch, place, name, within)
-
-
-def labels_of_the_data(monkeypatch):
-    for module in list(sys.modules.values()):
-        if vars(module).get("read_labels") is targets.read_labels and module is not targets:
-            changed(monkeypatch, module, "read_labels", lambda right, y, n, classes: right(y, n, None))
-
-
-def noise_that_the_data_scale(monkeypatch):
-    def scaled(right, self, query, share, bounds, totals, dice):
-        return right(self, query, share / (1 + int(np.sum(totals)) % 3), bounds, totals, dice)
-
-    changed(monkeypatch, noise.CentralNoise, "answer", scaled)
-
-
-def looking(look):
-    """Let a function of a query's exact totals look before each answer."""
-
-    def patch(monkeypatch):
-        def central(right, self, query, share, bounds, totals, dice):
-            look(np.sum(totals))
-            return right(self, query, share, bounds, totals, dice)
-
-        def local(right, self, query, share, bounds, records, dice):
-            look(np.sum(query.total(records)))
-            return right(self, query, share, bounds, records, dice)
-
-        changed(monkeypatch, noise.CentralNoise, "answer", central)
-        changed(monkeypatch, noise.LocalNoise, "answer", local)
-
-    return patch
-
-
-def an_error_on_data(monkeypatch):
-    def refuse(total):
-        if int(total) % 2:
-            raise ValueError("an odd total")
-
-    looking(refuse)(monkeypatch)
+        around(place, name, within)(monkeypatch)
 
 
 def a_raw_attribute(monkeypatch):
     """A learner keeps the exact totals that it asked for."""
     totals = []
-    looking(lambda total: totals.append(int(total)))(monkeypatch)
 
     def publish(right, self, learner, *given):
         right(self, learner, *given)
         learner.totals_ = list(totals)
         totals.clear()
 
-    changed(monkeypatch, FitRecipe, "publish", publish)
+    for kind, total in (
+        ("Central", lambda query, private: private),
+        ("Local", lambda query, private: query.total(private)),
+    ):
+
+        def answer(right, self, query, share, bounds, private, dice, total=total):
+            totals.append(int(np.sum(total(query, private))))
+            return right(self, query, share, bounds, private, dice)
+
+        around(f"queries.noise:{kind}Noise", "answer", answer)(monkeypatch)
+    around(FitRecipe, "publish", publish)(monkeypatch)
 
 
+ADDED, ANSWER, COUNT = (
+    f"queries.noise:CentralNoise.{name}" for name in ("_added_to", "answer", "with_noisy_count")
+)
+REPORTS, LABELS = "queries.oracle:LocalOracle._private", "table.targets:read_labels"
+DRAWS = [f"queries.randomizers:{kind}Randomizer.draw" for kind in ("Bit", "Category", "Laplace")]
+OF_SHARE = "share * self.budget,", "2 * share * self.budget,", "(query, share)", "(query, 2 * share)"
+ODD, COUNTED = "% 2: raise ValueError\n", "n=min(max(round(float(noisy) / 2.0**bits), 1), self.most_records)"
+noise_that_the_data_scale = edit(ANSWER, "share, dice", "share / (1 + int(np.sum(private)) % 3), dice")
 GENERIC = [
-    half_of_the_noise,
-    the_whole_budget_for_each,
-    noise_used_again,
-    exact_answers,
-    the_number_of_records,
-    ends_of_the_data,
-    labels_of_the_data,
-    noise_that_the_data_scale,
-    an_error_on_data,
-    a_raw_attribute,
+    named(title, together(*patches))
+    for title, *patches in (
+        (
+            "half_of_the_noise",
+            edit(ADDED, *OF_SHARE),
+            *(edit(draw, "ApproxDP(", "ApproxDP(2 * ") for draw in DRAWS),
+        ),
+        # Each of several answers has the noise of one that spends all; each local record answers all queries.
+        (
+            "the_whole_budget_for_each",
+            edit(ANSWER, "query, share, dice", "query, Fraction(1), dice"),
+            edit(REPORTS, "places =", "account.asked = 0\nplaces ="),
+        ),
+        ("noise_used_again", noise_used_again),
+        (
+            "exact_answers",
+            edit(ANSWER, "sums * unit / (n * 2.0**bits)", "private * unit / n"),
+            *(
+                around(randomizers, name, lambda right, values, *_, **__: values)
+                for name in ("randomized_response", "laplace_counts")
+            ),
+        ),
+        # An estimate without noise of a private number of records.
+        ("the_number_of_records", edit(COUNT, COUNTED, "n=n")),
+        ("ends_of_the_data", ends_of_the_data),
+        ("labels_of_the_data", edit(LABELS, "labels = label", "classes = None\nlabels = label")),
+        ("noise_that_the_data_scale", noise_that_the_data_scale),
+        (
+            "an_error_on_data",
+            edit(ANSWER, "unit, n =", f"if int(np.sum(private)) {ODD}unit, n ="),
+            edit(
+                "queries.noise:LocalNoise.answer",
+                "count =",
+                f"if int(np.sum(query.total(private))) {ODD}count =",
+            ),
+        ),
+        ("a_raw_attribute", a_raw_attribute),
+    )
 ]
 
 
@@ -205,59 +149,12 @@ def asks(case):
     """Return whether a run of a case asks an oracle."""
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        changed(
-            patch,
-            oracle.BudgetedOracle,
-            "ask",
-            lambda right, *given, **how: asked.append(0) or right(*given, **how),
+        ask = oracle.BudgetedOracle.ask
+        patch.setattr(
+            oracle.BudgetedOracle, "ask", lambda *known, **how: asked.append(0) or ask(*known, **how)
         )
-        observe(partial(case.fit, tuple(islice(_again(case.universe), case.n))), SeededDice(0))
+        observe(partial(case.fit, tuple(islice(cycle(case.universe), case.n))), SeededDice(0))
     return bool(asked)
-
-
-def _again(records):
-    while True:
-        yield from records
-
-
-def candidates(case):
-    """Yield neighbours as places of the universe: one record among like ones, then among others."""
-    rng, size = np.random.default_rng(0), len(case.universe)
-    tables = [
-        (0,) * case.n,
-        (size - 1,) * case.n,
-        *map(tuple, rng.integers(size, size=(20, case.n)).tolist()),
-    ]
-    for table in tables:
-        if case.claim.neighbors == "add_remove":
-            yield table, table[:-1]
-        else:
-            for other in rng.permutation(size).tolist():
-                if other != table[0]:
-                    yield table, (other, *table[1:])
-
-
-def tried(case, pair, patch):
-    """Return how a mistake is caught on a pair, or None; and in how many seconds."""
-    right, begin = original(case, pair), time.process_time()
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        patch(monkeypatch)
-        wrong = OnePair.of(case, pair)
-        way = next((way for way in (CERTAIN, EXCEEDS, LAW) if is_caught(wrong, right, way)), None)
-    return way, time.process_time() - begin
-
-
-def witness(case, patch, seconds=3):
-    """Return the first neighbours on which a mistake is caught best, how, and in how many seconds."""
-    best, begin = None, time.process_time()
-    for places in islice(candidates(case), 12):
-        pair = tuple(tuple(case.universe[place] for place in rows) for rows in places)
-        way, cost = tried(case, pair, patch)
-        if way and (best is None or way in (CERTAIN, EXCEEDS)):
-            best = [places, way, round(cost, 3)]
-        if time.process_time() - begin > seconds or (best and best[1] in (CERTAIN, EXCEEDS)):
-            break
-    return best
 
 
 @cache
@@ -265,12 +162,24 @@ def found():
     return json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() else {}
 
 
+def shown_by(patch, case):
+    """Return neighbours on which a mistake shows, how it is caught there, and in how many seconds."""
+    if places := witness(Mistake(patch, case), seconds=3):
+        *pair, way = places
+        begin = time.process_time()
+        way_on(Mistake(patch, case, in_places(case, *pair)))
+        return [pair, way, round(time.process_time() - begin, 3)]
+    return None
+
+
 def find(names):
     """Write the witnesses of cases that have none, and of some; a case that asks nothing has null."""
     known = dict(found())
-    for name, case in CASES.items():
+    for name in CASES:
         if name not in known or name in names:
-            shown = {patch.__name__: witness(case, patch) for patch in GENERIC} if asks(case) else None
+            shown = (
+                {patch.__name__: shown_by(patch, name) for patch in GENERIC} if asks(CASES[name]) else None
+            )
             known[name] = shown and {mistake: each for mistake, each in shown.items() if each}
             sys.stdout.write(f"{name} {known[name]}\n")
     lines = [f"{json.dumps(name)}: {json.dumps(known[name])}" for name in CASES]

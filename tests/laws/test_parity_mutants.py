@@ -4,7 +4,7 @@ What all cases that ask an oracle share is in test_ask_mutants, and what all dra
 """
 
 from dataclasses import replace
-from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,94 +14,11 @@ from dplearn.audit.cases import CASES
 from dplearn.chance import PublicStream
 from dplearn.estimator import OutputsFacts
 from dplearn.kernels import pack
-from dplearn.kernels.gf2 import solve
-from dplearn.learners.parity import masked
 from dplearn.learners.parity import parity as parity_methods
-from dplearn.mechanisms import parity
+from dplearn.mechanisms import most_frequent_if_stable
 from dplearn.privacy import ApproxDP
-from dplearn.queries import LocalOracle, MeanQuery, oracle
 from tests.laws.conftest import OnePair
-from tests.laws.mutants import Mistake, around, assert_caught, instead, mistakes
-from tests.laws.test_draw_mutants import in_draws
-
-# The mechanism, on its own and within the learner
-
-
-def more_often(keep_by, abstain_by, title):
-    def chances(right, epsilon):
-        keep, abstain = right(epsilon)
-        return min(keep_by * keep, Fraction(99, 100)), abstain_by * abstain
-
-    return around(parity, "parity_probabilities", chances, title)
-
-
-def raised_for_none(right, A, b, bits):
-    if solve(A, b) is None:
-        raise ValueError("the equations are inconsistent")
-    return right(A, b, bits)
-
-
-def zeros_for_none(right, A, b, bits):
-    found = right(A, b, bits)
-    return right(A, np.zeros_like(b), np.zeros_like(bits)) if found is None else found
-
-
-def one_bit_for_all(d, dice):
-    return np.full(d, dice.below(2), dtype=np.uint8)
-
-
-def kept_in_turn(right, dice, p, size=None):
-    return right(dice, p) if size is None else np.arange(size) % 2
-
-
-def all_bits_0(right, d, dice):
-    return np.zeros(d, dtype=np.uint8)
-
-
-TWICE_AS_OFTEN = more_often(2, 1, "twice_as_often")
-NEVER_DECLINES = more_often(1, 0, "never_declines")
-ALL_BITS_0 = around(parity, "random_bits", all_bits_0)
-ONE_BIT = [
-    TWICE_AS_OFTEN,
-    more_often(Fraction(21, 20), 1, "5_percent_more_often"),
-    NEVER_DECLINES,
-    more_often(1, Fraction(19, 20), "declines_5_percent_too_rarely"),
-    ALL_BITS_0,
-    around(parity, "uniform_solution", raised_for_none),
-    around(parity, "uniform_solution", zeros_for_none),
-    in_draws("kept_by_public_chance", kept_in_turn, "bernoulli"),
-]
-IN_THE_MECHANISM = [
-    *(Mistake(patch, "consistent_parity_of_one_bit") for patch in ONE_BIT),
-    Mistake(instead(parity, "random_bits", one_bit_for_all), "consistent_parity"),
-    Mistake(TWICE_AS_OFTEN, "parity_elimination", late=True),
-    Mistake(NEVER_DECLINES, "parity_elimination", late=True),
-    Mistake(ALL_BITS_0, "parity_elimination"),
-]
-
-
-# The selection among candidates
-
-
-def also_tested(right, stream, n):
-    """A record of the test is in a part too."""
-    places = right(stream, n)
-    return np.append(places[-1], places)
-
-
-def only_without_errors(right, errors, members, **how):
-    """Candidates with an error are dropped, and none is the answer if all are."""
-    good = [place for place, error in enumerate(errors) if not error]
-    return (good[right([0] * len(good), [1] * len(good), **how)[0]], 0) if good else (len(errors), 0)
-
-
-def fewest_errors(right, errors, *_, **__):
-    return int(np.argmin(errors)), 0
-
-
-def solved_where_it_declines(right, A, b, **how):
-    found = right(A, b, **how)
-    return solve(A, b) if found is None else found
+from tests.laws.mutants import assert_caught, edit, edits, mistakes
 
 
 def released(rows, dice):
@@ -114,87 +31,71 @@ def released(rows, dice):
     return str(None if found is None else found.tolist()), None
 
 
-OF_THREE = AuditCase("elimination of 3", released, [(0, 0), (0, 1), (1, 0), (1, 1)], 3, ApproxDP(1))
-IN_THE_SELECTION = [
-    Mistake(around(PublicStream, "permutation", also_tested), OF_THREE),
-    Mistake(around(parity_methods, "select_permute_and_flip", only_without_errors), OF_THREE),
-    Mistake(around(parity_methods, "select_permute_and_flip", fewest_errors), OF_THREE),
-    Mistake(around(parity_methods, "consistent_parity", solved_where_it_declines), "parity_elimination"),
-]
+SMALL = {
+    "three": AuditCase("elimination of 3", released, [(0, 0), (0, 1), (1, 0), (1, 1)], 3, ApproxDP(1)),
+    "masked_parity_central": replace(CASES["masked_parity_central"], n=3),
+}
+BY_DAY = """
+consistent_parity_of_one_bit in mechanisms.parity:consistent_parity
+    dice.bernoulli(keep, size=n) -> dice.bernoulli(min(2 * keep, Fraction(99, 100)), size=n)
+    dice.bernoulli(keep, size=n) -> dice.bernoulli(keep * 21 / 20, size=n)
+    dice.bernoulli(abstain) -> dice.bernoulli(0 * abstain)
+    dice.bernoulli(abstain) -> dice.bernoulli(abstain * 19 / 20)
+    return uniform_solution( -> found = uniform_solution(matrix[kept], right[kept], free)
+    | if found is None: raise ValueError
+    | return uniform_solution(
+    return uniform_solution( -> found = uniform_solution(matrix[kept], right[kept], free)
+    | if found is None: return np.zeros(d, np.uint8)
+    | return uniform_solution(
+    dice.bernoulli(keep, size=n) -> np.arange(n) % 2
+consistent_parity_of_one_bit, parity_elimination in mechanisms.parity:consistent_parity
+    random_bits(d, dice) -> np.zeros(d, np.uint8)
+consistent_parity in mechanisms.parity:consistent_parity
+    random_bits(d, dice) -> np.full(d, dice.below(2), dtype=np.uint8)
+parity_elimination in mechanisms.parity:consistent_parity
+    return None -> kept = np.arange(n)
+three in learners.parity.parity:released_by_elimination
+    # The record of the test is in a part too.
+    places[: plan.test_size], places[plan.test_size :] -> places[-1:], places
+    chosen, _ = -> candidates = candidates[[not error for error in errors]]
+    | errors = [0] * len(candidates)
+    | if not errors: return None
+    | chosen, _ =
+    chosen, _ = select_permute_and_flip( -> chosen, _ = int(np.argmin(errors)), (lambda *_, **__: 0)(
+parity_stable in learners.parity.parity:released_if_stable
+    # Where parts without a solution are dropped, the others may all agree.
+    winner = most -> winner = max(codes) if len({*codes} - {-1}) == 1 else most
+    # Each vote counts as many times as would make up for the parts that are dropped.
+    stable(codes, -> stable([c for c in codes if c >= 0] * (len(codes) // max(1, sum(c >= 0 for c in codes))),
+    # The distance is the lead in votes less one: twice what can be moved.
+    stable(codes, -> stable(codes * 2,
+# Those with mask are asked first, since the first round is about them.
+masked_parity_local in queries.oracle:LocalOracle.__init__
+    stream.permutation(len(table)) -> np.argsort(1 - records.mask, kind='stable')
+masked_parity_central in queries.query:MeanQuery.total
+    self.inputs(records).sum -> (3 * self.inputs(records)).sum
+"""
+BY_NIGHT = """
+parity_elimination in mechanisms.parity:consistent_parity
+    dice.bernoulli(keep, size=n) -> dice.bernoulli(min(2 * keep, Fraction(99, 100)), size=n)
+    dice.bernoulli(abstain) -> dice.bernoulli(0 * abstain)
+"""
 
 
-# The vote of parts
-
-
-def voters_alone(right, votes, n_labels, *, privacy, dice):
-    """Parts without a solution are dropped, and with them the labels that nobody votes for."""
-    cast = [vote for vote in votes if vote >= 0]
-    if len(set(cast)) < 2:
-        return cast[0] if cast else None
-    return right(cast, n_labels, privacy=privacy, dice=dice)
-
-
-def a_share_of_the_voters(right, votes, n_labels, *, privacy, dice):
-    """Each vote counts as many times as would make up for the parts that are dropped."""
-    cast = [vote for vote in votes if vote >= 0]
-    return right(cast * (len(votes) // max(1, len(cast))), n_labels, privacy=privacy, dice=dice)
-
-
-def lead_of_votes(right, votes, n_labels, *, privacy, dice):
-    """The distance is the lead in votes less one: twice what can be moved."""
-    return right([vote for vote in votes for _ in range(2)], n_labels, privacy=privacy, dice=dice)
-
-
-IN_THE_VOTE = [
-    Mistake(around(parity_methods, "most_frequent_if_stable", wrong), "parity_stable")
-    for wrong in (voters_alone, a_share_of_the_voters, lead_of_votes)
-]
+@mistakes([*edits(BY_DAY, SMALL), *edits(BY_NIGHT, late=True)])
+def test_a_mistake_is_caught(mistake, monkeypatch):
+    assert_caught(mistake, monkeypatch)
 
 
 def test_parts_that_vote_for_none_keep_the_claim_and_speak_less_often(monkeypatch):
     """As the paper has it: a part without a solution votes for None, which may win."""
-    case, counted = CASES["parity_stable"], parity_methods.most_frequent_if_stable
-
-    def none_is_a_label(votes, n_labels, *, privacy, dice):
-        cast = [vote if vote >= 0 else n_labels for vote in votes]
-        winner = counted(cast, n_labels + 1, privacy=privacy, dice=dice)
-        return None if winner == n_labels else winner
-
-    monkeypatch.setattr(parity_methods, "most_frequent_if_stable", none_is_a_label)
+    case = CASES["parity_stable"]
+    edit("learners.parity.parity:released_if_stable", " | {None: -1}", "")(monkeypatch)
     rest = ((1, 1), (1, 1), (0, 1))
     for record in [(0, 1), (1, 0), (0, 0)]:
         assert OnePair.of(case, (((1, 1), *rest), (record, *rest))).run().keeps(case.claim)
+    vote = partial(most_frequent_if_stable, n_labels=2, privacy=case.claim)
     ours, theirs = (
-        exact_distribution(lambda dice, vote=vote: vote([1] * 5 + [-1] * 2, 2, privacy=case.claim, dice=dice))
-        for vote in (counted, none_is_a_label)
+        exact_distribution(lambda dice, none=none: vote([1] * 5 + [none] * 2, dice=dice)) for none in (-1, 0)
     )
-    assert ours.probability(None) < theirs.probability(None)
-
-
-# Masked parity
-
-
-class MaskFirst(LocalOracle):
-    """Those with mask are asked first, since the first round is about them."""
-
-    def __init__(self, records, **terms):
-        super().__init__(records, **terms)
-        self._order = np.argsort(1 - records.mask, kind="stable")
-
-
-class Tripled(MeanQuery):
-    """Signs beyond their bounds."""
-
-    def inputs(self, records):
-        return 3 * super().inputs(records)
-
-
-MASKED = [
-    Mistake(instead(oracle, "LocalOracle", MaskFirst), "masked_parity_local"),
-    Mistake(instead(masked, "MeanQuery", Tripled), replace(CASES["masked_parity_central"], n=3)),
-]
-
-
-@mistakes([*IN_THE_MECHANISM, *IN_THE_SELECTION, *IN_THE_VOTE, *MASKED])
-def test_a_mistake_is_caught(mistake, monkeypatch):
-    assert_caught(mistake, monkeypatch)
+    assert ours.probability(1) > theirs.probability(1)

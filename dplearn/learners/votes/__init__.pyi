@@ -13,7 +13,6 @@ from dplearn.learners.votes.online import (
     SubsampleAggregateClassifier,
 )
 from dplearn.learners.votes.recipe import AggregationPlan, EnsembleClassifier
-from dplearn.learners.votes.recipe import VotesFit as VotesFit
 from dplearn.learners.votes.recipe import shards as shards
 from dplearn.learners.votes.standard import standard_estimator
 from dplearn.learners.votes.teachers import answers_of as answers_of
