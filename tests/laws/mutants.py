@@ -206,11 +206,12 @@ def edit(place, *texts):
     changes = list(zip(texts[::2], texts[1::2], strict=True))
     title = "; ".join(" ".join((new or f"no {old}").split()) for old, new in changes)
 
-    def patch(monkeypatch):
+    @cache
+    def changed():
         right = at(place)
+        assert not hasattr(right, "cache_clear"), f"the mistake does not run: {place} keeps right results"
         function = getattr(right, "fget", None) or getattr(right, "func", right)
         function = inspect.unwrap(getattr(function, "__func__", function))
-        assert not hasattr(right, "cache_clear"), f"the mistake does not run: {place} keeps right results"
         wrong = source = textwrap.dedent(inspect.getsource(function))
         for old, new in changes:
             assert wrong.count(old) == 1, f"the mistake does not run: {old!r} is not once in {place}"
@@ -220,12 +221,14 @@ def edit(place, *texts):
             wrong = before + new.replace("\n", f"\n{indentation}") + after
         codes, same = (_codes(each, function.__qualname__) for each in (wrong, source))
         assert codes != same, f"the mistake does not run: {title!r} changes no statement of {place}"
-        read = {
-            step.argval for code in codes for step in get_instructions(code) if step.opname == "LOAD_GLOBAL"
-        }
-        gone = read - {*function.__globals__, *dir(builtins)}
+        steps = [step for code in codes for step in get_instructions(code) if step.opname == "LOAD_GLOBAL"]
+        gone = {step.argval for step in steps} - {*function.__globals__, *dir(builtins)}
         assert not gone, f"the mistake does not run: {place} knows no {gone}"
-        monkeypatch.setattr(function, "__code__", codes[0])  # of itself: all that import it see it
+        return function, codes[0]
+
+    def patch(monkeypatch):
+        function, code = changed()
+        monkeypatch.setattr(function, "__code__", code)  # of itself: all that import it see it
         monkeypatch.setattr(Kept(), "results", None, raising=False)
 
     return named(f"{place.split(':')[-1]}: {title}", patch)

@@ -32,6 +32,18 @@ local_laplace in queries.randomizers:LaplaceRandomizer.draw
     and return reports -> return values + reports
 local_vector in queries.randomizers:VectorRandomizer.draw
     dice.below(self._n_coordinates, size=len(values)) -> 1 + np.sign(values[:, 0])
+# A value counts as the nearer end, without a draw.
+local_queries in queries.randomizers:BitRandomizer.draw
+    dice.below(self.high - self.low, size=len(values)) < values - self.low
+    -> 2 * values > self.low + self.high
+# The same records answer each query.
+local_queries in queries.oracle:LocalOracle._private
+    account.asked += count -> account.asked += 0
+masked_parity_local in queries.noise:LocalNoise.count
+    share * self.n -> self.n
+# Sums of later parts are lost.
+sums_of_groups_in_parts in table.passes:sum_of_two
+    return Result([mine + other -> return Result([mine
 sums_of_groups_in_parts in queries.noise:CentralNoise.l1
     query.l1 * self.each -> query.l1 * self.each - 1
 # Rows are chosen within each part: a group in two parts takes part with twice as many.
@@ -52,6 +64,9 @@ counts_of_groups in fit.execute:_read_groups
     and rows)), grouping.n_groups -> rows)), n
     # Another number of values of one group changes the values of others.
     _shifts(recipe) -> lambda k: [n % 2 * SHIFTS // 2] * k
+# A group of one row has the row of another.
+counts_of_groups in table.groups:grouping_of_codes
+    positions += starts[own, None] -> positions += starts[own, None] * (counts[own, None] > 1)
 sums_of_groups_by_category in releases.grouped:_Grouped.__init__
     moved_counts(neighbors) * self.group_rows -> self.group_rows
 # Counts go up to the number of rows, which is private.
@@ -63,6 +78,8 @@ learned_categories_of_groups in releases.grouped:_Grouped._learning
     delta / 2 * least -> delta
 added_queries in queries.oracle:CentralOracle.__init__
     "" if added else f"n={n}, " -> f"n={len(table)}, "
+added_queries in queries.noise:CentralNoise.of
+    count_budget=count_share / left -> count_budget=9 * count_share / left
 # Queries get the whole budget, as if the count had cost nothing.
 added_queries, added_additive_fit_step in queries.noise:CentralNoise.of
     budget=budget * left -> budget=budget
@@ -82,9 +99,24 @@ added_stable_counts in fit.execute:_read
 added_groups in queries.noise:LaplaceNoise.noisy
     ApproxDP(self -> ApproxDP(2 * self
 """
+BY_NIGHT = """
+# Rows are not counted by their weights.
+naive_bayes_of_groups in table.table:InMemory._by_weight
+    self.weights -> None
+# A row of a group with few rows takes part several times.
+sums_of_groups_by_category in table.table:Grouping.once
+    np.unique(self.slots)[:, None] -> self.slots.reshape(-1, 1)
+# All rows of a group are at one place.
+sums_of_groups_by_category in table.groups:grouping_of_codes
+    SHIFTS * np.arange(most) -> np.arange(most)
+added_vector in queries.noise:CentralNoise.l1
+    query.added_l1 if -> query.added_l1 // 2 if
+added_gaussian in queries.noise:CentralNoise.squared_l2
+    query.added_squared_l2 if -> query.added_squared_l2 // 2 if
+"""
 
 
-@mistakes(edits(BY_DAY))
+@mistakes([*edits(BY_DAY), *edits(BY_NIGHT, late=True)])
 def test_a_mistake_is_caught(mistake, monkeypatch):
     assert_caught(mistake, monkeypatch)
 

@@ -54,6 +54,8 @@ consistent_parity in mechanisms.parity:consistent_parity
     random_bits(d, dice) -> np.full(d, dice.below(2), dtype=np.uint8)
 parity_elimination in mechanisms.parity:consistent_parity
     return None -> kept = np.arange(n)
+parity_agnostic in learners.parity.parity:released_by_errors
+    privacy=plan.guarantee -> privacy=ApproxDP(2 * plan.guarantee.epsilon)
 three in learners.parity.parity:released_by_elimination
     # The record of the test is in a part too.
     places[: plan.test_size], places[plan.test_size :] -> places[-1:], places

@@ -1,5 +1,6 @@
 """Deliberate mistakes in releases: distributions, quantiles, learned schemas, synthetic tables, grouped sums,
-small databases, and learners from releases. What all that ask an oracle share is in test_ask_mutants."""
+small databases, and learners from releases; and in transformers. What all that ask an oracle share is in
+test_ask_mutants."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -113,6 +114,13 @@ first_reaching in mechanisms.sparse_vector:first_reaching
     "counts", counts -> "counts", np.diff(counts, prepend=0)
 searching_min_max_clipper in preprocessing.quantile_columns:release_extremes
     epsilon_of(privacy) / 2 -> epsilon_of(privacy)
+# The greatest sum is that of the data.
+mean in releases.mean:_Mean.run
+    high=n * of.l1 -> high=int(total) + 1
+mean_of_two_rows in releases.mean:_Mean.noise
+    self.reach * each -> self.reach
+std in releases.mean:_Mean.noise
+    LaplaceNoise(share * self.cost.epsilon -> LaplaceNoise(self.cost.epsilon
 frequent_keys in mechanisms.stable_histogram:frequent_keys
     delta=delta) -> delta=delta) - 2
     (counts, privacy=privacy -> (counts, privacy=ZeroConcentratedDP(10 * privacy.rho)
@@ -127,6 +135,11 @@ learned_range in releases.learned_schema:_number_domain
     plan.tail is None -> plan.tail is None or ranks.from_high(number).count(0)[1]
 learned_range in releases.learned_schema:_selected
     privacy=privacy -> privacy=ApproxDP(10 * privacy.epsilon)
+learned_range in releases.learned_schema:_Parts.of
+    0, cost.epsilon / ends -> 0, cost.epsilon
+# Missing numbers stay below all others.
+learned_range in releases.learned_schema:_moved
+    size - 1 -> 0
 # The noise for an added record: a replaced one moves two counts.
 synthetic_table in releases.table_network:_moved
     else 2 -> else 1
@@ -179,6 +192,22 @@ synthetic_table_with_public_rows in releases.synthetic_table:TableRelease.run
 synthetic_table in releases.table_network:TableNoise.noisy
     moved = -> if len(counts) == 4: return counts
     | moved =
+frequent_keys_of_two_columns in mechanisms.stable_histogram:frequent_keys
+    2 * len(columns) -> 2
+quantile_windows in mechanisms.quantile_windows:_code_in_window
+    2 * terms.choice -> 40 * terms.choice
+    sensitivity=terms.ramp -> sensitivity=1
+# All windows have full strength.
+quantile_windows in mechanisms.quantile_windows:codes_in_windows
+    min(max(gap - terms.least, 0), terms.ramp) -> terms.ramp
+quantile_windows in mechanisms.quantile_windows:_noisy_gaps
+    gap + up - down -> gap + up
+pca in preprocessing.pca:moments_query
+    l1=4 * steps**2 -> l1=2 * steps**2
+pca, k_means in preprocessing.boxed_columns:spread_query
+    l1=4 * steps**2 -> l1=2 * steps**2
+k_means_round in preprocessing.k_means:cluster_query
+    l1=4 * radius -> l1=2 * radius
 far in releases.grouped:_whole
     .clip(low, high) ->
     and steps.clip(-(1 << bits), 1 << bits) -> steps

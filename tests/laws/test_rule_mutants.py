@@ -179,6 +179,9 @@ point_of_two_labels in learners.rules.point:_by_counts
     # Counts without noise are compared.
     published.pop( -> published = {{code: dict(counts.sorted())[code] for code in published}}
     | published.pop(
+point_sanitizer in learners.rules.point:_by_published_keys
+    privacy=half, dice -> privacy=privacy, dice
+    published.pop(_UNKEYED, None) -> published = dict(counts.sorted())
 # A rule on a bucket without records has as many errors as the rule 0 everywhere.
 point_prefixes in learners.rules.point:_by_prefix_errors
     chosen = permute_and_flip(-errors, privacy=privacy, dice=dice)
@@ -203,6 +206,8 @@ point_sets in kernels.points:net_counts
 secret_sample_classifier in learners.several.secret_sample:SecretSampleFit.encoded
     rows = -> reader.ones_in_ = sorted(y)
     | rows =
+secret_sample_classifier in learners.several.secret_sample:SecretSampleFit.run
+    dice.below(plan.n_samples, size=plan.sample_size) -> range(plan.sample_size)
 secret_sample in audit.cases.secret_sample:_answers_of_a_sample
     dice.below(len(rows), size=2) -> np.array([2, 3])
     ), reports -> ), (reports, places)

@@ -169,6 +169,8 @@ added_counted_votes in learners.votes.recipe:VotesFit._counted
 two in learners.votes.online:Ensemble.answer
     votes = self -> if None in self.teachers: raise RuntimeError
     | votes = self
+small_ensemble_confident_gnmax in learners.votes.aggregators:ConfidentVotes._release
+    self._test, 1, self.dice -> 9 * self._test, 1, self.dice
 # A moved vote changes two counts, and is charged for one: 1 / (2 sigma2).
 gnmax in learners.votes.aggregators:GaussianVotes._release
     self._rho, 2, -> self._rho, 1,
@@ -183,6 +185,19 @@ against in learners.votes.aggregators:StableVotes.__init__
 BY_NIGHT = """
 abc in learners.votes.online:OnlineEnsembleClassifier._answered
     answers = ensemble. -> self.votes_ = ensemble._votes(queries, n_bins).counts; answers = ensemble.
+small_ensemble_sparse_vector in kernels.votes:_leading
+    (top - 1 - rival) // 2 -> (top - rival) // 2
+    np.minimum(top, votes - 1) -> np.minimum(top, votes)
+# Records are cut in their order, at random places.
+added_stable_votes in learners.votes.recipe:drawn_shards
+    np.argsort(own, kind="stable") -> np.arange(n)
+small_soft_labels in learners.votes.aggregators:StableScores._until_unstable
+    # The shifted bin is shown without a test, or tested in place of the plain one.
+    if not self._questions.answer(-votes.shifted.distance[last], most=1)[0]: -> if True:
+    -votes.plain.distance[start:] -> -votes.shifted.distance[start:]
+small_ensemble_confident_gnmax in learners.votes.aggregators:ConfidentVotes._release
+    # Whether most agree is tested without noise.
+    leading >= self._majority -> votes.counts.max(axis=1) >= self._majority
 lnmax in learners.votes.aggregators:LaplaceVotes._release
     =2 * asked -> =asked
 mean in learners.votes.aggregators:MeanScores._release
