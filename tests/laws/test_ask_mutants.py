@@ -102,7 +102,9 @@ REPORTS, LABELS = "queries.oracle:LocalOracle._private", "table.targets:read_lab
 DRAWS = [f"queries.randomizers:{kind}Randomizer.draw" for kind in ("Bit", "Category", "Laplace")]
 OF_SHARE = "share * self.budget,", "2 * share * self.budget,", "(query, share)", "(query, 2 * share)"
 ODD, COUNTED = "% 2: raise ValueError\n", "n=min(max(round(float(noisy) / 2.0**bits), 1), self.most_records)"
-noise_that_the_data_scale = edit(ANSWER, "share, dice", "share / (1 + int(np.sum(private)) % 3), dice")
+noise_that_the_data_scale = edit(
+    ANSWER, "unit, n =", "share = share / (1 + int(np.sum(private)) % 3)\nunit, n ="
+)
 GENERIC = [
     named(title, together(*patches))
     for title, *patches in (
@@ -114,7 +116,7 @@ GENERIC = [
         # Each of several answers has the noise of one that spends all; each local record answers all queries.
         (
             "the_whole_budget_for_each",
-            edit(ANSWER, "query, share, dice", "query, Fraction(1), dice"),
+            edit(ANSWER, "unit, n =", "share = Fraction(1)\nunit, n ="),
             edit(REPORTS, "places =", "account.asked = 0\nplaces ="),
         ),
         ("noise_used_again", noise_used_again),
