@@ -62,8 +62,8 @@ def within(name, epsilon):
 FAR_VALUES = ("a", -9.0), ("a", 9.0)
 OWN = {
     "lower_quartile_by_category": within("lower_quartile_by_category", 1),
-    "quantile_of_groups_by_category": within("quantile_of_groups_by_category", HALF),
-    "quartiles": within("quartiles", CASES["quartiles"].claim.epsilon * 9 / 10),
+    "quantile_of_groups_by_category": within("quantile_of_groups_by_category", Fraction(23, 20)),
+    "quartiles": within("quartiles", 2),
     "far": unsupervised.grouped_case("far", 3, (*FAR_VALUES, ("b", 1.0)), unsupervised.coarse(["a", "b"], 2)),
 }
 BY_DAY = """
@@ -97,10 +97,12 @@ lower_quartile_by_category in mechanisms.rank_selection:codes_at_fractions
 two_quantiles_by_category in mechanisms.rank_selection:codes_at_fractions
     len(ranks) if most is None else most, -> max(1, len(ranks)),
 quantile_of_groups_by_category in mechanisms.rank_selection:codes_at_fractions
-    epsilon_of(privacy) / -> 2 * epsilon_of(privacy) /
+    levels[0][0], privacy=privacy -> levels[0][0], privacy=ApproxDP(2 * epsilon_of(privacy))
 quartiles in mechanisms.rank_selection:codes_at_fractions
     epsilon_of(privacy) / len(levels) -> epsilon_of(privacy)
-median, two_quantiles in mechanisms.rank_selection:code_by_cost
+median in mechanisms.rank_selection:_code_among_few
+    np.arange(size) -> np.arange(size).clip(ranks.at([0])[0])
+two_quantiles in mechanisms.rank_selection:code_by_cost
     starts, lengths, -> data = cell.at(range(len(cell))) or [cell.start, cell.stop - 1]
     | cell = type(cell)(cell.ranks, cell.first, cell.last, data[0], data[-1] + 1)
     | starts, lengths,
@@ -116,11 +118,11 @@ searching_min_max_clipper in preprocessing.quantile_columns:release_extremes
     epsilon_of(privacy) / 2 -> epsilon_of(privacy)
 # The greatest sum is that of the data.
 mean in releases.mean:_Mean.run
-    high=n * of.l1 -> high=int(total) + 1
+    high=n * self.reach -> high=int(max(totals)) + 1
 mean_of_two_rows in releases.mean:_Mean.noise
-    self.reach * each -> self.reach
+    (moved * self.reach) * each -> (moved * self.reach)
 std in releases.mean:_Mean.noise
-    LaplaceNoise(share * self.cost.epsilon -> LaplaceNoise(self.cost.epsilon
+    (1 + 2 * w) ** 2 / (8 * w) if -> Fraction(1, 2) if
 frequent_keys in mechanisms.stable_histogram:frequent_keys
     delta=delta) -> delta=delta) - 2
     (counts, privacy=privacy -> (counts, privacy=ZeroConcentratedDP(10 * privacy.rho)
@@ -128,7 +130,7 @@ learned_schema in releases.learned_schema:_lists
     frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
     -> [[key for key, _ in column.sorted()] for column in keys]
 learned_range, learned_target in releases.learned_schema:_selected
-    code_near_rank(everything, fraction, privacy=privacy, dice=dice)
+    code_by_cost(everything, rank, rank, unit=unit, privacy=privacy, dice=dice, sensitivity=unit)
     -> ranks.at(range(len(ranks)))[min(int(fraction * len(ranks)), len(ranks) - 1)]
 learned_range in releases.learned_schema:_number_domain
     # Only if no cell is missing.
@@ -181,7 +183,7 @@ FREE = (
 )
 BY_NIGHT = f"""
 fit_with_learned_schema, synthetic_table_with_learned_schema in releases.learned_schema:_selected
-    code_near_rank(everything, fraction, privacy=privacy, dice=dice)
+    code_by_cost(everything, rank, rank, unit=unit, privacy=privacy, dice=dice, sensitivity=unit)
     -> ranks.at(range(len(ranks)))[min(int(fraction * len(ranks)), len(ranks) - 1)]
 fit_with_learned_schema, synthetic_table_with_learned_schema in releases.schema_fits:_divided
     {FREE[0]} -> {FREE[1]}
