@@ -1,6 +1,6 @@
 """Kernels with no privacy in them: exact numbers, distributions, counting."""
 
-from dplearn.kernels.confidence_bounds import mean_bounds, success_bounds
+from dplearn.kernels.confidence_bounds import success_bounds
 from dplearn.kernels.distributions import (
     gaussian_probabilities,
     geometric_probabilities,
@@ -25,20 +25,16 @@ from dplearn.kernels.exact import (
 )
 from dplearn.kernels.float_errors import IgnoresFloatErrors, float_errors_ignored, ignores_float_errors
 from dplearn.kernels.gf2 import BitMatrix, pack
-from dplearn.kernels.grouping import check_integers, distinct_values, group_counts, near_integers, nth_equal
+from dplearn.kernels.grouping import check_integers, group_counts, near_integers, nth_equal
 from dplearn.kernels.hadamard import (
     hadamard_coordinate,
-    hadamard_inverse,
-    hadamard_size,
-    nearest_parity,
     walsh_hadamard,
 )
 from dplearn.kernels.intervals import CodePlaces, Level, depth_of, prefix_counts
-from dplearn.kernels.kept_results import KeptResults
 from dplearn.kernels.ranks import Cell, Ranks, SortedCodes, ranks_of_codes
-from dplearn.kernels.rows import blocks, dense, float_blocks, kept_short, norm_powers, row_blocks, unit_rows
+from dplearn.kernels.rows import blocks, dense, float_blocks, norm_powers, row_blocks, unit_rows
 from dplearn.kernels.search import between, first, least, lowest
-from dplearn.kernels.simplex import fitted_shares, nearest_shares
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.kernels.votes import FIXED_POINT_ONE, plurality, scores_per_row
 
 __all__ = [
@@ -47,7 +43,6 @@ __all__ = [
     "Cell",
     "CodePlaces",
     "IgnoresFloatErrors",
-    "KeptResults",
     "Level",
     "Ranks",
     "SortedCodes",
@@ -59,10 +54,8 @@ __all__ = [
     "decay_ratio",
     "dense",
     "depth_of",
-    "distinct_values",
     "exp_bounds",
     "first",
-    "fitted_shares",
     "float_above",
     "float_blocks",
     "float_errors_ignored",
@@ -70,19 +63,14 @@ __all__ = [
     "geometric_probabilities",
     "group_counts",
     "hadamard_coordinate",
-    "hadamard_inverse",
-    "hadamard_size",
     "ignores_float_errors",
-    "kept_short",
     "laplace_probabilities",
     "laplace_quantile",
     "laplace_tail",
     "least",
     "log_bounds",
     "lowest",
-    "mean_bounds",
     "near_integers",
-    "nearest_parity",
     "nearest_shares",
     "norm_powers",
     "nth_equal",

@@ -6,13 +6,7 @@ import numpy as np
 import pytest
 
 from dplearn.kernels import hadamard as module
-from dplearn.kernels import (
-    hadamard_coordinate,
-    hadamard_inverse,
-    hadamard_size,
-    nearest_parity,
-    walsh_hadamard,
-)
+from dplearn.kernels import hadamard_coordinate, walsh_hadamard
 
 
 def signs(d):
@@ -95,13 +89,13 @@ def listed_nearest(values, complements):
 @pytest.mark.parametrize("complements", [False, True])
 def test_the_nearest_parity_is_the_first_of_the_best_for_all_functions_of_three_bits(complements):
     for values in product((0, 1), repeat=8):
-        found = nearest_parity(values, complements=complements)
+        found = module.nearest_parity(values, complements=complements)
         assert found == listed_nearest(values, complements)
-        assert nearest_parity(np.array(values, dtype=bool), complements=complements) == found
+        assert module.nearest_parity(np.array(values, dtype=bool), complements=complements) == found
 
 
 def transformed(rows):
-    size = hadamard_size(rows.shape[1])
+    size = module.hadamard_size(rows.shape[1])
     return np.stack([hadamard_coordinate(rows, np.full(len(rows), j)) for j in range(size)], axis=1)
 
 
@@ -109,8 +103,8 @@ def transformed(rows):
 def test_the_signed_transform_keeps_lengths_and_has_an_inverse(size):
     rows = np.random.default_rng(size).integers(-50, 50, (20, size))
     found = transformed(rows)
-    assert ((found**2).sum(axis=1) == hadamard_size(size) * (rows**2).sum(axis=1)).all()
-    picked = np.arange(20) * 7 % hadamard_size(size)  # each row has its own coordinate
+    assert ((found**2).sum(axis=1) == module.hadamard_size(size) * (rows**2).sum(axis=1)).all()
+    picked = np.arange(20) * 7 % module.hadamard_size(size)  # each row has its own coordinate
     assert hadamard_coordinate(rows, picked).tolist() == found[np.arange(20), picked].tolist()
     for row, coordinates in zip(rows, found, strict=True):
-        np.testing.assert_allclose(hadamard_inverse(coordinates.astype(float), size), row, atol=1e-12)
+        np.testing.assert_allclose(module.hadamard_inverse(coordinates.astype(float), size), row, atol=1e-12)

@@ -20,20 +20,19 @@ from scipy.special import betainc
 from scipy.stats import binom
 
 from dplearn.kernels import (
-    KeptResults,
     between,
-    distinct_values,
+    confidence_bounds,
     first,
-    fitted_shares,
     float_blocks,
     group_counts,
-    kept_short,
+    grouping,
+    kept_results,
     least,
     lowest,
-    mean_bounds,
     nearest_shares,
     nth_equal,
     row_blocks,
+    simplex,
     success_bounds,
     unit_rows,
 )
@@ -105,7 +104,7 @@ def test_fitted_shares_have_nearly_the_least_distance_of_images(seed):
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(8, 4))
     image = rng.dirichlet(np.ones(8)) @ rows + 0.1 * rng.normal(size=4)
-    found = fitted_shares(rows, image)
+    found = simplex.fitted_shares(rows, image)
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(1)
     # By convexity half of the squared distance exceeds the least one by at most this gap.
@@ -120,9 +119,9 @@ def test_shares_of_several_images_are_those_of_each():
     rng = np.random.default_rng(0)
     rows, images = rng.normal(size=(8, 4)), rng.normal(size=(2, 3, 4))
     assert nearest_shares(images) == pytest.approx(np.apply_along_axis(nearest_shares, 2, images))
-    found = fitted_shares(rows, images)
+    found = simplex.fitted_shares(rows, images)
     for place in np.ndindex(2, 3):
-        assert found[place] == pytest.approx(fitted_shares(rows, images[place]), abs=1e-9)
+        assert found[place] == pytest.approx(simplex.fitted_shares(rows, images[place]), abs=1e-9)
 
 
 TYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "i8"]
@@ -131,7 +130,7 @@ TYPES = ["u1", "u2", "u4", "i1", "i2", "i4", "i8"]
 def agrees_with_unique(values) -> bool:
     distinct, counts = np.unique(values, return_counts=True)
     found = group_counts(values)
-    assert distinct_values(values).tolist() == distinct.tolist()
+    assert grouping.distinct_values(values).tolist() == distinct.tolist()
     assert {type(number) for number in [*found[0], *found[1]]} == {int}
     return found == (distinct.tolist(), counts.tolist())
 
@@ -185,7 +184,7 @@ def doubled(numbers):
 
 def test_the_function_runs_once_for_the_same_object():
     calls = []
-    kept = KeptResults(lambda numbers: calls.append(numbers) or doubled(numbers))
+    kept = kept_results.KeptResults(lambda numbers: calls.append(numbers) or doubled(numbers))
     first, equal = Numbers([1, 2]), Numbers([1, 2])
     for _ in range(2):
         assert kept(first) is kept(first)
@@ -193,15 +192,18 @@ def test_the_function_runs_once_for_the_same_object():
     assert list(map(id, calls)) == [id(first), id(equal)]
     many = [Numbers([number] * 50) for number in range(200)]
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(KeptResults(doubled), many * 5)) == [doubled(each) for each in many] * 5
-    secret, kept = Numbers([12345]), KeptResults(doubled)
+        assert (
+            list(pool.map(kept_results.KeptResults(doubled), many * 5))
+            == [doubled(each) for each in many] * 5
+        )
+    secret, kept = Numbers([12345]), kept_results.KeptResults(doubled)
     kept(secret)
     assert b"24690" not in pickle.dumps(kept, protocol=0)  # no pickle has a result
     assert pickle.loads(pickle.dumps(kept))(Numbers([3])) == [6]
 
 
 def test_a_result_is_dropped_with_its_object():
-    kept = KeptResults(doubled)
+    kept = kept_results.KeptResults(doubled)
     for number in range(100):
         assert kept(Numbers([number])) == [2 * number]
     gc.collect()
@@ -210,7 +212,7 @@ def test_a_result_is_dropped_with_its_object():
 
 def test_rows_of_groups_are_the_same_objects_in_each_sum():
     calls = []
-    kept = KeptResults(lambda rows: calls.append(1) or rows.sum())
+    kept = kept_results.KeptResults(lambda rows: calls.append(1) or rows.sum())
     ids = np.repeat([0, 1, 2], [1, 2, 5])
     records = Table(InMemory(np.arange(8))).grouped(grouping_of(ids, 8, most=3, shifts=lambda n: [0] * n))
     sums = [records.sums(lambda rows: [kept(rows)]) for _ in range(3)]
@@ -219,7 +221,7 @@ def test_rows_of_groups_are_the_same_objects_in_each_sum():
 
 
 def test_results_are_gone_with_the_function_without_a_garbage_collection():
-    rows, argument = KeptResults(lambda _: np.zeros(3)), Numbers()
+    rows, argument = kept_results.KeptResults(lambda _: np.zeros(3)), Numbers()
     result = weakref.ref(rows(argument))
     gc.disable()
     try:
@@ -304,13 +306,16 @@ def test_a_root_that_does_not_check_gives_no_bound(monkeypatch):
 @pytest.mark.parametrize(("hits", "n"), [(0, 5), (3, 10), (10, 10), (20, 1000), (999, 1000)])
 @pytest.mark.parametrize("error", [0.2, 1e-3, 1e-9])
 def test_a_mean_beyond_a_bound_is_as_rare_as_it_says(hits, n, error):
-    low, high = mean_bounds(hits / n, n, error)
+    low, high = confidence_bounds.mean_bounds(hits / n, n, error)
     assert 0 <= low <= hits / n <= high <= 1
     assert binom.sf(hits - 1, n, low) <= error or low == 0
     assert binom.cdf(hits, n, high) <= error or high == 1
-    low, high = mean_bounds(0.01, 10_000, 0.025)  # nearer than Hoeffding's simple ones
+    low, high = confidence_bounds.mean_bounds(0.01, 10_000, 0.025)  # nearer than Hoeffding's simple ones
     assert max(high - 0.01, 0.01 - low) < math.sqrt(math.log(40) / 20_000) / 3
-    assert (mean_bounds(-1, 10, 0.1)[0], mean_bounds(2, 10, 0.1)[1]) == (0, 1)
+    assert (confidence_bounds.mean_bounds(-1, 10, 0.1)[0], confidence_bounds.mean_bounds(2, 10, 0.1)[1]) == (
+        0,
+        1,
+    )
 
 
 FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
@@ -381,7 +386,7 @@ def test_a_row_that_is_too_long_all_the_same_counts_as_zeros(monkeypatch):
 @repeatable
 @given(rows=st.lists(st.tuples(*[st.integers(-6, 6)] * 3), min_size=1, max_size=9), norm=st.integers(1, 9))
 def test_short_rows_stay_and_long_rows_are_zeros(rows, norm):
-    kept = kept_short(np.array(rows), 3, norm)
+    kept = module.kept_short(np.array(rows), 3, norm)
     for row, shown in zip(rows, kept.tolist(), strict=True):
         assert shown == (list(row) if sum(v * v for v in row) <= norm**2 else [0, 0, 0])
 
@@ -390,17 +395,17 @@ def test_short_rows_stay_and_long_rows_are_zeros(rows, norm):
 def test_no_integer_is_so_large_that_its_square_passes_for_a_small_one(dtype):
     ends = np.iinfo(dtype)
     rows = np.array([[ends.max, 0], [ends.min, ends.max], [3, 4]], dtype=dtype)
-    assert kept_short(rows, 2, 5).tolist() == [[0, 0], [0, 0], [3, 4]]
+    assert module.kept_short(rows, 2, 5).tolist() == [[0, 0], [0, 0], [3, 4]]
 
 
 def test_the_greatest_norm_is_kept_exactly():
     norm = 1 << 30
     wide = np.zeros((2, 8), dtype=np.int64)
     wide[0, 0], wide[1, :2] = norm, (norm, 1)  # the second is longer by one part in 2**61
-    assert kept_short(wide, 8, norm)[:, 0].tolist() == [norm, 0]
+    assert module.kept_short(wide, 8, norm)[:, 0].tolist() == [norm, 0]
     rows = np.random.default_rng(0).integers(-3, 4, (10_000, 2))  # in several blocks
-    alone = np.vstack([kept_short(rows[i : i + 1], 2, 3) for i in range(0, 10_000, 97)])
-    assert (kept_short(rows, 2, 3)[::97] == alone).all()
+    alone = np.vstack([module.kept_short(rows[i : i + 1], 2, 3) for i in range(0, 10_000, 97)])
+    assert (module.kept_short(rows, 2, 3)[::97] == alone).all()
 
 
 def test_each_row_is_in_one_block_and_blocks_hold_few_numbers_unless_rows_are_long():

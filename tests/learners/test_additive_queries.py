@@ -14,22 +14,12 @@ from dplearn.audit import fitted_with
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
 from dplearn.kernels import norm_powers
-from dplearn.learners.additive import (
-    JointBasis,
-    LogisticLoss,
-    OutputsLoss,
-    PoissonLoss,
-    Rows,
-    SoftmaxLoss,
-    SquaredLoss,
-    outputs_query,
-    queries,
-    residual_query,
-)
+from dplearn.learners.additive import LogisticLoss, Rows, queries
 from dplearn.learners.additive import model as models
-from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS
-from dplearn.learners.additive.model import LANDMARKS
-from dplearn.learners.additive.queries import margins_of
+from dplearn.learners.additive.losses import MARGIN_BITS, RESIDUAL_BITS, OutputsLoss, SoftmaxLoss, SquaredLoss
+from dplearn.learners.additive.model import LANDMARKS, JointBasis
+from dplearn.learners.additive.poisson import PoissonLoss
+from dplearn.learners.additive.queries import margins_of, outputs_query, residual_query
 from dplearn.learners.additive.start import normal_scores, synthetic_cells
 from dplearn.learners.additive.steps import line_records
 from dplearn.queries import Answer, HistogramQuery, LabelledRows

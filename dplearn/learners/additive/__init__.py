@@ -12,25 +12,16 @@ several models, whose residuals are summed in one answer.
 
 from dplearn.learners.additive.estimators import AdditiveClassifier, AdditiveRegressor, ColumnShape
 from dplearn.learners.additive.label_sums import PublicRows
-from dplearn.learners.additive.losses import LogisticLoss, OutputsLoss, SoftmaxLoss, SquaredLoss
-from dplearn.learners.additive.model import JointBasis
+from dplearn.learners.additive.losses import LogisticLoss
 from dplearn.learners.additive.plan import AdditivePlan
-from dplearn.learners.additive.poisson import PoissonLoss
-from dplearn.learners.additive.queries import Rows, outputs_query, residual_query
+from dplearn.learners.additive.queries import Rows
 
 __all__ = [
     "AdditiveClassifier",
     "AdditivePlan",
     "AdditiveRegressor",
     "ColumnShape",
-    "JointBasis",
     "LogisticLoss",
-    "OutputsLoss",
-    "PoissonLoss",
     "PublicRows",
     "Rows",
-    "SoftmaxLoss",
-    "SquaredLoss",
-    "outputs_query",
-    "residual_query",
 ]
