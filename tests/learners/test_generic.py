@@ -110,6 +110,19 @@ def test_with_labels_only_the_class_is_that_of_the_behaviours_on_x(method):
     assert ready(few, [[0.0], [1.0]], [0, 1]).plan.class_size == 2
 
 
+@pytest.mark.parametrize(
+    "table", [X[:1], np.ones((5, 3)), X[:3, :1]], ids=["one row", "constant", "one column"]
+)
+def test_tables_that_no_cut_divides_have_constant_rules(table):
+    y = np.arange(len(table)) % 2
+    with np.errstate(all="raise"):
+        model = learner(protects="labels", classes=[0, 1]).fit(table, y)
+        public = learner(classes=[0, 1]).fit(table, y, X_public=PublicData(table))
+        assert {*model.predict(X[:, : table.shape[1]])} | {*public.predict(table)} <= {0, 1}
+    if len(np.unique(table, axis=0)) == 1:
+        assert repr(model.concept_) in ("always 0", "always 1")
+
+
 def test_public_rows_place_the_cuts_and_protect_whole_records():
     model = learner(epsilon=2).fit(X[57:], Y[57:], X_public=PublicData(X[:57]))
     assert model.guarantee_.protects == "examples"
