@@ -124,6 +124,15 @@ def test_prediction_intervals_move_with_the_range_of_the_target():
     assert np.ptp(both[0]) > 1
 
 
+def test_prediction_intervals_are_wider_than_the_residuals_only_beyond_the_usual_noise_of_effects():
+    X = np.random.default_rng(0).integers(0, 5, (2000, 2))
+    model = regressor(domain=IntegerRange(0, 4), target_range=(-1, 2), interactions=False, random_state=0)
+    low, high = model.fit(X, X.sum(axis=1) / 8).predict_interval(X, beta=0.1).T
+    narrowest = 2 * 1.6448536 * model.residual_std_
+    assert (high - low).min() == pytest.approx(narrowest, rel=1e-6)
+    assert (high - low).max() > narrowest
+
+
 def test_missing_values_have_an_effect_of_their_own():
     rng = np.random.default_rng(0)
     debt = np.where(rng.random(4000) < 0.4, np.nan, rng.uniform(0, 100, 4000))
