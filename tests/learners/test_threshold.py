@@ -183,6 +183,11 @@ def test_floats_are_cut_on_the_nonuniform_grid_and_other_domains_at_every_code()
 # Bounds: valid where that can be computed.
 
 
+def test_exponential_is_the_formula():
+    found = threshold_excess_errors("exponential", 2**20, epsilon=0.5, beta=0.01)
+    assert found == math.floor(4 * math.log(2**21 / 0.01))
+
+
 @pytest.mark.parametrize("method", THRESHOLD_METHODS)
 def test_the_bound_on_training_errors_is_exceeded_with_probability_at_most_beta(method):
     beta, size = 0.2, 64
