@@ -144,6 +144,17 @@ ROWS = RNG.integers(0, 20, (4000, 2))
 LIKELY = (RNG.random(4000) < np.where(ROWS[:, 0] > 9, 0.7, 0.1)).astype(int)
 
 
+def test_a_table_in_parts_has_the_dichotomies_of_the_whole_table_and_takes_public_cuts():
+    table, y = [X[:100], X[100:]], [Y[:100], Y[100:]]
+    model = learner(protects="labels", domain=[Grid(0, 100, 1001, outside="clip")] * 30, classes=[0, 1])
+    assert repr(model.fit(table, y).concept_) == repr(model.fit(X, Y).concept_)
+    plans = [ready(model, *each).plan for each in ((X, Y), (table, y))]
+    assert plans[0].class_size == plans[1].class_size
+    public = PublicData(X[:60])
+    parted = learner(classes=[0, 1]).fit(table, y, X_public=public)
+    assert repr(parted.concept_) == repr(learner(classes=[0, 1]).fit(X, Y, X_public=public).concept_)
+
+
 @pytest.mark.parametrize("concept_class", ["stumps", "thresholds", "corners"])
 def test_probabilities_are_the_shares_of_the_labels_and_agree_with_the_rule(concept_class):
     rows = ROWS[:, :1] if concept_class == "thresholds" else ROWS
