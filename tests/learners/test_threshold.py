@@ -188,6 +188,13 @@ def test_exponential_is_the_formula():
     assert found == math.floor(4 * math.log(2**21 / 0.01))
 
 
+def test_examples_are_the_maximum_of_alpha_and_the_bound_and_at_most_all():
+    few = interior_point_examples(1000, 100, epsilon=1, alpha=0.001, beta=0.05)
+    assert 1 < few < 1000
+    assert interior_point_examples(1000, 100, epsilon=1, alpha=0.5, beta=0.05) == 500
+    assert interior_point_examples(10, 100, epsilon=1, alpha=0.5, beta=0.05) == 10
+
+
 @pytest.mark.parametrize("method", THRESHOLD_METHODS)
 def test_the_bound_on_training_errors_is_exceeded_with_probability_at_most_beta(method):
     beta, size = 0.2, 64
