@@ -35,7 +35,7 @@ Found, 40 runs, opendp 0.16.0; ratios are errors of ours by the least of OpenDP'
   ages of Adult, earnings and prices, of which some is due to 256 cells (earnings and prices are 19 and 4
   ranks off without noise), and ahead in hours and capital gains.
 - "means": counts and means tie, but for one figure of six (1.2, where the ratio of the noise is 1).
-- "quartiles": `describe`, whose other statistics cost nothing more, is ahead in all of Adult and in counts and
+- "quartiles": `describe`, whose other statistics cost nothing more, is ahead in all of Adult, in counts and
   means of earnings, and behind in quartiles of earnings and prices (1.9 to 2.1).
 - OpenDP's score leaves records out that equal a candidate. Where a heavy value is off the middle its best
   candidate is wrong: in hours of Adult by 43 ranks without any noise. Where it is not, its score falls faster
