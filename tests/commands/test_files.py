@@ -53,11 +53,18 @@ def accuracy(found):
         ("7", "percent", ".", 0.07),
         ("n/a", "currency", ".", "n/a"),
         ("free", "thousands", ".", "free"),
+        ("(5)", "currency", ".", -5),
+        ("\u2212$5", "currency", ".", -5),
+        ("1 234 kr", "currency", ".", 1234),
+        ("(-5)", "currency", ".", "(-5)"),
+        ("5-", "currency", ".", "5-"),
+        ("(5", "currency", ".", "(5"),
+        ("9" * 400, "percent", ".", float("inf")),
     ],
 )
 def test_a_cell_is_the_number_that_a_person_reads(text, how, decimal, number):
     table = Table([], [], True, decimal, formats={"cost": how} if how else {})
-    assert table.number("cost", text) == pytest.approx(number)
+    assert table.number("cost", text) == number
 
 
 def test_money_and_percent_are_read_as_declared_also_by_predict(run, tmp_path):
@@ -195,21 +202,3 @@ def test_synthetic_records_are_written_with_their_types(run, tmp_path):
     is_refused(
         run(f"synthetic t.csv {KINDS} --epsilon 80 --ledger l --out o.csv"), "does not fit into the budget"
     )
-
-
-@pytest.mark.parametrize(
-    ("how", "cell", "number"),
-    [
-        ("currency", "(5)", -5),
-        ("currency", "$-5", -5),
-        ("currency", "\u2212$5", -5),
-        ("currency", "1 234 kr", 1234),
-        ("currency", "(-5)", "(-5)"),
-        ("currency", "5-", "5-"),
-        ("currency", "(5", "(5"),
-        ("percent", "12.5%", 0.125),
-        ("percent", "9" * 400, float("inf")),
-    ],
-)
-def test_formats_keep_signs_and_bear_any_cell(how, cell, number):
-    assert Table(["a"], [[cell]], True, formats={"a": how}).number("a", cell) == number
