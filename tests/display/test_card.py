@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import GaussianNB
@@ -23,8 +22,6 @@ from dplearn import (
     ApproxDP,
     ExponentialMechanismClassifier,
     PrivacyLedger,
-    PublicData,
-    StatisticalQueryLogisticRegression,
     ThresholdClassifier,
     mechanisms,
     queries,
@@ -34,17 +31,8 @@ from dplearn.display.card import LIMITS, limits_of
 from dplearn.display.described import recorded_evidence
 from dplearn.display.shapes import ShownCells
 from dplearn.domains import Grid, IntegerRange, Product
-from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
-from dplearn.preprocessing import (
-    CellEncoder,
-    PrivateKBinsDiscretizer,
-    PrivateKMeans,
-    PrivateMinMaxClipper,
-    PrivatePCA,
-    PrivateQuantileTransformer,
-    PrivateRobustScaler,
-    PrivateStandardScaler,
-)
+from dplearn.model_selection import PrivateSearchCV, private_score
+from dplearn.preprocessing import CellEncoder, PrivateQuantileTransformer
 from dplearn.privacy import LedgerError
 from dplearn.releases import (
     SyntheticTable,
@@ -59,6 +47,7 @@ from dplearn.releases import (
     stable_counts,
     std,
 )
+from tests.laws.conftest import STAND_FOR_ALL
 
 DAY = datetime.date(2030, 1, 2)
 DOMAIN = Grid(-9, 9, 19)  # small, so that so few records are enough
@@ -66,55 +55,13 @@ RARE = 0.8642097531  # a value that no text has by chance
 GENERATOR = np.random.default_rng(0)
 X = np.round(GENERATOR.normal(size=(400, 2)), 3)
 Y = (X[:, 0] > 0).astype(int)
-FEW_TEACHERS = {"n_teachers": 5, "epsilon": 1e5, "classes": [0, 1]}
 PAGE = Path(__file__).parents[2] / "docs" / "limits.md"
 
 
-#: One small fit of each class: the estimator, and what the table is turned into, if not the numbers.
-ESTIMATORS = (
-    (dplearn.AdditiveClassifier(domain=DOMAIN, interactions=False), np.round),
-    (dplearn.AdditiveRegressor(domain=DOMAIN, target_range=(0, 1), interactions=False), np.round),
-    (dplearn.ConjunctionClassifier(), np.signbit),
-    (ExponentialMechanismClassifier(classes=[0, 1]), None),
-    (dplearn.KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), **FEW_TEACHERS), None),
-    (dplearn.CornerClassifier(), None),
-    (dplearn.LineClassifier(2), np.signbit),
-    (dplearn.LinearRegressor(target_range=(0, 1)), None),
-    (dplearn.MaskedParityClassifier(), lambda X: np.hstack([X > 0, X < 0])),
-    (dplearn.ParityClassifier(), np.signbit),
-    (dplearn.PointClassifier(), lambda X: X[:, :1]),
-    (dplearn.PrivateLabelsClassifier(GaussianNB()), None),
-    (
-        dplearn.PrivateMultiOutputClassifier(ExponentialMechanismClassifier(domain=DOMAIN), classes=[0, 1]),
-        None,
-    ),
-    (dplearn.SyntheticDataClassifier(GaussianNB(), domain=DOMAIN, classes=[0, 1]), None),
-    (dplearn.SyntheticDataRegressor(LinearRegression(), domain=DOMAIN, target_range=(0, 1)), None),
-    (dplearn.SecretSampleClassifier(ExponentialMechanismClassifier(classes=[0, 1]), sample_size=200), None),
-    (dplearn.SoftLabelAggregateClassifier(GaussianNB(), **FEW_TEACHERS), None),
-    (dplearn.SoftLabelTransferClassifier(GaussianNB(), GaussianNB(), **FEW_TEACHERS), None),
-    (dplearn.StatisticalQueryLogisticRegression(), None),
-    (dplearn.StatisticalQueryNaiveBayes(), np.signbit),
-    (dplearn.SubsampleAggregateClassifier(GaussianNB(), **FEW_TEACHERS), None),
-    (ThresholdClassifier(), None),
-    (CellEncoder(), None),
-    (PrivateKBinsDiscretizer(), None),
-    (PrivateKMeans(2), None),
-    (PrivatePCA(), None),
-    (PrivateStandardScaler(), None),
-    (PrivateMinMaxClipper(), None),
-    (PrivateQuantileTransformer(), None),
-    (PrivateRobustScaler(), None),
-    (
-        PrivateSearchCV(
-            ExponentialMechanismClassifier(classes=[0, 1], domain=Grid(-9, 9, 19)),
-            {"method": ["exponential", "permute_and_flip"]},
-            epsilon=4.0,
-        ),
-        None,
-    ),
-    (PrivateTunedThresholdClassifier(StatisticalQueryLogisticRegression(classes=[0, 1])), None),
-)
+SAMPLED = dplearn.SecretSampleClassifier(ExponentialMechanismClassifier(classes=[0, 1]), sample_size=200)
+#: One small fit of each class; lines are of two columns of residues.
+FITTED = {type(each).__name__: each for each in (*STAND_FOR_ALL, SAMPLED, dplearn.LineClassifier(2))}
+del FITTED["LineOfAnyTable"]
 
 
 def keys(X):
@@ -141,7 +88,6 @@ RELEASES = {
     "Std": lambda X, _, **how: std(X[:, 0], (0, 1), **how),
     "Mean": lambda X, _, **how: mean(X[:, 0], (0, 1), **how),
 }
-FITTED = {type(model).__name__: (model, change) for model, change in ESTIMATORS}
 
 
 def fitted(name, X, y, seed=0):
@@ -149,12 +95,10 @@ def fitted(name, X, y, seed=0):
         warnings.simplefilter("ignore")  # about too few records
         if name in RELEASES:
             return RELEASES[name](X, y, random_state=seed)
-        model, change = FITTED[name]
-        model, X = clone(model), X if change is None else 1 * change(X)
+        model, X = clone(FITTED[name]), 1 * np.signbit(X) if name == "LineClassifier" else X
         if "random_state" in model.get_params():
             model.set_params(random_state=seed)
-        public = {"X_public": PublicData(np.eye(2).repeat(20, 0))} if "Transfer" in name else {}
-        return model.fit(X, y if "MultiOutput" not in name else np.column_stack([y, 1 - y]), **public)
+        return model.fit(X, y if "MultiOutput" not in name else np.column_stack([y, 1 - y]))
 
 
 class Outline(HTMLParser):
