@@ -3,9 +3,7 @@
 import doctest
 import math
 import re
-from collections import Counter
 from fractions import Fraction
-from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,6 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from dplearn import ApproxDP, ZeroConcentratedDP
-from dplearn.audit.cases import CASES
 from dplearn.kernels import exp_bounds
 from dplearn.privacy import (
     Approximate,
@@ -72,32 +69,6 @@ def test_randomised_response_with_a_failure_attains_advantage_and_rates(epsilon,
         assert 0 <= attack_risk(concentrated).advantage - advantage_of(yes, no) < NEAR
 
 
-def apart(rows, others, ordered):
-    """Return how many records differ."""
-    if ordered:
-        return sum(mine != theirs for mine, theirs in zip(rows, others, strict=True))
-    return (Counter(rows) - Counter(others)).total()
-
-
-LATE = [pytest.param(name, marks=pytest.mark.nightly) for name in ("naive_bayes", "most_frequent_if_stable")]
-
-
-@pytest.mark.parametrize("name", ["laplace_counts", "gaussian_counts", "small_label_classifier", *LATE])
-def test_no_attacker_on_an_enumerated_release_exceeds_the_stated_risk(name):
-    case = CASES[name]
-    risk, most = attack_risk(case.claim), Fraction(0)
-    laws = {
-        rows: {each: found.probability(each) for each in found.masses}
-        for rows, found in case.distributions.items()
-    }
-    for rows, others in permutations(laws, 2):
-        if apart(rows, others, case.ordered) == 1:
-            most = max(most, advantage_of(laws[rows], laws[others]))
-            for rate in RATES[:3]:
-                assert rate_of(laws[rows], laws[others], rate) <= risk.true_positive_rate(rate)
-    assert risk.advantage / 4 < most <= risk.advantage
-
-
 #: Besides those of each kind, one that gives all away with probability 1/2, and else hardly anything.
 ATTACKED = {
     **MECHANISMS,
@@ -140,30 +111,6 @@ def test_an_event_says_more_than_its_guarantee_and_an_unknown_one_nothing():
     both = attack_risk(ApproxDP(1, "1e-6"), Composition([PureDP("0.1"), Gaussian(10**6)]))
     assert attack_risk(ApproxDP("0.1")).advantage < both.advantage < Fraction(1, 10)
     assert attack_risk(ApproxDP(1), Event()).advantage == whole
-
-
-@repeatable
-@given(
-    st.lists(st.integers(1, 60), min_size=2, max_size=4),
-    st.lists(st.integers(1, 60), min_size=4, max_size=4),
-    st.sampled_from(RATES),
-)
-def test_a_zero_concentrated_release_is_within_the_risk_of_its_rho(first, second, rate):
-    p, q = np.array(first, dtype=float), np.array(second[: len(first)], dtype=float)
-    p, q = p / p.sum(), q / q.sum()
-    orders = 1 + np.geomspace(1e-4, 1e4, 400)[:, None]
-
-    def divergence(a, b):
-        logs = orders * np.log(a) + (1 - orders) * np.log(b)
-        top = logs.max(axis=1, keepdims=True)
-        return (top[:, 0] + np.log(np.exp(logs - top).sum(axis=1))) / (orders[:, 0] - 1) / orders[:, 0]
-
-    limits = [np.sum(a * np.log(a / b)) for a, b in ((p, q), (q, p))]  # of order 1
-    rho = max(divergence(p, q).max(), divergence(q, p).max(), *limits, 0.0)
-    risk = attack_risk(ZeroConcentratedDP(Fraction(float(rho)) * Fraction(1001, 1000)))
-    yes, no = ({i: Fraction(m) for i, m in enumerate(masses)} for masses in (p, q))
-    assert float(advantage_of(yes, no)) <= float(risk.advantage) + 1e-12
-    assert float(rate_of(yes, no, rate)) <= float(risk.true_positive_rate(rate)) + 1e-12
 
 
 def test_extreme_guarantees_have_bounds():

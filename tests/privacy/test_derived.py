@@ -4,13 +4,9 @@ Secrecy of the sample: the guarantee against exact distributions of answers that
 """
 
 from fractions import Fraction
-from itertools import pairwise
-from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from dplearn.audit import enumerate_privacy, exact_distribution, least_exp_epsilon
 from dplearn.kernels import exp_bounds, log_bounds
@@ -26,40 +22,7 @@ from dplearn.privacy import (
     subsampled,
 )
 
-repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=40)
-
-Z = 2  # exp(epsilon): laws are then rational
-LN2 = log_bounds(Fraction(Z))[1]
 ORDERS = np.array([1.5, 2.0, 50.0])
-
-
-def growth(m, n):
-    return (1 + Fraction(Z - 1, n)) ** m
-
-
-simplex = st.lists(st.integers(0, 12), min_size=3, max_size=3).filter(any)
-distributions = simplex.map(lambda weights: [Fraction(w, sum(weights)) for w in weights])
-
-
-@repeatable
-@given(st.lists(distributions, min_size=3, max_size=3))
-def test_the_formula_holds_for_arbitrary_releases_of_a_sample_of_two_of_four(table):
-    def over(p, q):
-        return sum(max(Fraction(0), a - Z * b) for a, b in zip(p, q, strict=True))
-
-    steps = list(pairwise(table))
-    delta = max(over(p, q) for p, q in steps + [(q, p) for p, q in steps])
-    assume(delta < 1)
-    bound = growth(2, 4)
-    guaranteed = SampledWithReplacement(Approximate(LN2, delta), 2, 4).failure
-
-    def mixed(ones):
-        weights = [comb(2, j) * Fraction(ones, 4) ** j * Fraction(4 - ones, 4) ** (2 - j) for j in range(3)]
-        return [sum(w * row[o] for w, row in zip(weights, table, strict=True)) for o in range(3)]
-
-    for ones in range(4):
-        for p, q in ((mixed(ones), mixed(ones + 1)), (mixed(ones + 1), mixed(ones))):
-            assert sum(max(Fraction(0), a - bound * b) for a, b in zip(p, q, strict=True)) <= guaranteed
 
 
 @pytest.mark.parametrize("epsilon", ["0", "1e-1000", "1e-59", "1e-30", "1e-9", "0.1", "1"])
