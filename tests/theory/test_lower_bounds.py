@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dplearn.learners.limits import least_failure
-from dplearn.theory import empirical_lower_bound, interior_point_lower_bound, interior_point_sample_size
+from dplearn.theory import empirical_lower_bound, interior_point_lower_bound
 from dplearn.theory.sample_sizes import too_few
 from tests.learners.private_rules import best_rule, tables_of
 
@@ -80,20 +80,6 @@ def test_with_every_smaller_number_some_table_defeats_all_rules(vc, delta):
 
 
 DELTA = Fraction(1, 10**6)
-
-
-@pytest.mark.parametrize("bits", [1, 2, 8, 64, 65536])
-@pytest.mark.parametrize(
-    "epsilon", [0.05, 1, *[pytest.param(each, marks=pytest.mark.nightly) for each in (5, 40)]]
-)
-@pytest.mark.parametrize("beta", [0.01, pytest.param(0.3, marks=pytest.mark.nightly), 0.7])
-def test_no_method_needs_fewer(bits, epsilon, beta):
-    public = {"domain_size": 2**bits, "epsilon": epsilon, "beta": beta}
-    assert interior_point_lower_bound(**public) <= interior_point_sample_size("exponential", **public)
-    public["delta"] = DELTA
-    least = interior_point_lower_bound(**public)
-    assert least <= interior_point_sample_size("exponential", **public)
-    assert least <= interior_point_sample_size("recursive", **public)
 
 
 @pytest.mark.parametrize("size", [2, 3, 10, 1000])
