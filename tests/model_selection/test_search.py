@@ -5,7 +5,6 @@ import warnings
 from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn import metrics
 from sklearn.base import clone, is_classifier, is_regressor
@@ -21,7 +20,6 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder
 
 from dplearn import (
     AdditiveClassifier,
-    AdditiveRegressor,
     ExponentialMechanismClassifier,
     LinearRegressor,
     PointClassifier,
@@ -531,20 +529,6 @@ def test_labels_that_are_found_are_labels_of_the_metric():
     found = unplanned.fit(LONG, np.where(RARE, "yes", "no"), groups=np.arange(4000) // 2)
     assert 0 <= found.best_score_ <= 1
     assert found.guarantee_.protects == "groups"
-
-
-def test_folds_pipelines_and_learned_schemas_of_regressors():
-    rows, y = SIZES[:800], PRICES[:800]
-    steps = make_pipeline(PrivateMinMaxClipper(domain=UNIT), LinearRegressor(target_range=(0, 12), delta=0))
-    shares = of_regressors(steps, {"privateminmaxclipper__epsilon": [0.5, 1]}, cv=2).fit(rows, y)
-    assert is_regressor(shares)
-    assert shares.best_score_ > 0.5
-    frame = pd.DataFrame({"size": rows[:, 0], "kind": np.where(rows[:, 0] > 0.5, "b", "a")})
-    additive = AdditiveRegressor(target_range=(0, 12), interactions=False)
-    learned = of_regressors(additive, {"clip_target": [False, True]}, delta=1e-6).fit(frame, pd.Series(y))
-    assert learned.schema_ is not None
-    assert learned.score(frame, y) > 0.5
-    assert "r2" in str(privacy_card(learned))
 
 
 # Thresholds are tuned on private counts of held-out records, whose scores are scikit-learn's.
