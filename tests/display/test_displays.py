@@ -9,7 +9,7 @@ import pytest
 from sklearn.calibration import calibration_curve
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.metrics import confusion_matrix, precision_recall_curve, roc_curve
+from sklearn.metrics import precision_recall_curve, roc_curve
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import Normalizer
@@ -139,13 +139,6 @@ def test_a_calibration_curve_without_noise_has_scikit_learns_fractions(axes):
     np.testing.assert_allclose(points(display.line_), np.column_stack([display.prob_pred, true]))
     assert holds(display.prob_low, display.prob_true, display.prob_high)
     assert display.y_prob is None
-
-
-def test_a_confusion_matrix_is_that_of_the_score(axes):
-    display = PrivateConfusionMatrixDisplay.from_estimator(MODEL, SCORED, LABELS, ax=axes, **EXACT)
-    np.testing.assert_array_equal(display.confusion_matrix, confusion_matrix(LABELS, MODEL.predict(SCORED)))
-    np.testing.assert_array_equal(display.im_.get_array(), display.confusion_matrix)
-    assert display.display_labels == [0, 1]
 
 
 def test_bands_are_of_the_population_that_the_records_are_drawn_from():
@@ -502,12 +495,6 @@ def test_the_first_of_two_labels_has_the_effects_of_the_second_with_the_other_si
     vars(bare).update(shapes_=model.shapes_, classes_=model.classes_)  # only these are read
     first, second = (ShapesDisplay.from_estimator(bare, label=label, most=1) for label in ("no", "yes"))
     np.testing.assert_array_equal(first.lines_[0][0].get_ydata(), -second.lines_[0][0].get_ydata())
-
-
-def test_a_regression_has_one_line_and_no_label(pyplot):
-    display = ShapesDisplay.from_estimator(fitted(AdditiveRegressor), most=2)
-    assert {len(lines) for lines in display.lines_} == {1}
-    assert display.figure_.get_supylabel() == "effect on the prediction"
 
 
 def test_empty_cells_at_the_ends_do_not_stretch_the_axis(pyplot):
