@@ -7,6 +7,7 @@ from inspect import isfunction
 import joblib
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
 
 from dplearn import ApproxDP, ExponentialMechanismClassifier, PrivacyLedger, ThresholdClassifier
 from dplearn.domains import Grid
@@ -33,6 +34,7 @@ RELEASING = {
     "fitted classifier": fitted_classifier,
     "search": lambda: PrivateSearchCV(ThresholdClassifier(), {"epsilon": [1]}),
     "wrapped": lambda: {"any": [PrivateRobustScaler()]},
+    "columns": lambda: ColumnTransformer([("a", PrivateRobustScaler(), [0])]),
 }
 #: Release something, and take nothing of this package; of each release the first.
 FUNCTIONS = {record.name: record for record in reversed(RELEASES.values()) if isfunction(record.function)}
@@ -46,7 +48,8 @@ def all_zero(oracle):
 def test_no_two_pickles_of_what_releases_something_are_alike_and_random_bytes_are_in_no_copy(kind):
     one = RELEASING[kind]()
     assert len({joblib.hash(one) for _ in range(3)}) == 3
-    assert len({pickle.dumps(one) for _ in range(3)}) == 3
+    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1):
+        assert len({pickle.dumps(one, protocol) for _ in range(3)}) == 3
     for twin in (copy.copy(one), copy.deepcopy(one), pickle.loads(pickle.dumps(one))):
         assert kind == "wrapped" or vars(twin).keys() == vars(one).keys()
 
