@@ -44,6 +44,7 @@ _AROUND = 4096  # the narrowest cells around a median are this times narrower th
 _ALONE, _ALONE_LAPLACE = 5.0, 10.0
 _LENGTHS = (1, 2, 4, 8)  # the numbers of cells in a row
 _BESIDE = 2.0  # the same of a cell beside a kept one, which has values of about the same size
+_CODE = 3.0  # the same of a cell of few integers other than 0 and 1, which may be no codes of the column
 _APART = 2.0  # and of the records that are elsewhere if two cells are one
 _NEIGHBORS = 2  # cells that are left out whose counts a kept one has
 _EXACT, _WIDEST = 1 << 53, (1 << 62) - 1  # the greatest integers of columns with and without gaps
@@ -180,9 +181,13 @@ def _kept(
         kept[here] |= scores[here] > 1
     if not kept.any():
         kept[best[2] : best[2] + best[1]] = True
-    for here, beside in ((kept, scores > _BESIDE), (kept[::-1], scores[::-1] > _BESIDE)):
+    ends = np.append(column.starts, np.uint64(column.domain.size))[np.append(numbers, column.size)]
+    few = isinstance(column.domain, IntegerRange) & (np.diff(ends) <= len(_CODES))
+    few &= ~np.isin(column.firsts[numbers], (0, 1))
+    beside = scores > np.where(few, _CODE, _BESIDE)
+    for here, clear in ((kept, beside), (kept[::-1], beside[::-1])):
         for place in range(1, len(here)):
-            here[place] |= here[place - 1] & beside[place]
+            here[place] |= here[place - 1] & clear[place]
     return np.append(np.ones(column.gap, dtype=bool), kept)
 
 

@@ -75,6 +75,15 @@ def test_declared_wide_ranges_have_the_quartiles_of_the_table():
     assert table.domain_ == schema
 
 
+def test_codes_beside_0_and_1_are_hardly_ever_noise():
+    column = ranged_column("x", IntegerRange(0, 1), 4, CODES)
+    counts, two = np.where(column.firsts == 0, 300.0, 0.0), column.firsts == 2
+    for one, more, kept in ((250, 25, (0, 1)), (250, 45, (0, 1, 2)), (25, 0, (0, 1))):
+        given = counts + one * (column.firsts == 1) + more * two
+        found = merged(column, given, 10.0, gaussian=True)[0]
+        assert tuple(found.firsts[~found.unused]) == kept
+
+
 @pytest.mark.parametrize(
     "column", [ranged_column("x", IntegerRange(1, 1), 4, CODES), ranged_column("x", Grid(1, 9), 4, FLOATS)]
 )
