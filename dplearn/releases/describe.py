@@ -61,6 +61,12 @@ _QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
 _MOST_NUMBERS = 1 << 27  # sums
 _MOST_VALUES = 4096  # of a column of categories
 _SOME = 1000  # records, of whose number noise hardly depends
+_SUBSET = "describe all records, with by= this column"
+_ONE_ROW = (
+    "one row of each group takes part, drawn by chance: in statistics by {} a row counts less the more rows"
+    " its group has, of other values too; release a schema by learned_schema(frame, groups=...), and pass it"
+    " as domain=, for up to max_rows_per_group rows"
+)
 _SHAPE = "the number, names and types of the columns are public, and what is released of them"
 
 
@@ -432,6 +438,7 @@ class _Describe(Release[Described]):
                 "statistics": self.choices.statistics,
                 "beta": failure,
             },
+            keeps={"one_row": self.learned is not None and self.choices.group_rows == 1},
             later={
                 name: partial(_Sums.error, sums, name, failure)
                 for name in ("count_error", "mean_error", "rank_error", "n_needed")
@@ -650,14 +657,17 @@ class DescribePlan(ReleasePlan):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A warning if all records together are too few."""
+        """Warnings if all records together are too few, or one row of each group forms groups of rows."""
         n, needed = self.n_samples, self.n_needed
+        one_row = (_ONE_ROW.format(" and ".join(map(repr, self.by))),) if self.by and self.one_row else ()
         if n is None or n >= needed:
-            return ()
+            return one_row
         problem = "the noise of a statistic may be over a twentieth of the records or of the range"
-        return (
-            few_records(n, problem, "declare fewer columns in domain=", "spend more epsilon", enough=needed),
+        remedies, subset = (
+            ("declare fewer columns in domain=", "spend more epsilon"),
+            "" if self.by else _SUBSET,
         )
+        return (*one_row, few_records(n, problem, *remedies, enough=needed, subset=subset))
 
 
 class _LearnedDescribe(LearnedRelease):

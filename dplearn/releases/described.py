@@ -183,7 +183,12 @@ class Described(Released, ResultTable):
 
     def _caption(self) -> str:
         within = " within learned ranges" if self._ranged else ""
-        return f"{super()._caption()}; 95 % intervals of the population{within}, of counts of the table"
+        rows = next((column[0].rows for column in self.measured if column), 1)
+        of_groups = f", with {'one row' if rows == 1 else f'up to {rows} rows'} of each"
+        whose = of_groups if self.guarantee.protects == "groups" else ""
+        return (
+            f"{super()._caption()}{whose}; 95 % intervals of the population{within}, of counts of the table"
+        )
 
     def _wide(self, found: list[Statistic]) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         """Return the table of some statistics with a column of each group."""

@@ -89,6 +89,11 @@ def test_sizes_of_groups_are_those_of_all_columns_and_gaps_are_not_counted():
     assert found.groups == (("drug",), ("placebo",))
 
 
+def test_a_subset_of_a_private_size_is_told_of_by():
+    plans = [describe_plan(30, by, domain=SCHEMA) for by in (None, "arm")]
+    assert ["by= this column" in each.warnings[0] for each in plans] == [True, False]
+
+
 def test_few_records_are_too_noisy_and_say_so():
     with pytest.warns(UserWarning, match=r"n_samples is 3: .*; \d+ records are enough"):
         found = describe(FRAME.head(3), domain=SCHEMA, epsilon=0.1)
@@ -144,6 +149,9 @@ def test_rows_of_groups_take_part_as_often_as_is_said():
     assert found.plan.n_samples == N // 3
     with pytest.raises(ValueError, match="max_rows_per_group must be 1 where domain='learn'"):
         describe(FRAME, groups=ids, max_rows_per_group=2)
+    assert "one group replaced, with up to 2 rows of each;" in str(found)
+    with pytest.warns(UserWarning, match="one row of each group takes part.*by 'arm'"):
+        assert "with one row of each" in str(describe(FRAME, "arm", groups=ids))
 
 
 def test_two_columns_form_groups_and_bins_of_many_values():
