@@ -520,7 +520,7 @@ class _Levels:
             multiplicities = multiplicities.astype(object)
         self._exponents, self._ends = exponents, np.cumsum(multiplicities)
         width, bits = halving_width(ratio)
-        most = int((_GUARD + int(self._ends[-1]).bit_length()) / bits) + 1
+        most = max(int((_GUARD + int(self._ends[-1]).bit_length()) / bits), 1) + 1
         bounds = range(int(exponents[0]), int(exponents[-1]) + 1, width)[:most]
         first = exponents.searchsorted(np.array(bounds, dtype=exponents.dtype))
         starts = [*np.append(0, self._ends)[first].tolist(), int(self._ends[-1])]

@@ -179,6 +179,13 @@ def test_of_many_groups_one_is_drawn_until_the_coin_accepts_it(monkeypatch):
     assert SeededDice(0).power_weighted(Fraction(1, 2), [0, 2], [10**400, 1]) == 0  # more than any float
 
 
+def test_many_groups_whose_weights_fall_at_once_are_not_all_one_level():
+    class WithoutCoins(SeededDice):
+        geometric = None
+
+    assert WithoutCoins(0).power_weighted(Fraction(1, 2**200), range(300), [1, *[2**60] * 299]) == 0
+
+
 @pytest.mark.parametrize("step", [-3, 3])
 @pytest.mark.parametrize("words", [1, 2, 3])
 def test_permute_and_flip_refines_its_clocks_until_they_decide(step, words):
