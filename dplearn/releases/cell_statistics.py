@@ -145,8 +145,9 @@ class CellNoise:
 
     @cached_property
     def up_to(self) -> Vector:
-        """The covariance of the numbers of records up to each cell."""
-        return self.own.cumsum(axis=0).cumsum(axis=1)
+        """The covariance of the numbers of records up to each cell that is no gap."""
+        numbers = ~self.column.gaps
+        return self.covariance[np.ix_(numbers, numbers)].cumsum(axis=0).cumsum(axis=1)
 
     def of(self, weights: Any) -> float:
         """Return the standard deviation of a weighted sum of the cells that are no gaps."""
@@ -363,7 +364,8 @@ class CellCounts:
         squares = (x - mean) ** 2
         most = (x.max() - mean) * (mean - x.min())  # of numbers in a range with this mean
         variance = float(np.clip(squares @ counts / self.n, 0.0, most))
-        return mean, variance, self.noise.of((squares - variance) / self.n)
+        squared = self.noise.of((x - mean) / self.n) ** 2  # the mean is squared
+        return mean, variance, self.noise.of((squares - variance) / self.n) + squared
 
     def mean(self, z: float, *, population: bool) -> Line:
         """Return the mean of the numbers."""
@@ -371,7 +373,8 @@ class CellCounts:
         if self.few:
             return Line(math.nan, float(self._ends[0].min()), float(self._ends[1].max()))
         mean, spread, off = self._moments
-        most = min(spread + off, (x.max() - mean) * (mean - x.min()))
+        reach = max(x.max() - mean, mean - x.min())  # of rare values, which may be unseen
+        most = min(spread + off + reach**2 * self.rows / (self.n + 2), (x.max() - x.min()) ** 2 / 4)
         sampling = most * self.rows / self.n if population else 0.0
         noise = self.noise.of((x - mean) / self.n) ** 2
         low, high = float(self._ends[0].min()), float(self._ends[1].max())
@@ -391,43 +394,54 @@ class CellCounts:
             return Line(math.nan, 0.0, most)
         mean, spread, off = self._moments
         reach = max(x.max() - mean, mean - x.min())
-        sampling = spread * max(reach**2 - spread, 0.0) * self.rows / self.n if population else 0.0
+        seen = spread + reach**2 * self.rows / (self.n + 2)  # rare values may be unseen
+        sampling = seen * max(reach**2 - spread, 0.0) * self.rows / self.n if population else 0.0
         found = _around(spread, off**2 + sampling, z, 0.0, most**2)
         value, least, greatest = (math.sqrt(each) if each >= 0 else each for each in found)
-        found = Line(value, max(least - self._within, 0.0), min(greatest + self._within, most))
+        halves = (self._ends[1] - self._ends[0]) / 2  # numbers are so far from the middles of their cells
+        within = math.sqrt(float(halves**2 @ np.abs(self._own)) / self.n)  # by Minkowski's inequality
+        found = Line(value, max(least - within, 0.0), min(greatest + within, most))
         return found._replace(estimate=math.nan) if value == found.low < found.high else found
 
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
         """Return a quantile of the numbers.
 
         Its interval holds each cell whose number of records up to it, and up to the cell before, as they
-        were estimated, are consistent with the quantile: so it has the probability of two normal tails.
+        were estimated, are consistent with the quantile: so it has the probability of two normal tails. It is
+        of all records, also of those in cells that are left out.
         """
         low, high = self._ends
         if self.few:
             return Line(math.nan, float(low[0]), float(high[-1]))
-        sums, target = self._own.cumsum(), q * self.n
-        sampling = self.n * q * (1 - q) * self.rows if population else 0.0
-        off = z * np.sqrt(self.noise.of_rank(q) ** 2 + sampling)
-        least = np.append(0.0, (sums - off)[:-1])
+        known = self.noise.known[~self.column.gaps]
+        off = z * self._rank_error(q, population=population)
+        sums = self.cells[~self.column.gaps].cumsum()
+        target, least = q * sums[-1], np.append(0.0, (sums - off)[:-1])
         possible = np.flatnonzero((sums + off >= target) & (least <= target))
         from scipy.optimize import isotonic_regression  # its import takes long
 
-        upto = isotonic_regression(sums).x
+        upto, target = isotonic_regression(self._own.cumsum()).x, q * self.n
         before = np.append(0.0, upto[:-1])
         place = min(int(np.searchsorted(upto, target - _ROUNDED)), len(upto) - 1)
         inside = np.clip((target - before[place]) / max(upto[place] - before[place], 1e-9), 0.0, 1.0)
         value = float(low[place] + inside * (high[place] - low[place]))
-        first, last = min(*possible[:1], place), max(*possible[-1:], place)
-        found = Line(value, float(low[first]), float(high[last]))
-        whole = last - first == len(upto) - 1 != 1 and low[0] < high[-1]
+        own = np.flatnonzero(known)[place]
+        first, last = min(*possible[:1], own), max(*possible[-1:], own)
+        lows, highs = (each[~self.column.gaps] for each in ends(self.column))
+        found = Line(value, float(lows[first]), float(highs[last]))
+        whole = found.low <= low[0] < high[-1] <= found.high and len(upto) > 2
         return found._replace(estimate=math.nan) if whole else found
+
+    def _rank_error(self, q: float, *, population: bool) -> Vector:
+        """Return the standard deviation of the number of records up to each cell, less a share q of all."""
+        sampling = self.cells[~self.column.gaps].sum() * q * (1 - q) * self.rows if population else 0.0
+        return np.asarray(np.sqrt(self.noise.of_rank(q) ** 2 + max(sampling, 0.0)))
 
 
 def whole_number(count: float, off: float) -> Line:
     """Return a number of records with an interval, all whole and not below 0."""
-    low, high = math.ceil(count - off - _ROUNDED), math.floor(count + off + _ROUNDED)
-    return Line(*(float(max(each, 0)) for each in (round(count), low, max(high, 0))))
+    low, high, near = math.ceil(count - off - _ROUNDED), math.floor(count + off + _ROUNDED), round(count)
+    return Line(*(float(max(each, 0)) for each in (near, min(low, near), max(high, near))))
 
 
 def _around(value: float, variance: float, z: float, low: float, high: float, more: float = 0.0) -> Line:

@@ -88,7 +88,9 @@ class Mean(_OneNumber):
         """
         z, (low, high) = normal_tail(beta, laplace=True), self.plan.bounds
         of_mean, *of_squares = self.plan.deviations
-        variance = min(self.variance + z * sum(of_squares), (high / 2 - low / 2) * (high / 2 - low / 2))
+        half, reach = high / 2 - low / 2, max(high - self.value, self.value - low)
+        rare = reach * reach / (self.plan.n_samples + 2) if of_squares[0] else 0.0  # one that is unseen
+        variance = min(self.variance + z * sum(of_squares) + rare, half * half)
         sampling = variance / self.plan.n_samples if covers_sampling(of) else 0.0
         off = z * math.hypot(of_mean, math.sqrt(sampling))
         off = off if off < math.inf else high - low  # of bounds whose squares are no floats
@@ -129,7 +131,8 @@ class Std(_OneNumber):
         """
         (low, high), n, variance = self.plan.bounds, self.plan.n_samples, self.value**2
         reach = max(high - self.mean, self.mean - low)
-        sampling = variance * (reach**2 - variance) / n if covers_sampling(of) else 0.0
+        seen = variance + reach**2 / (n + 2)  # rare values may be unseen
+        sampling = seen * (reach**2 - variance) / n if covers_sampling(of) else 0.0
         z = normal_tail(beta, laplace=True)
         of_mean, of_squares = self.plan.deviations
         squared = abs(2 * self.mean - low - high) * of_mean + of_mean**2  # the square of the noisy mean

@@ -266,3 +266,19 @@ def test_the_plan_states_the_noise_of_even_numbers():
     assert off.max() > stated / 2
     with pytest.raises(ValueError, match="n_features must be 1"):
         describe_plan(N, domain=schema, n_features=2)
+
+
+def test_intervals_of_learned_columns_hold_for_the_records_in_cells_that_are_left_out():
+    missed = 0
+    for _ in range(20):
+        x = np.where(RNG.random(1000) < 0.8, 0, RNG.lognormal(7, 1, 1000))
+        found = describe(pd.DataFrame({"x": x, "y": RNG.random(1000)}), statistics=("90%",), epsilon=0.5)
+        line = found.statistics(of="table", beta=0.1)[0]
+        missed += not line.low <= np.quantile(x, 0.9, method="inverted_cdf") <= line.high
+    assert missed <= 6
+
+
+@pytest.mark.parametrize("epsilon", [1, 100])
+def test_intervals_hold_their_estimates(epsilon):
+    lines = describe(FRAME, "arm", domain=SCHEMA, epsilon=epsilon).statistics()
+    assert all(math.isnan(each.estimate) or each.low <= each.estimate <= each.high for each in lines)

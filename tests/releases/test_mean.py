@@ -52,3 +52,10 @@ def test_no_rows_of_a_group_are_refused(release):
 def test_results_print_their_interval():
     assert str(proportion([True] * 50 + [False] * 50)).startswith("Mean: 0.")
     assert float(mean([1.0] * 100, (0, 2), epsilon=1e5)) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("release", [mean, std])
+def test_intervals_allow_for_a_rare_value_that_was_not_seen(release):
+    low, high = release(np.zeros(100), (0, 1), epsilon=100).interval()
+    exact = 0.01 if release is mean else 0.0995  # of one in a hundred
+    assert low <= exact <= high
