@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
 
 from dplearn import (
     AdditiveClassifier,
@@ -25,7 +24,6 @@ from dplearn.estimator import SchemaFitPlan
 from dplearn.fit import TABLE
 from dplearn.learners.linear import logistic
 from dplearn.model_selection import PrivateSearchCV
-from dplearn.preprocessing import PrivateMinMaxClipper
 from dplearn.privacy import ApproxDP, Composition, GaussianSums, concentrated_budget, gaussian_budget
 from dplearn.releases import schema_fits
 
@@ -215,15 +213,3 @@ def test_a_search_learns_the_schema_once_and_before_any_candidate(monkeypatch):
         sum(each.epsilon for each in (search.budgets_["fit"], search.budgets_["refit"]))
         < Fraction(9, 10) * 15
     )
-
-
-def test_candidates_in_pipelines_learn_their_schemas_themselves():
-    X = FRAME[["year", "height"]].to_numpy()[:800]
-    search = PrivateSearchCV(
-        make_pipeline(PrivateMinMaxClipper(), StatisticalQueryNaiveBayes(domain="learn", classes=CLASSES)),
-        {"statisticalquerynaivebayes__n_bins": [4, 8]},
-        epsilon=8,
-    )
-    model = fitted(search, X, LABELS[:800])
-    assert model.best_estimator_[-1].schema_ is not None
-    assert not hasattr(model, "schema_")
