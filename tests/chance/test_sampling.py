@@ -22,6 +22,7 @@ from dplearn.kernels import (
     permute_and_flip_probabilities,
     power_probabilities,
 )
+from tests.chance.test_table import exponential
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=60)
 ratios = st.fractions(min_value=Fraction(1, 50), max_value=Fraction(49, 50), max_denominator=50)
@@ -72,12 +73,6 @@ def around(p: Fraction, words: int) -> list[list[int]]:
 
 def value(words: list[int]) -> Fraction:
     return sum((Fraction(word, 1 << 16 * (i + 1)) for i, word in enumerate(words)), Fraction(0))
-
-
-def exponential(rate: Fraction) -> Fraction:
-    with localcontext() as context:
-        context.prec = 160
-        return Fraction((-Decimal(rate.numerator) / Decimal(rate.denominator)).exp())
 
 
 def test_below_gives_every_number_the_same_share_of_the_accepted_bytes():
