@@ -41,7 +41,6 @@ from dplearn.model_selection import (
 from dplearn.privacy import ApproxDP
 
 NO = DummyClassifier(strategy="constant", constant=0).fit([[0]] * 2, [0, 1])
-IRIS = load_iris(return_X_y=True)
 
 
 def score_recipe(estimator, statistic, claim):
@@ -126,7 +125,6 @@ def test_what_answers_from_a_budget_is_refused_wherever_it_is():
 
 
 LINE = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-ROWS = np.zeros((3, 4))
 
 
 def test_the_estimator_predicts_each_part_once_and_no_row_of_a_group_that_takes_no_part():
