@@ -1,15 +1,11 @@
-"""Secret samples and disjoint parts: their formulas against exact distributions of real computations.
-
-Secrecy of the sample: the guarantee against exact distributions of answers that a drawn sample gives.
-"""
+"""Secret samples, against exact distributions of answers that a drawn sample gives, and disjoint parts."""
 
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from dplearn.audit import enumerate_privacy, exact_distribution, least_exp_epsilon
-from dplearn.kernels import exp_bounds, log_bounds
+from dplearn.audit import enumerate_privacy
 from dplearn.mechanisms import randomized_response
 from dplearn.privacy import (
     ApproxDP,
@@ -70,25 +66,6 @@ def test_by_position_the_worst_part_counts_in_each_curve_and_by_value_the_two_wo
         mixed = Parallel([ZeroConcentrated(1), PureDP(1)], by=by)
         assert (mixed.pure, mixed.rho) == (None, rho)
     assert Parallel([]).renyi(ORDERS).tolist() == [0, 0, 0]
-
-
-def histogram(parts, p):
-    """Each part says its number of ones through randomised response on its parity."""
-
-    def run(dice):
-        return tuple(dice.bernoulli(p) ^ (sum(part) % 2) for part in parts)
-
-    return exact_distribution(run)
-
-
-def test_a_record_that_changes_part_costs_two_and_one_that_stays_costs_one():
-    z, p = Fraction(3), Fraction(3, 4)
-    epsilon = log_bounds(z)[1]
-    stays = least_exp_epsilon(histogram([[1], [0]], p), histogram([[0], [0]], p))[0]
-    moves = least_exp_epsilon(histogram([[1], []], p), histogram([[], [1]], p))[0]
-    assert (stays, moves) == (z, z**2)
-    assert stays <= exp_bounds(Parallel([PureDP(epsilon)] * 2).pure)[1]
-    assert moves <= exp_bounds(Parallel([PureDP(epsilon)] * 2, by="value").pure)[1]
 
 
 def answers(m, privacy):
