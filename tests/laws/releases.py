@@ -110,7 +110,7 @@ RELEASES = {
     "multiplicative_weights": Record(
         releases.multiplicative_weights, "ages", {"queries": DECADES, "domain": YEARS, "n_rounds": 4}
     ),
-    "median": Record(releases.median, "ages", {"epsilon": 0.02, **IN_YEARS}),
+    "median": Record(releases.median, "ages", IN_YEARS),
     "median of floats": Record(releases.median, "heights", {}),
     "quantiles": Record(releases.quantiles, "ages", {"q": [0.1, 0.5], **IN_YEARS}),
     "quantiles of floats": Record(releases.quantiles, "heights", {"q": [0, 0.1, 1]}),

@@ -126,7 +126,8 @@ def test_a_release_is_off_by_more_than_it_states_as_rarely_as_it_says(name):
     if record.name in queries.__all__:
         make = lambda: record.function(AGES, **record.parameters)  # noqa: E731
     else:
-        make = lambda: record.make(random_state=None)  # noqa: E731
+        more = {"epsilon": 0.02} if name == "median" else {}  # else it is exact, of many equal ages
+        make = lambda: record.make(random_state=None, **more)  # noqa: E731
     assert_errors_hold(lambda: of(make()), control)
 
 

@@ -82,15 +82,16 @@ def test_everything_with_the_parameter_is_looked_at_and_named_in_messages():
     classes = {
         name
         for package in (dplearn, preprocessing)
-        for name, kind in vars(package).items()
-        if inspect.isclass(kind) and issubclass(kind, PrivateEstimator)
+        for name in package.__all__
+        if inspect.isclass(kind := getattr(package, name)) and issubclass(kind, PrivateEstimator)
         if "neighbors" in inspect.signature(kind).parameters
     }
     functions = {
         name
         for package in (queries, releases)
-        for name, function in vars(package).items()
-        if inspect.isfunction(function) and "ledger" in inspect.signature(function).parameters
+        for name in package.__all__
+        if inspect.isfunction(function := getattr(package, name))
+        if "ledger" in inspect.signature(function).parameters
         if "neighbors" in inspect.signature(function).parameters
     }
     assert classes == {type(each.values[0]).__name__ for each in LEARNERS}
