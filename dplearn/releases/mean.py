@@ -429,10 +429,11 @@ class _Mean(ColumnRelease[Result]):
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Any:
-        (low, high), half, n = self.bounds, self.half, plan.n_samples * table.each
+        (low, high), half, n = self.bounds, self.half, plan.n_samples
+        most = n * table.each * self.reach
         totals = table.sums(self._sums)[: 2 if self.weight else 1]
-        noisy = self.noise(table.each).noisy(totals, dice, low=0, high=n * self.reach)
-        total, *squares = (float(each) / (n * self.reach) for each in noisy)
+        noisy = self.noise(table.each).noisy(totals, dice, low=0, high=most)
+        total, *squares = (float(each) / most for each in noisy)
         mean = min(low + (high - low) * total, high)  # despite rounding
         if not squares:
             near = (mean * n + low + high) / (n + 2)  # rare ones may be unseen

@@ -118,7 +118,7 @@ searching_min_max_clipper in preprocessing.quantile_columns:release_extremes
     epsilon_of(privacy) / 2 -> epsilon_of(privacy)
 # The greatest sum is that of the data.
 mean in releases.mean:_Mean.run
-    high=n * self.reach -> high=int(max(totals)) + 1
+    high=most -> high=int(max(totals)) + 1
 mean_of_two_rows in releases.mean:_Mean.noise
     (moved * self.reach) * each -> (moved * self.reach)
 std in releases.mean:_Mean.noise
