@@ -112,7 +112,7 @@ def code_by_cost(
     """Return a code of a cell, selected by its cost as by `select_exponential`.
 
     The cost is max(least, unit L - high, low - unit U), where L of the m data are less than the code and U at
-    most it; 0 <= low <= unit m, 0 <= high <= unit m, and least is 0, or negative if low = high.
+    most it; 0 <= high <= low <= unit m, and least is 0, or negative if low = high.
     """
     if len(cell) > _FEW:
         ratio = selection_ratio(epsilon_of(privacy), sensitivity)
