@@ -59,3 +59,9 @@ def test_intervals_allow_for_a_rare_value_that_was_not_seen(release):
     low, high = release(np.zeros(100), (0, 1), epsilon=100).interval()
     exact = 0.01 if release is mean else 0.0995  # of one in a hundred
     assert low <= exact <= high
+
+
+def test_a_share_of_persons_allows_for_unseen_ones_by_their_number():
+    persons, how = np.arange(50), {"epsilon": 1e6}
+    rows = proportion(np.zeros(250), groups=np.repeat(persons, 5), max_rows_per_group=5, **how)
+    assert rows.interval() == pytest.approx(proportion(np.zeros(50), **how).interval(), abs=1e-4)
