@@ -38,8 +38,7 @@ Found, 40 runs, opendp 0.16.0; ratios are errors of ours by the least of OpenDP'
 - "quartiles": `describe`, whose other statistics cost nothing more, is ahead in all of Adult, in counts and
   means of earnings, and behind in quartiles of earnings and prices (1.9 to 2.1).
 - OpenDP's score leaves records out that equal a candidate. Where a heavy value is off the middle its best
-  candidate is wrong: in hours of Adult by 43 ranks without any noise. Where it is not, its score falls faster
-  than ours around it, as in ages.
+  candidate is wrong: in hours of Adult by 43 ranks without any noise.
 """
 
 import json

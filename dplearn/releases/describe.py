@@ -61,7 +61,6 @@ _QUANTILE = re.compile(r"(\d+(?:\.\d+)?)%")
 _MOST_NUMBERS = 1 << 27  # sums
 _MOST_VALUES = 4096  # of a column of categories
 _SOME = 1000  # records, of whose number noise hardly depends
-_SUBSET = "describe all records, with by= this column"
 _ONE_ROW = (
     "one row of each group takes part, drawn by chance: in statistics by {} a row counts less the more rows"
     " its group has, of other values too; release a schema by learned_schema(frame, groups=...), and pass it"
@@ -663,10 +662,8 @@ class DescribePlan(ReleasePlan):
         if n is None or n >= needed:
             return one_row
         problem = "the noise of a statistic may be over a twentieth of the records or of the range"
-        remedies, subset = (
-            ("declare fewer columns in domain=", "spend more epsilon"),
-            "" if self.by else _SUBSET,
-        )
+        remedies = "declare fewer columns in domain=", "spend more epsilon"
+        subset = "" if self.by else "describe all records, with by= this column"
         return (*one_row, few_records(n, problem, *remedies, enough=needed, subset=subset))
 
 

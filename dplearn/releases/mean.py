@@ -87,10 +87,10 @@ class Mean(_OneNumber):
             The ends, within the bounds.
         """
         z, (low, high) = normal_tail(beta, laplace=True), self.plan.bounds
-        of_mean, *of_squares = self.plan.deviations
+        of_mean, of_squares = self.plan.deviations
         half, reach = high / 2 - low / 2, max(high - self.value, self.value - low)
-        rare = reach * reach / (self.plan.n_samples + 2) if of_squares[0] else 0.0  # one that is unseen
-        variance = min(self.variance + z * sum(of_squares) + rare, half * half)
+        rare = reach * reach / (self.plan.n_samples + 2) if of_squares else 0.0  # one that is unseen
+        variance = min(self.variance + z * of_squares + rare, half * half)
         sampling = variance / self.plan.n_samples if covers_sampling(of) else 0.0
         off = z * math.hypot(of_mean, math.sqrt(sampling))
         off = off if off < math.inf else high - low  # of bounds whose squares are no floats
@@ -431,7 +431,7 @@ class _Mean(ColumnRelease[Result]):
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Any:
         (low, high), half, n = self.bounds, self.half, plan.n_samples
         most = n * table.each * self.reach
-        totals = table.sums(self._sums)[: 2 if self.weight else 1]
+        totals = table.sums(self._sums)
         noisy = self.noise(table.each).noisy(totals, dice, low=0, high=most)
         total, *squares = (float(each) / most for each in noisy)
         mean = min(low + (high - low) * total, high)  # despite rounding
@@ -444,6 +444,8 @@ class _Mean(ColumnRelease[Result]):
 
     def _sums(self, steps: NDArray[Any]) -> list[Any]:
         steps, w = steps.astype(np.int64), self.weight
+        if not w:
+            return [steps.sum()]
         squares = 2 * w.numerator * (self.reach - steps) * steps // (w.denominator * self.reach)
         return [steps.sum(), squares.sum()]
 

@@ -194,9 +194,11 @@ def _gathered(asked: Sequence[tuple[int, int, int]], records: Columns) -> list[C
     return [CodeCounts.of(inside) for inside in _within(records, asked)]
 
 
-def _count_both(column: int, code: int, records: Columns) -> list[int]:
+def _count_both(column: int, sought: Any, records: Columns) -> list[Any]:
     codes = records.columns[column]
-    sought = _like(codes, code)
+    if np.ndim(sought):
+        return list(ranks_of_codes(codes).count(sought))
+    sought = _like(codes, sought)
     return [int(np.count_nonzero(codes < sought)), int(np.count_nonzero(codes <= sought))]
 
 

@@ -58,6 +58,8 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
         assert later.at(range(start, stop)) == right.at(range(start, stop))
         for code in {*codes, 0, size - 1, size // 2}:
             assert ranks.count(code) == right.count(code)
+        several, [unread] = [0, size // 2, size - 1], parted_ranks(records, [size])
+        assert np.array_equal(unread.count(several), right.count(several))
 
 
 def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypatch):
