@@ -31,6 +31,7 @@ from scipy.linalg import block_diag
 
 from dplearn.domains import Categories, Domain, Floats, Grid
 from dplearn.domains.base import NumberDomain
+from dplearn.releases.release import unseen_variance
 from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import FAR, POINTS, TableColumn, even_starts, table_column, with_firsts
 
@@ -374,7 +375,7 @@ class CellCounts:
             return Line(math.nan, float(self._ends[0].min()), float(self._ends[1].max()))
         mean, spread, off = self._moments
         reach = max(x.max() - mean, mean - x.min())  # of rare values, which may be unseen
-        most = min(spread + off + reach**2 * self.rows / (self.n + 2), (x.max() - x.min()) ** 2 / 4)
+        most = min(spread + off + self.rows * unseen_variance(reach, self.n), (x.max() - x.min()) ** 2 / 4)
         sampling = most * self.rows / self.n if population else 0.0
         noise = self.noise.of((x - mean) / self.n) ** 2
         low, high = float(self._ends[0].min()), float(self._ends[1].max())
@@ -394,14 +395,13 @@ class CellCounts:
             return Line(math.nan, 0.0, most)
         mean, spread, off = self._moments
         reach = max(x.max() - mean, mean - x.min())
-        seen = spread + reach**2 * self.rows / (self.n + 2)  # rare values may be unseen
+        seen = spread + self.rows * unseen_variance(reach, self.n)
         sampling = seen * max(reach**2 - spread, 0.0) * self.rows / self.n if population else 0.0
         found = _around(spread, off**2 + sampling, z, 0.0, most**2)
         value, least, greatest = (math.sqrt(each) if each >= 0 else each for each in found)
         halves = (self._ends[1] - self._ends[0]) / 2  # numbers are so far from the middles of their cells
         within = math.sqrt(float(halves**2 @ np.abs(self._own)) / self.n)  # by Minkowski's inequality
-        found = Line(value, max(least - within, 0.0), min(greatest + within, most))
-        return found._replace(estimate=math.nan) if value == found.low < found.high else found
+        return Line(value, max(least - within, 0.0), min(greatest + within, most))
 
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
         """Return a quantile of the numbers.

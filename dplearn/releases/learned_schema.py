@@ -154,6 +154,7 @@ class LearnedSchemaPlan(ReleasePlan):
                 "spend more epsilon",
                 "leave columns out",
                 "declare domain=Schema(...)",
+                subset="release a schema of all records by learned_schema, and pass it as domain=",
             )
             for text in texts
         )

@@ -31,6 +31,7 @@ from dplearn.releases.release import (
     normal_tail,
     planned_rows,
     rows_of_groups,
+    unseen_variance,
 )
 from dplearn.table import Table
 
@@ -42,13 +43,15 @@ class _OneNumber(Released):
 
     value: float
     interval: Callable[..., tuple[float, float]]
+    possible: tuple[float, float]  # all values that there may be
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
-        low, high = self.interval()
-        return f"{type(self).__name__}: {self.value:.6g} (95 % interval {low:.6g} to {high:.6g})"
+        low, high = ends = self.interval()
+        value = "too noisy" if ends == self.possible else f"{self.value:.6g}"
+        return f"{type(self).__name__}: {value} (95 % interval {low:.6g} to {high:.6g})"
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,12 @@ class Mean(_OneNumber):
     value: float
     variance: float
     plan: ReleasePlan
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Public. The bounds; where the interval is as wide, the value is too noisy to be of use."""
+        low, high = self.plan.bounds
+        return low, high
 
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the mean; costs no privacy.
@@ -89,7 +98,7 @@ class Mean(_OneNumber):
         z, (low, high) = normal_tail(beta, laplace=True), self.plan.bounds
         of_mean, of_squares = self.plan.deviations
         half, reach = high / 2 - low / 2, max(high - self.value, self.value - low)
-        rare = reach * reach / (self.plan.n_samples + 2) if of_squares else 0.0  # one that is unseen
+        rare = unseen_variance(reach, self.plan.n_samples) if of_squares else 0.0
         variance = min(self.variance + z * of_squares + rare, half * half)
         sampling = variance / self.plan.n_samples if covers_sampling(of) else 0.0
         off = z * math.hypot(of_mean, math.sqrt(sampling))
@@ -115,6 +124,12 @@ class Std(_OneNumber):
     mean: float
     plan: ReleasePlan
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Public. 0 and the greatest deviation within the bounds."""
+        low, high = self.plan.bounds
+        return 0.0, (high - low) / 2
+
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the standard deviation; costs no privacy.
 
@@ -131,14 +146,13 @@ class Std(_OneNumber):
         """
         (low, high), n, variance = self.plan.bounds, self.plan.n_samples, self.value**2
         reach = max(high - self.mean, self.mean - low)
-        seen = variance + reach**2 / (n + 2)  # rare values may be unseen
+        seen = variance + unseen_variance(reach, n)
         sampling = seen * (reach**2 - variance) / n if covers_sampling(of) else 0.0
         z = normal_tail(beta, laplace=True)
         of_mean, of_squares = self.plan.deviations
         squared = abs(2 * self.mean - low - high) * of_mean + of_mean**2  # the square of the noisy mean
         off = z * math.hypot(squared, of_squares, math.sqrt(max(sampling, 0.0)))
-        most = (high - low) / 2
-        return math.sqrt(max(variance - off, 0.0)), min(math.sqrt(variance + off), most)
+        return math.sqrt(max(variance - off, 0.0)), min(math.sqrt(variance + off), self.possible[1])
 
 
 @documented_by(ColumnRelease)

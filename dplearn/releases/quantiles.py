@@ -129,7 +129,8 @@ class Quantiles(Released, ResultTable):
 
         The ends are released quantiles on either side. An interval is open to an end of the domain where no
         quantile far enough was released: of a single quantile nothing else is known. For an interval of the
-        median release quantiles around it, such as q=[0.4, 0.45, 0.5, 0.55, 0.6].
+        median release quantiles around it, such as q=[0.4, 0.45, 0.5, 0.55, 0.6], or take `describe`, whose
+        measurement has intervals of every quantile.
 
         Parameters
         ----------
@@ -172,7 +173,10 @@ class Quantiles(Released, ResultTable):
         plan, sampled = self.plan, covers_sampling(of)
         failure = check_number("beta", beta, above=0, below=1)
         if not plan.search.sized:
-            raise ValueError("interval needs a public number of records, and the number here is private")
+            raise ValueError(
+                "interval needs a public number of records, and the number here is private; describe(...,"
+                " by=, statistics=('50%',)) releases quantiles with intervals"
+            )
         n, errors = plan.n_samples, plan.search.errors(failure / 2 if sampled else failure)
         ranks = [q * n for q in plan.search.fractions]
         most = [floor(rank + error) for rank, error in zip(ranks, errors, strict=True)]  # are less

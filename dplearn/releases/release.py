@@ -273,6 +273,11 @@ def normal_tail(beta: Any, *, laplace: bool) -> float:
     return max(normal, -log(failure) / sqrt(2)) if laplace else normal
 
 
+def unseen_variance(reach: float, n: float) -> float:
+    """Return what rare values that no record shows may add to a variance: as if 1 of n + 2 had them."""
+    return reach * reach / (n + 2)
+
+
 def few_records(n: int, problem: str, *remedies: str, enough: int | None = None, subset: str = "") -> str:
     """Return the warning that records are few: what may go wrong, how many are enough, and remedies.
 

@@ -107,6 +107,13 @@ def test_few_records_are_too_noisy_and_say_so():
     assert "too noisy" in str(found)
 
 
+def test_the_deviation_of_one_value_is_not_too_noisy():
+    frame = pd.DataFrame({"x": [7.0] * 3000})
+    [std] = describe(frame, domain=Schema({"x": Grid(0, 10)}), statistics=["std"]).statistics()
+    assert (std.low, std.note) == (0, "")
+    assert std.estimate <= std.high < 1
+
+
 def test_a_papers_table_has_a_column_of_each_group():
     frame = pd.DataFrame({"arm": ["drug", "placebo"] * 400, "score": [1, 2, 3, 3] * 200})
     schema = Schema({"arm": Categories(["drug", "placebo"]), "score": IntegerRange(1, 6)})
