@@ -24,7 +24,7 @@ from dplearn.fit.execute import GREATEST_EPSILON
 from dplearn.fit.relation import plan_with_count, warnings_with_count
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
-from dplearn.privacy.unknown_count import ADDED, COUNT_SHARE
+from dplearn.privacy.unknown_count import COUNT_SHARE
 from dplearn.queries.oracle import CentralOracle, Oracle, oracle_for
 from dplearn.table import Columns, Given, Table, count_of
 from dplearn.table.encodings import encoded
@@ -193,7 +193,7 @@ class FitRecipe(Recipe):
     def planned(self, facts: Any, **more: Any) -> Any:
         if (n_outputs := getattr(facts, "n_outputs", 1)) > 1:
             refuse_unsupported(self, "outputs", n_outputs=n_outputs)
-        if self.cost.neighbors != ADDED:
+        if not self.uncounted:
             return self.plan(facts, **more)
         if not self.counts_records:
             return super().planned(facts, **more)

@@ -70,6 +70,11 @@ class Recipe(ABC):
     repeated = True  # whether a group with fewer rows repeats them, so that each group has `group_rows`
     keeps_types = False  # whether rows keep their types, so that all parts have the same categories
 
+    @property
+    def uncounted(self) -> bool:
+        """Whether a neighbour has one record more or less, and the number of records is private."""
+        return self.cost.neighbors == ADDED
+
     @abstractmethod
     def read(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Validate and encode rows in memory, all or those of a part; return public facts, and the rows.
@@ -133,7 +138,7 @@ class Recipe(ABC):
     def planned(self, facts: Any, **more: Any) -> Any:
         """Return the plan for the neighbours of `cost`; a private number of records is a guess, or None."""
         plan = self.plan(facts, **more)
-        return Relation(uncounted=True).planned(plan) if self.cost.neighbors == ADDED else plan
+        return Relation(uncounted=True).planned(plan) if self.uncounted else plan
 
     def prepared(self, facts: Any, table: Table) -> tuple[Any, Any]:  # noqa: ARG002 - of use to subclasses
         """Return the facts with those that need the whole table or public rows, and the plan of them."""
@@ -257,7 +262,7 @@ def _read(recipe: Recipe, X: Any, y: Any, parts: Table | None, groups: Any) -> t
         return recipe.from_parts(parts)
     if groups is None:
         facts, rows = recipe.read(*recipe.in_memory(X, y))
-        facts = replace(facts, n_samples=None) if recipe.cost.neighbors == ADDED else facts
+        facts = replace(facts, n_samples=None) if recipe.uncounted else facts
         return facts, Table(InMemory(rows))
     check_index("groups", groups, X, of=recipe.takes)
     if parts is None:

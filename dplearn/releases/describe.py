@@ -24,12 +24,12 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed, Product
 from dplearn.domains.base import NumberDomain
 from dplearn.domains.column_kinds import as_learn
-from dplearn.fit import N_IS_PUBLIC, Facts, refuse_unsupported, without_count
+from dplearn.fit import N_IS_PUBLIC, Facts, refuse_unsupported
 from dplearn.fit.relation import ROWS_OF_TABLE
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.privacy.shares import GAUSSIAN
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.queries.noise import CentralNoise, answers_of
 from dplearn.queries.query import VectorQuery
 from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of
@@ -332,7 +332,7 @@ class _Describe(Release[Described]):
         self.domain, self.choices, self.learned = domain, choices, columns
         self.group_rows = 1 if choices.group_rows is None else choices.group_rows
         assumes = (N_IS_PUBLIC, _SHAPE, ROWS_OF_TABLE, *domain.assumes)
-        cost = replace(cost, assumes=without_count(assumes) if cost.neighbors == ADDED else assumes)
+        cost = replace(cost, assumes=assumes)
         chosen = repr(choices.by), repr(choices.statistics), cost.neighbors
         context = str(cost.epsilon), str(cost.delta), repr(domain), *chosen
         super().__init__("describe", cost, context, random_state)
@@ -404,7 +404,7 @@ class _Describe(Release[Described]):
     @property
     def counts_groups(self) -> bool:
         """Whether the number of records of a group is private."""
-        return bool(self.sizes) or self.cost.neighbors == ADDED or self.group_rows > 1
+        return bool(self.sizes) or self.uncounted or self.group_rows > 1
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002 - there is none
         _, cells = rows_in_cells(X, self.domain, self.columns)
@@ -445,7 +445,7 @@ class _Describe(Release[Described]):
         )
 
     def _sums(self, n: int | None) -> "_Sums":
-        counts = 1 if self.cost.neighbors == ADDED else n
+        counts = 1 if self.uncounted else n
         each, most = self.group_rows, self.most_records
         noise = CentralNoise.of(self.noise, self.cost, counts or 1, each=each, most_records=most)
         return _Sums(noise, self.described, math.prod(self.sizes), self.counts_groups)

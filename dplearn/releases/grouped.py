@@ -18,7 +18,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Floats
 from dplearn.domains.cells import is_frame
 from dplearn.domains.keys import key_counts
-from dplearn.fit import N_IS_PUBLIC, Facts, without_count
+from dplearn.fit import N_IS_PUBLIC, Facts
 from dplearn.kernels import decay_ratio, laplace_quantile
 from dplearn.kernels.confidence_bounds import mean_bounds
 from dplearn.mechanisms.stable_histogram import (
@@ -416,17 +416,15 @@ class _Grouped(ColumnRelease[Grouped]):
                 " categories=[...], if they are known without looking at the data"
             )
         chosen = () if self.categories is None else (declared(self.categories),)
-        unknown = neighbors == ADDED
         assumes = (N_IS_PUBLIC, KEYS, *chosen, *((_VALUES,) if with_values else ()))
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             given if self.categories is None else 0,
             neighbors,
-            assumes=without_count(assumes) if unknown else assumes,
+            assumes=assumes,
         )
         parameters = repr(self.bounds), repr(self.categories), str(cost.epsilon), str(cost.delta)
-        context = (*parameters, *([neighbors] if unknown else []))
-        super().__init__("grouped", cost, context, random_state)
+        super().__init__("grouped", cost, parameters, random_state)
         #: The counts, and the sums by their greatest value, that differ between neighbours.
         self.moved = moved_counts(neighbors) * self.group_rows
 
@@ -512,9 +510,7 @@ class _Grouped(ColumnRelease[Grouped]):
         return ApproxDP(epsilon / (2 * m), delta / 2 * least, ADDED)
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Grouped:
-        noise, n = self.noise, self.most_records
-        if self.cost.neighbors != ADDED:
-            n = plan.n_samples * self.group_rows
+        noise, n = self.noise, self.most_records if self.uncounted else plan.n_samples * self.group_rows
         if self.categories is None:
             [keys] = table.sums(partial(key_counts, [0]))
             privacy = self._learning(noise[0].epsilon)

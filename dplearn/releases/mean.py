@@ -43,14 +43,14 @@ class _OneNumber(Released):
 
     value: float
     interval: Callable[..., tuple[float, float]]
-    possible: tuple[float, float]  # all values that there may be
+    plan: ReleasePlan
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
         low, high = ends = self.interval()
-        value = "too noisy" if ends == self.possible else f"{self.value:.6g}"
+        value = "too noisy" if ends == self.plan.possible else f"{self.value:.6g}"
         return f"{type(self).__name__}: {value} (95 % interval {low:.6g} to {high:.6g})"
 
 
@@ -71,12 +71,6 @@ class Mean(_OneNumber):
     value: float
     variance: float
     plan: ReleasePlan
-
-    @property
-    def possible(self) -> tuple[float, float]:
-        """Public. The bounds; where the interval is as wide, the value is too noisy to be of use."""
-        low, high = self.plan.bounds
-        return low, high
 
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the mean; costs no privacy.
@@ -124,12 +118,6 @@ class Std(_OneNumber):
     mean: float
     plan: ReleasePlan
 
-    @property
-    def possible(self) -> tuple[float, float]:
-        """Public. 0 and the greatest deviation within the bounds."""
-        low, high = self.plan.bounds
-        return 0.0, (high - low) / 2
-
     def interval(self, *, of: str = "population", beta: Any = 0.05) -> tuple[float, float]:
         """Return an interval for the standard deviation; costs no privacy.
 
@@ -152,7 +140,7 @@ class Std(_OneNumber):
         of_mean, of_squares = self.plan.deviations
         squared = abs(2 * self.mean - low - high) * of_mean + of_mean**2  # the square of the noisy mean
         off = z * math.hypot(squared, of_squares, math.sqrt(max(sampling, 0.0)))
-        return math.sqrt(max(variance - off, 0.0)), min(math.sqrt(variance + off), self.possible[1])
+        return math.sqrt(max(variance - off, 0.0)), min(math.sqrt(variance + off), self.plan.possible[1])
 
 
 @documented_by(ColumnRelease)
@@ -397,6 +385,11 @@ class _Mean(ColumnRelease[Result]):
         return Grid(*self.bounds, self.reach + 1, "clip")
 
     @property
+    def possible(self) -> tuple[float, float]:
+        """The ends of what is released."""
+        return self.bounds
+
+    @property
     def half(self) -> float:
         """Half of the distance of the bounds; where its square were no float, less."""
         return min(self.bounds[1] / 2 - self.bounds[0] / 2, _LARGEST)
@@ -438,6 +431,7 @@ class _Mean(ColumnRelease[Result]):
             keeps={
                 "deviations": [deviation, self.of_squares(deviation) if self.weight else 0.0],
                 "bounds": self.bounds,
+                "possible": self.possible,
             },
             warns=(few,) if n < needed else (),
         )
@@ -487,6 +481,10 @@ class _Std(_Mean[Std]):
     def domain_of(self) -> Any:
         check_squares("bounds", *self.bounds)
         return super().domain_of()
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        return 0.0, (self.bounds[1] - self.bounds[0]) / 2
 
     def error(self, noise: LaplaceNoise, beta: Fraction) -> tuple[float, float]:
         tail = noise.tail(beta / 2)

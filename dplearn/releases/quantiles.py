@@ -31,7 +31,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.cells import as_numbers
 from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC, without_count
+from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.distributions import power_at_most
 from dplearn.kernels.exact import selection_ratio
 from dplearn.kernels.float_errors import ignores_float_errors
@@ -49,7 +49,7 @@ from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import FEW_CODES, codes_at_fractions, examined_reach
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     ALL_GROUPS,
@@ -420,19 +420,19 @@ class _Quantiles(ColumnRelease[Quantiles]):
         self.fractions = tuple(check_fractions("q", np.atleast_1d(q).tolist()))
         self.categories = None if categories is None else checked_categories(categories)
         self.group_rows = group_rows
-        unknown = neighbors == ADDED
         keyed = () if self.categories is None else (KEYS, declared(self.categories))
         assumes = (N_IS_PUBLIC, self.domain.assumption, *keyed)
         cost = ApproxDP(
             check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
             neighbors=neighbors,
-            assumes=without_count(assumes) if unknown else assumes,
+            assumes=assumes,
         )
-        #: Whether the number of values that quantiles are of is public.
-        self.sized = not (unknown or keyed or group_rows > 1)
-        more = () if self.sized else (repr(self.categories), neighbors, str(group_rows))
+        several = bool(keyed) or group_rows > 1
+        more = (repr(self.categories), neighbors, str(group_rows)) if several else ()
         context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon), *more
         super().__init__(name, cost, context, random_state)
+        #: Whether the number of values that quantiles are of is public.
+        self.sized = not (several or self.uncounted)
 
     def parts_of(self, X: Any, y: Any) -> Table | None:
         return pairs_in_parts(X, y, ("values", "by"))
@@ -453,7 +453,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
         return Facts(len(codes)), Columns([codes, places_of(keys, self.categories)])
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, e, unknown = self.count(facts), self.cost.epsilon, self.cost.neighbors == ADDED
+        n, e, unknown = self.count(facts), self.cost.epsilon, self.uncounted
         alpha, beta = (
             check_number(name, each, above=0, below=1) for name, each in (("alpha", alpha), ("beta", beta))
         )

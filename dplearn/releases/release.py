@@ -28,12 +28,11 @@ from dplearn.domains.cells import (
     times_as_numbers,
 )
 from dplearn.domains.product import of_pair
-from dplearn.fit import Facts, Recipe
+from dplearn.fit import Facts, Recipe, without_count
 from dplearn.fit.execute import GREATEST_EPSILON, execute
 from dplearn.kernels import float_errors_ignored, ignores_float_errors
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
-from dplearn.privacy.unknown_count import ADDED
 from dplearn.table import Table
 from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.sources import column_in_parts, column_of, is_arrow
@@ -89,6 +88,9 @@ class Release(Recipe, Generic[Result]):
         check_number("epsilon", cost.epsilon, high=GREATEST_EPSILON)
         self.name, self.context, self.random_state = name, context, random_state
         self.cost = cost if random_state is None else replace(cost, reproducible=True)
+        if self.uncounted:
+            self.context = (*context, cost.neighbors)
+            self.cost = replace(self.cost, assumes=without_count(cost.assumes))
 
     def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
         """Carry out the release on private values and return the result."""
@@ -108,7 +110,7 @@ class Release(Recipe, Generic[Result]):
 
     def count(self, facts: Facts) -> Any:
         """Return the checked number of records, or None if it may be private."""
-        if facts.n_samples is None and self.cost.neighbors == ADDED:
+        if facts.n_samples is None and self.uncounted:
             return None
         return check_count("n_samples", facts.n_samples, low=1)
 

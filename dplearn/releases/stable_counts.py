@@ -15,7 +15,7 @@ from dplearn.domains import DomainError
 from dplearn.domains.cells import counts_by_key, factor_of, holds_times, is_frame
 from dplearn.domains.factors import Factor
 from dplearn.domains.keys import KeyCounts, read_keys
-from dplearn.fit import N_IS_PUBLIC, Facts, without_count
+from dplearn.fit import N_IS_PUBLIC, Facts
 from dplearn.kernels import laplace_quantile
 from dplearn.mechanisms.stable_histogram import (
     stable_histogram,
@@ -24,7 +24,7 @@ from dplearn.mechanisms.stable_histogram import (
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS
+from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.releases.release import UNKNOWN_COUNT, ColumnRelease, Released, ReleasePlan, few_records
 from dplearn.table import Table
 
@@ -210,15 +210,13 @@ class _StableCounts(ColumnRelease[StableCounts]):
     most_records = MOST_RECORDS  # audits use fewer
 
     def __init__(self, epsilon: Any, delta: Any, random_state: Any = None, neighbors: str = "replace_one"):
-        unknown = neighbors == ADDED
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0),
             check_number("delta", delta, above=0, below=1),
             neighbors,
-            assumes=without_count(_ASSUMES) if unknown else _ASSUMES,
+            assumes=_ASSUMES,
         )
-        context = str(cost.epsilon), str(cost.delta), *([neighbors] if unknown else [])
-        super().__init__("stable_counts", cost, context, random_state)
+        super().__init__("stable_counts", cost, (str(cost.epsilon), str(cost.delta)), random_state)
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Factor]:  # noqa: ARG002 - there is none
         keys = read_column_of_keys(X)

@@ -44,7 +44,7 @@ RELEASES = {
     "cdf": ("cdf", {"domain": AGES}),
     "cdf, blocks": ("cdf", {"domain": AGES, "method": "blocks"}),
 }
-OF_A_TABLE = {"learned_schema", "small_database", "multiplicative_weights"}
+OF_A_TABLE = {"small_database", "multiplicative_weights"}
 
 
 def table_of(name, values):

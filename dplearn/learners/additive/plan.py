@@ -32,7 +32,6 @@ from dplearn.learners.linear import can_be_drawn as logistic_can_be_drawn
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
-from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
 
@@ -420,7 +419,7 @@ def _is_mean(plan: AdditivePlan, params: FitRecipe) -> bool:
     """
     few = plan.resolution < plan.loss.mean_below and plan.guarantee.epsilon >= _LEAST_EPSILON
     chosen = params.interactions is True or params.steps is not None
-    return few and not chosen and plan.guarantee.neighbors != ADDED
+    return few and not chosen and not params.uncounted
 
 
 def _mean(plan: AdditivePlan) -> AdditivePlan:

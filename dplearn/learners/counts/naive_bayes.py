@@ -30,7 +30,6 @@ from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN
-from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 from dplearn.queries.noise import ShareNoise, central_noise, share_noise
 from dplearn.queries.oracle import check_reports, cost_of
@@ -328,17 +327,17 @@ class NaiveBayesFit(QueryFit):
         failure = check_number("beta", beta, above=0, below=1)
         domain = as_product(self.declared, facts.n_features, facts.names)
         n, k, d = facts.n_samples, facts.n_labels, len(domain)
-        neighbors, unknown = self.cost.neighbors, self.cost.neighbors == ADDED
         _check_number_of_priors(self.priors, k)
         check_reports(self.trust_model, n, d, "queries")
         kind = "local"
         if self.trust_model == "central":
-            kind = central_noise(d, epsilon=self.cost.epsilon, delta=self.cost.delta, neighbors=neighbors)
+            cost = self.cost
+            kind = central_noise(d, epsilon=cost.epsilon, delta=cost.delta, neighbors=cost.neighbors)
         # Of a private number of records nothing is known: the noise is that in numbers of records.
-        noise = partial(_noise_of, self.cost, kind, 1 if unknown else n, k)
+        noise = partial(_noise_of, self.cost, kind, 1 if self.uncounted else n, k)
         earlier = self.earlier
         n_bins = self.n_bins if earlier is None else earlier.shared["n_bins"]
-        if n_bins is None and unknown:
+        if n_bins is None and self.uncounted:
             n_bins = _BINS_OF_UNKNOWN
         elif n_bins is None:
             n_bins = _clear_bins(self.trust_model, k, partial(noise, d))
@@ -351,7 +350,7 @@ class NaiveBayesFit(QueryFit):
         *deviations, class_deviation = joined_deviations(earlier, own, n)
         delta = self.cost.delta if kind == "gaussian" else Fraction(0)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
-        records = (n or 1) if unknown else 1
+        records = (n or 1) if self.uncounted else 1
         return NaiveBayesPlan(
             guarantee=replace(self.cost, delta=delta, assumes=assumes),
             noise=kind,

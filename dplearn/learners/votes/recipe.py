@@ -267,7 +267,7 @@ class VotesFit(FitRecipe):
         return public, LabelledRows(X, classes[codes])
 
     def plan(self, facts: FitFacts) -> AggregationPlan:
-        if self.cost.neighbors != ADDED:
+        if not self.uncounted:
             return self._sized(facts)
         if self._estimates:
             concentrated = self.asked.aggregations[self.aggregation].concentrated
@@ -286,14 +286,14 @@ class VotesFit(FitRecipe):
     @property
     def _estimates(self) -> bool:
         """Whether a fit estimates the number of records, and is planned by the estimate."""
-        return self.cost.neighbors == ADDED and self.n_teachers is None
+        return self.uncounted and self.n_teachers is None
 
     def _sized(self, public: Any) -> AggregationPlan:
         """Return the plan for a number of records, which is a guess or an estimate if it is private."""
         ballot = self._ballot(public)
         aggregator = self._aggregator(ballot)
         k, stream = ballot.n_teachers, public.stream
-        if self.cost.neighbors == ADDED:
+        if self.uncounted:
             stream = None  # shards are drawn in the release
         assumes = COLUMNS_AND_CATEGORIES, ROWS, labels_assumed(self.classes), _INDEPENDENT, self._assumed
         return AggregationPlan(
@@ -319,7 +319,7 @@ class VotesFit(FitRecipe):
 
         For neighbors="add_remove" without a number of records, those for one record.
         """
-        if self.cost.neighbors == ADDED:
+        if self.uncounted:
             return self._sizes(replace(facts, n_samples=facts.n_samples or 1))
         ballot = self._sizes(facts)
         if ballot.n_teachers > facts.n_samples:
@@ -360,7 +360,7 @@ class VotesFit(FitRecipe):
         if table.grouping is not None:  # all rows of a group are in one shard
             own: Any = plan.shards  # a shard has at least as many rows as groups, and its length is private
             cut |= {"shards": rows_of_shards(table.grouping, own), "base": max(map(len, own))}
-        elif plan.guarantee.neighbors == ADDED:
+        elif self.uncounted:
             n = count_of(rows)
             plan = self._counted(plan, n, dice)
             k = plan.n_teachers  # seeds and places are functions of public and of released values
