@@ -113,14 +113,12 @@ def tree(cells: int, *, branching: int = _BRANCHING) -> NDArray[np.int64]:
 
 
 def moments(values: Vector, steps: int, *, gaussian: bool) -> NDArray[np.int64]:
-    """Return the strategy that adds up values x, and 1 - x^2, of which x is in [-1, 1], in steps.
+    """Return the strategy that adds up values x from the middle, in [-1, 1], and 1 - x^2, in steps.
 
     The second numbers cost nothing: x^2 + (1 - x^2)^2 <= 1, and |x| + (1 - x^2) / 2 <= 1, which is why they
     have half of their weight for Laplace noise.
     """
-    low, high = values.min(), values.max()
-    middle, half = low / 2 + high / 2, max(high / 2 - low / 2, 1e-300)
-    places = np.rint((values - middle) / half * steps).astype(np.int64)
+    places = np.rint(values / max(float(np.abs(values).max()), 1e-300) * steps).astype(np.int64)
     return np.stack([places, (steps**2 - places**2) // (steps if gaussian else 2 * steps)])
 
 
@@ -207,7 +205,7 @@ class ColumnSums:
         if quantiles or column.ranged:
             matrix = least_noise(means * from_middle(column), steps) if gaussian else tree(cells)
         elif means:
-            matrix = moments(middles(column)[column.gap :], steps, gaussian=gaussian)
+            matrix = moments(from_middle(column), steps, gaussian=gaussian)
         else:
             matrix = np.ones((1, cells), dtype=np.int64)
         weight = math.isqrt(int((matrix**2).sum(axis=0).max()))  # a gap counts as much as a number
