@@ -91,9 +91,13 @@ class StatisticsDisplay:
         self.ax_ = axes_or_new(ax)
         self.figure_ = self.ax_.figure
         places = np.arange(len(self.lines))
-        low, high = ([getattr(each, end) for each in self.lines] for end in ("low", "high"))
+        numbers = np.array([(each.estimate, each.low, each.high) for each in self.lines])
+        known = numbers[np.isfinite(numbers)]
+        if known.size:  # open intervals end at the greatest and the least of all numbers
+            numbers = numbers.clip(known.min(), known.max())
+        estimates, low, high = numbers.T
         self.ax_.hlines(places, low, high, **options)
-        self.ax_.plot([each.estimate for each in self.lines], places, "o")
+        self.ax_.plot(estimates, places, "o")
         names = [
             " ".join(map(str, [*each.group, *([each.value] if each.value is not None else [])]))
             for each in self.lines

@@ -399,7 +399,8 @@ class CellCounts:
         value, least, greatest = (math.sqrt(each) if each >= 0 else each for each in found)
         halves = (self._ends[1] - self._ends[0]) / 2  # numbers are so far from the middles of their cells
         within = math.sqrt(float(halves**2 @ np.abs(self._own)) / self.n)  # by Minkowski's inequality
-        return Line(value, max(least - within, 0.0), min(greatest + within, most))
+        found = Line(value, max(least - within, 0.0), min(greatest + within, most))
+        return found._replace(estimate=math.nan) if found.low == 0.0 < most == found.high else found
 
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
         """Return a quantile of the numbers.
@@ -426,6 +427,8 @@ class CellCounts:
         own = np.flatnonzero(known)[place]
         first, last = min(*possible[:1], own), max(*possible[-1:], own)
         lows, highs = (each[~self.column.gaps] for each in ends(self.column))
+        if self.column.ranged:  # beyond what was learned there is no end
+            lows[0], highs[-1] = -math.inf, math.inf
         found = Line(value, float(lows[first]), float(highs[last]))
         whole = found.low <= low[0] < high[-1] <= found.high and len(upto) > 2
         return found._replace(estimate=math.nan) if whole else found

@@ -78,7 +78,8 @@ class Described(Released, ResultTable):
             from, or, with groups, persons with their rows; it covers sampling and noise. "table": these
             records; it covers the noise alone. Intervals of counts are always of these records. Means and
             standard deviations are of the values that the note names: of a learned range without those
-            beyond it, in the population, too; of a domain that clips, of moved ones.
+            beyond it, in the population, too; of a domain that clips, of moved ones. The interval of a
+            quantile is open, with an infinite end, where the quantile may lie beyond a learned range.
         beta : float, default=0.05
             Allowed probability of failure of each interval, in (0, 1).
 
@@ -167,7 +168,7 @@ class Described(Released, ResultTable):
         return [each for each in self._columns if each.ranged and {"mean", "std"} & {*self.plan.statistics}]
 
     def to_json(self, *, of: str = "population", beta: Any = 0.05) -> str:
-        """Return the statistics and the guarantee as a JSON text; an estimate that is NaN is null.
+        """Return the statistics and the guarantee as a JSON text; NaN and infinite ends are null.
 
         Parameters
         ----------
@@ -176,7 +177,7 @@ class Described(Released, ResultTable):
         """
         rows = [each._asdict() for each in self.statistics(of=of, beta=beta)]
         for row in rows:
-            row["estimate"] = None if math.isnan(row["estimate"]) else row["estimate"]
+            row |= {name: None for name in ("estimate", "low", "high") if not math.isfinite(row[name])}
         record = {"format": "dplearn.Described", "version": 1, "by": list(self.plan.by), "of": of}
         record |= {"beta": float(beta), "guarantee": json.loads(self.plan.guarantee.to_json())}
         return json.dumps(record | {"statistics": rows}, default=str)
@@ -258,10 +259,17 @@ def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
 
 def _rounded(value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
     """Return an estimate and its interval with two digits of its width, the interval rounded outward."""
-    if high == low:
+    width = high - low
+    if math.isinf(width):
+        width = sum(each for each in (value - low, high - value) if 0 < each < math.inf)
+    if not width:
         return value, (low, high)
-    digits = max(0, 1 - math.floor(math.log10(max(high - low, _NARROW))))
-    ends = math.floor(low * 10**digits + _OFF), math.ceil(high * 10**digits - _OFF)
+    digits = max(0, 1 - math.floor(math.log10(max(width, _NARROW))))
+    scaled = low * 10**digits + _OFF, high * 10**digits - _OFF
+    ends = [
+        each if math.isinf(each) else to_whole(each)
+        for to_whole, each in zip((math.floor, math.ceil), scaled, strict=True)
+    ]
     # Without the sign of 0.
     return round(value, digits) + 0.0, (ends[0] / 10**digits + 0.0, ends[1] / 10**digits + 0.0)
 
@@ -269,7 +277,9 @@ def _rounded(value: float, low: float, high: float) -> tuple[float, tuple[float,
 def _texts(domain: Any, numbers: Any) -> list[str]:
     """Return numbers as texts, those of dates to the minute."""
     if isinstance(domain, Dates):
-        return [each[:16] for each in domain.texts(np.rint(numbers))]
+        known = [each for each in numbers if math.isfinite(each)]
+        texts = dict(zip(known, domain.texts(np.rint(known)), strict=True))
+        return [texts.get(each, f"{each:g}")[:16] for each in numbers]
     return [f"{each:.6g}" for each in numbers]
 
 

@@ -114,6 +114,18 @@ def test_the_deviation_of_one_value_is_not_too_noisy():
     assert std.estimate <= std.high < 1
 
 
+def test_a_quantile_that_may_lie_beyond_a_learned_range_has_an_open_interval():
+    frame = pd.DataFrame({"x": RNG.normal(70, 10, 300), "day": pd.Timestamp("2020-01-01")})
+    with pytest.warns(UserWarning):
+        found = describe(frame, statistics=["1%", "99%"], random_state=0)
+    low, high = (each for each in found.statistics() if each.column == "x")
+    assert (low.low, high.high) == (-math.inf, math.inf)
+    assert "-inf to" in str(found)
+    written = json.loads(found.to_json())["statistics"]
+    assert {None} == {written[0]["low"], written[1]["high"]}
+    assert all(map(math.isfinite, StatisticsDisplay.of(found, "x", "1%").plot().ax_.get_xlim()))
+
+
 def test_a_papers_table_has_a_column_of_each_group():
     frame = pd.DataFrame({"arm": ["drug", "placebo"] * 400, "score": [1, 2, 3, 3] * 200})
     schema = Schema({"arm": Categories(["drug", "placebo"]), "score": IntegerRange(1, 6)})
