@@ -20,10 +20,11 @@ learners.bins.Bins learners.counts.conjunction.BinConjunction
 learners.counts.conjunction.ConjunctionClassifier learners.counts.naive_bayes.StatisticalQueryNaiveBayes
 learners.linear.logistic.StatisticalQueryLogisticRegression learners.linear.regression.LinearRegressor
 learners.parity.masked.MaskedParityClassifier learners.parity.parity.ParityClassifier
-learners.private_labels.PrivateLabelsClassifier learners.rules.corner.CornerClassifier
+learners.private_labels.PrivateLabelsClassifier
 learners.rules.generic.ExponentialMechanismClassifier learners.rules.line.LineClassifier
 learners.rules.point.ChosenKeys learners.rules.point.PointClassifier
-learners.rules.threshold.ThresholdClassifier learners.several.multi_output.PrivateMultiOutputClassifier
+learners.rules.threshold.CornerClassifier learners.rules.threshold.ThresholdClassifier
+learners.several.multi_output.PrivateMultiOutputClassifier
 learners.several.secret_sample.SecretSampleClassifier learners.synthetic_data.SyntheticDataClassifier
 learners.synthetic_data.SyntheticDataRegressor learners.votes.student.SoftStudent
 learners.votes.student._Classifier learners.votes.transfer.KnowledgeTransferClassifier

@@ -30,6 +30,7 @@ from dplearn._validation import check_constructed, check_count, check_number, sh
 from dplearn._writing import did_you_mean, in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
+from dplearn.concepts.base import ChosenConcept
 from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.recipe import FitRecipe, cost_of_fit
 from dplearn.fit.execute import Done, execute, warn
@@ -101,7 +102,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     keeps_types = False
     _most_records = MOST_RECORDS  # of an estimate, where their number is private; audits use fewer
     _carried_out = "fit"  # what the guarantee says that it covers
-    _two_labels = False  # whether a classifier takes two labels only
+    _two_labels = ""  # what a classifier of two labels only learns, in words
 
     __metadata_request__fit = ROUTED
 
@@ -462,7 +463,7 @@ class PrivateTransformer(TransformsParts, TransformerMixin, PrivateEstimator):
 class RuleClassifier(HasImportances, PrivateClassifier):
     """Base of classifiers that publish a decision rule.
 
-    The `_publish` of a subclass also sets `domain_`. A subclass defines `_predict_codes(columns)`.
+    The `_publish` of a subclass also sets `domain_`, and `concept_` or what else `_predict_codes` uses.
     """
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -510,7 +511,15 @@ class RuleClassifier(HasImportances, PrivateClassifier):
         return scores
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        raise NotImplementedError
+        codes: NDArray[np.intp] = self.concept_.predict(columns)
+        return codes
+
+    def _publish_rule(self, rule: Any, plan: Any) -> None:
+        """Set what a fit publishes that selects one rule over the domain of its plan."""
+        self.classes_, self.domain_, self.guarantee_ = plan.public.classes, plan.domain, plan.guarantee
+        if hasattr(rule, "at_integers"):
+            rule = rule.at_integers(plan.public.whole)
+        self.concept_ = ChosenConcept(rule, tuple(plan.domain.names), tuple(self.classes_.tolist()))
 
 
 @documented_by()

@@ -19,6 +19,7 @@ from dplearn._validation import check_count, check_given, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Product
+from dplearn.domains.cells import whole_columns
 from dplearn.fit import Recipe, refuse_unsupported
 from dplearn.fit.execute import GREATEST_EPSILON
 from dplearn.fit.relation import plan_with_count, warnings_with_count
@@ -26,12 +27,13 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.shares import GAUSSIAN, Accounting
 from dplearn.privacy.unknown_count import COUNT_SHARE
 from dplearn.queries.oracle import CentralOracle, Oracle, oracle_for
-from dplearn.table import Columns, Given, Table, count_of
+from dplearn.table import Columns, Given, LabelledRows, Table, count_of
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, is_used, read_features, schemas_of
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.targets import (
     check_equal_outputs,
+    check_two_labels,
     labels_in_parts,
     read_labels,
     read_outputs,
@@ -144,7 +146,10 @@ class FitRecipe(Recipe):
 
     def encoded(self, X: Any, y: Any, reader: BaseEstimator) -> tuple[Any, Any]:
         """Validate and encode rows as `Recipe.read` does; scikit-learn's functions set names on `reader`."""
-        raise NotImplementedError
+        facts, columns = self.read_columns(X, reader)
+        classes, codes = read_labels(y, len(columns), self.classes)
+        check_two_labels(classes, self.kind._two_labels)
+        return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def read_columns(self, X: Any, reader: BaseEstimator) -> tuple[FitFacts, Columns]:
         """Return the public facts of a table, and the codes of its columns in the domain `declared`."""
@@ -152,7 +157,12 @@ class FitRecipe(Recipe):
         X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
-        return FitFacts(len(X), X.shape[1], names=names, stream=stream), encoded(X, domain)
+        self.check_domain(domain)
+        facts = FitFacts(len(X), X.shape[1], names=names, stream=stream, whole=whole_columns(X))
+        return facts, encoded(X, domain)
+
+    def check_domain(self, domain: Product) -> None:
+        """Raise an error, before a cell is read, if nothing can be learned over a domain."""
 
     def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what is released from, of rows in memory or those of a part; nothing is drawn.

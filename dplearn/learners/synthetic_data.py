@@ -55,11 +55,9 @@ from dplearn.table.features import as_product, read_features
 from dplearn.table.targets import (
     STEPS,
     TargetRange,
-    check_classes,
     check_known_labels,
     declared_classes,
     labels_assumed,
-    read_labels,
     read_target,
 )
 
@@ -340,9 +338,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
         if self.estimator is not None:
             check_not_private(self.estimator, is_classifier, "classifier")
-        classes = declared_classes(self.classes, self.domain)
-        if classes is not None:
-            check_classes(classes)
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
         return SyntheticClassifierFit(
             self, **self._values(reproducible), classes=classes, estimator=self.estimator
         )
@@ -384,10 +380,9 @@ class SyntheticClassifierFit(SyntheticFit):
     """The fit of `SyntheticDataClassifier`."""
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        facts, columns = self.read_columns(X, reader)
-        classes, codes = read_labels(y, len(columns), self.classes)
-        check_known_labels(classes)
-        return replace(facts, classes=classes), LabelledRows(columns, codes)
+        facts, rows = super().encoded(X, y, reader)
+        check_known_labels(facts.classes)
+        return facts, rows
 
     def plan(self, facts: FitFacts) -> SyntheticTablePlan:
         labels = range(facts.n_labels) if facts.classes is None else facts.classes.tolist()

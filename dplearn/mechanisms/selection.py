@@ -14,6 +14,8 @@ from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.random_stopping import RandomStopping
 
+_MOST_COST = 1 << 61  # that a bound states
+
 
 def exponential_mechanism(
     qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, sensitivity: int = 1
@@ -230,6 +232,11 @@ def selection_excess(candidates: int, epsilon: Fraction, beta: Fraction | float)
     # -log(ratio) >= 1 - ratio, which is above 0 in floats even where the ratio rounds to 1.
     rate = max(-math.log(ratio), float(1 - ratio))
     return (math.log(candidates) + minus_log(beta)) / rate
+
+
+def shortfall(candidates: int, epsilon: Fraction, beta: Fraction | float) -> int:
+    """Return `selection_excess` as a number of errors: a greater cost is less probable than beta."""
+    return math.floor(min(selection_excess(candidates, epsilon, beta), float(_MOST_COST)))
 
 
 def minus_log(beta: Fraction | float) -> float:

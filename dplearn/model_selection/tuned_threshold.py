@@ -276,7 +276,7 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
         likely: Floats64 = self.estimator_.predict_proba(X)
         return likely
 
-    _two_labels = True
+    _two_labels = "a threshold"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

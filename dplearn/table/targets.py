@@ -117,14 +117,22 @@ def labels_assumed(classes: Sequence[Any] | None) -> str:
     return "labels are among the declared classes"
 
 
-def declared_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
-    """Return the declared labels: `classes` if given, else those of a schema, else None."""
-    return domain.labels if classes is None and isinstance(domain, Schema) else classes
+def declared_classes(
+    classes: Sequence[Any] | None, domain: Any, learned: str | None = None
+) -> Sequence[Any] | None:
+    """Return the declared labels: `classes` if given, else those of a schema, else None.
+
+    They are checked if `learned` is given, as `check_two_labels` takes it.
+    """
+    found = domain.labels if classes is None and isinstance(domain, Schema) else classes
+    if found is not None and learned is not None:
+        check_two_labels(check_classes(found), learned)
+    return found
 
 
 def check_two_labels(classes: NDArray[Any], learned: str) -> None:
-    """Raise scikit-learn's error unless there are two labels, which the kind of rule `learned` needs."""
-    if len(classes) != 2:
+    """Raise scikit-learn's error unless there are two labels, which what is `learned` needs; any, if ""."""
+    if learned and len(classes) != 2:
         raise ValueError(
             f"Only binary classification is supported: {learned} needs 2 classes, got"
             f" {len(classes)} class" + ("es" if len(classes) != 1 else "; classes=[...] declares both")
@@ -548,11 +556,12 @@ def _type_of(y: Any) -> Any:
     return column_type(y, 0) if is_frame(y) and y.shape[1] == 1 else getattr(y, "dtype", None)
 
 
-def positive_code(positive: Any, classes: NDArray[Any]) -> int:
-    """Return the label code of records that satisfy the rule."""
-    labels = classes.tolist()
+def positive_code(positive: Any, classes: Sequence[Any] | NDArray[Any] | None) -> int | None:
+    """Return the label code of records that satisfy the rule; None without classes."""
+    if classes is None:
+        return None
     if positive is None:
         return 1
-    if positive not in labels:
+    if positive not in (labels := list(classes)):
         raise ValueError(f"positive must be one of the two labels, got {positive!r}")
-    return int(labels.index(positive))
+    return labels.index(positive)

@@ -118,7 +118,7 @@ corner_classifier in learners.rules.constant:compared
     epsilon - part -> epsilon
 conjunction, parity_stable, point_stability in learners.rules.constant:Comparison.constant
     ApproxDP(self -> ApproxDP(20 * self
-corner_classifier_by_errors in learners.rules.corner:CornerFit.run
+corner_classifier_by_errors in learners.rules.threshold:CornerFit.run
     privacy=plan.guarantee -> privacy=ApproxDP(2 * plan.guarantee.epsilon)
 # Each cell counts once, whatever its number of cuts.
 corners in concepts.corners:_cuts_between
@@ -231,8 +231,8 @@ threshold_interior_point_of_two_columns in learners.rules.threshold:by_interior_
 threshold_exponential in learners.rules.threshold:by_errors
     select_exponential,
     -> lambda errors, members, **how: (select_exponential(errors, [1] * len(members), **how)[0], 0),
-threshold_exponential in learners.rules.threshold:ThresholdFit.encoded
-    len(X), self.classes) -> len(X), None)
+threshold_exponential in estimator.recipe:FitRecipe.encoded
+    len(columns), self.classes) -> len(columns), None)
 """
 # The cap is relative to the least errors: where it depends on the data in any other way, errors jump.
 BY_NIGHT = """

@@ -18,7 +18,7 @@ from dplearn._documented import Calculator, documented_by
 from dplearn._validation import check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.concepts.base import ChosenConcept, Concept, Labels
+from dplearn.concepts.base import Concept, Labels
 from dplearn.domains import Bits
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
@@ -36,12 +36,9 @@ from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table import as_table
 from dplearn.table.features import as_product
 from dplearn.table.targets import (
-    check_classes,
-    check_two_labels,
     declared_classes,
     labels_assumed,
     positive_code,
-    read_labels,
 )
 
 _UNDECLARED = Bits()
@@ -192,10 +189,9 @@ class ConjunctionClassifier(RuleClassifier):
         return plan
 
     def _recipe(self, reproducible: bool) -> "ConjunctionFit":
-        classes = declared_classes(self.classes, self.domain)
-        if classes is not None:
-            check_two_labels(check_classes(classes), "a conjunction")
-        fit = ConjunctionFit(
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
+        positive_code(self.positive, classes)
+        return ConjunctionFit(
             self,
             cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
             trust_model=self.trust_model,
@@ -207,22 +203,12 @@ class ConjunctionClassifier(RuleClassifier):
             beta=float(check_number("beta", self.beta, above=0, below=1)),
             classes=classes,
         )
-        if classes is not None:
-            positive_code(fit.positive, check_classes(classes))
-        return fit
 
     def _publish(self, outcome: Concept, plan: StatedPlan) -> None:
-        self.classes_ = plan.public.classes
-        self.domain_ = plan.domain
-        self.guarantee_ = plan.guarantee
+        self._publish_rule(outcome, plan)
         self.noise_ = plan.noise
-        labels = tuple(self.classes_.tolist())
-        self.concept_ = ChosenConcept(outcome, tuple(plan.domain.names), labels)
 
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return self.concept_.predict(columns)
-
-    _two_labels = True
+    _two_labels = "a conjunction"
 
     def _declared(self) -> Any:
         return declared_columns(self.domain, _UNDECLARED)
@@ -230,13 +216,6 @@ class ConjunctionClassifier(RuleClassifier):
 
 class ConjunctionFit(QueryFit):
     """The fit of `ConjunctionClassifier`."""
-
-    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        facts, columns = self.read_columns(X, reader)
-        classes, codes = read_labels(y, len(columns), self.classes)
-        check_two_labels(classes, "a conjunction")
-        positive_code(self.positive, classes)
-        return replace(facts, classes=classes), LabelledRows(columns, codes)
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = as_product(self.declared, facts.n_features, facts.names)
@@ -256,7 +235,7 @@ class ConjunctionFit(QueryFit):
             f"n_samples is {n}: alpha={self.alpha} and beta={self.beta} require {needed} records in the worst"
             " case; plan(n_samples, n_features=...) reports `error` without data"
         )
-        positive = None if facts.classes is None else positive_code(self.positive, facts.classes)
+        positive = positive_code(self.positive, facts.classes)
         return StatedPlan(
             replace(self.cost, delta=delta, assumes=assumes),
             title="ConjunctionPlan",

@@ -36,7 +36,7 @@ from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table import Columns
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
-from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import declared_classes, labels_assumed, read_labels
 
 _UNDECLARED = Floats()
 _BINS = {"central": (32, 16, 8, 4), "local": (32, 16, 8, 4, 2)}  # the choices of n_bins="auto"
@@ -243,9 +243,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         return fitted
 
     def _recipe(self, reproducible: bool) -> "NaiveBayesFit":
-        classes = declared_classes(self.classes, self.domain)
-        if classes is not None:
-            check_classes(classes)
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
         n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
         if n_bins is not None:
             check_count("n_bins", n_bins, low=2, high=MOST_BINS)

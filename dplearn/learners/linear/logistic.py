@@ -57,7 +57,7 @@ from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
 from dplearn.queries.noise import noise_of
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features, read_rows
-from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import declared_classes, labels_assumed, read_labels
 
 #: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
 #: up linearly, shares of rho in quadrature.
@@ -232,9 +232,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     def _recipe(self, reproducible: bool) -> "LogisticFit":
-        classes = declared_classes(self.classes, self.domain)
-        if classes is not None:
-            check_classes(classes)
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
         return LogisticFit(
             self,
             self._cost(reproducible),

@@ -37,7 +37,7 @@ from dplearn.queries.noise import QUERY_MODELS
 from dplearn.queries.oracle import oracle_for
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
-from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
+from dplearn.table.targets import check_two_labels, declared_classes, labels_assumed, read_labels
 
 _WAYS = ("cells", "hadamard")
 
@@ -172,8 +172,6 @@ class MaskedParityClassifier(RuleClassifier):
         return plan
 
     def _recipe(self, reproducible: bool) -> "MaskedParityFit":
-        if self.classes is not None:
-            check_two_labels(check_classes(self.classes), "a masked parity")
         check_bool("interactive", self.interactive)
         return MaskedParityFit(
             self,
@@ -182,25 +180,22 @@ class MaskedParityClassifier(RuleClassifier):
             interactive=bool(self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),
             bits=Bits(self.binarize),
-            classes=self.classes,
+            classes=declared_classes(self.classes, None, self._two_labels),
         )
 
     def _publish(self, outcome: tuple[MaskedParity, int], plan: StatedPlan) -> None:
         chosen, self.rounds_ = outcome
-        self.classes_ = plan.public.classes
-        self.domain_ = plan.domain
-        self.guarantee_ = plan.guarantee
+        self._publish_rule(chosen, plan)
         self.parity_ = np.zeros(chosen.n_bits, dtype=np.uint8)
         self.parity_[list(chosen.shown)] = 1
         self.intercept_ = chosen.parity.intercept
-        self.concept_ = ChosenConcept(chosen, tuple(self.domain_.names), tuple(self.classes_.tolist()))
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         check_is_fitted(self)
         rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
         return self.concept_.predict(list(rows.unpack().T))
 
-    _two_labels = True
+    _two_labels = "a masked parity"
     spends_delta = False
 
     def __sklearn_tags__(self) -> Tags:
@@ -217,7 +212,7 @@ class MaskedParityFit(FitRecipe):
         X = read_bits(reader, X, self.bits, reset=True)
         n_bits, _ = masked_layout(X.shape[1])
         classes, codes = read_labels(y, X.shape[0], self.classes)
-        check_two_labels(classes, "a masked parity")
+        check_two_labels(classes, self.kind._two_labels)
         names = getattr(reader, "feature_names_in_", None)
         public = FitFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
         matrix = packed_rows(X, as_product(self.bits, X.shape[1], names))

@@ -251,7 +251,7 @@ class ParityClassifier(SeveralOutputsClassifier):
         rows = packed_rows(read_bits(self, X, Bits(self.binarize), reset=False), self.domain_, nearest=True)
         return rows.dot(np.atleast_2d(self.parity_).T) ^ np.atleast_1d(np.asarray(self.intercept_, np.uint8))
 
-    _two_labels = True
+    _two_labels = "a parity"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -7,11 +7,10 @@ by a release that abstains unless the leader is stable. Each learner stands in o
 sample sizes that the plan states; those of points are in `point_sizes.py`.
 """
 
-from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.learners.rules.line import LineClassifier
 from dplearn.learners.rules.point import ChosenKeys, ChosenPrefix, PointClassifier
-from dplearn.learners.rules.threshold import ThresholdClassifier
+from dplearn.learners.rules.threshold import CornerClassifier, ThresholdClassifier
 
 __all__ = [
     "ChosenKeys",

@@ -18,18 +18,16 @@ makes at most E, too: for each of the two with probability at most P[Binomial(n,
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
 
 import numpy as np
 from scipy.stats import binom
 
 from dplearn.chance.dice import Dice
 from dplearn.kernels import least
-from dplearn.mechanisms.selection import permute_and_flip, selection_excess
+from dplearn.mechanisms.selection import permute_and_flip, shortfall
 from dplearn.privacy import ApproxDP
 
 _SHARE = Fraction(1, 10)  # of epsilon, and of beta
-_MOST = 1 << 61
 
 
 @dataclass(frozen=True)
@@ -81,5 +79,5 @@ NOTES = {
 def compared(epsilon: Fraction, beta: Fraction | float) -> tuple[Comparison, Fraction, Fraction]:
     """Return the comparison of a fit, and what is left of epsilon and of beta for the rule."""
     part, failure = _SHARE * epsilon, _SHARE * Fraction(beta)
-    margin = floor(min(selection_excess(3, part, failure), float(_MOST)))
+    margin = shortfall(3, part, failure)
     return Comparison(part, float(failure), margin), epsilon - part, Fraction(beta) - 2 * failure

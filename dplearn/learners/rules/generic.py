@@ -19,9 +19,7 @@ from dplearn._writing import brief
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
 from dplearn.concepts import CONCEPT_CLASSES, ConceptClass, DecisionStumps
-from dplearn.concepts.base import ChosenConcept, Concept, ErrorProfile
-from dplearn.concepts.corners import Corner
-from dplearn.concepts.stumps import Stump
+from dplearn.concepts.base import Concept, ErrorProfile
 from dplearn.domains import Domain, DomainError, Product
 from dplearn.domains.cells import whole_columns
 from dplearn.domains.product import of_pair
@@ -42,7 +40,7 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records_warnings, written
 from dplearn.table import Columns, LabelledRows, Table
 from dplearn.table.features import as_product, read_features
-from dplearn.table.targets import check_classes, declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import declared_classes, labels_assumed, read_labels
 
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
 _MANY_LABELS = 200
@@ -268,9 +266,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
     def _recipe(self, reproducible: bool) -> "RuleFit":
         protects = check_choice("protects", self.protects, ("examples", "labels"))
         cost = self._cost(reproducible, protects=protects)
-        classes = declared_classes(self.classes, self.domain)
-        if classes is not None:
-            check_classes(classes)
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
         declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
         if not all(each is None or isinstance(each, (Domain, Product)) for each in declared):
             raise TypeError(
@@ -299,18 +295,11 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return check_bool("probability", self.probability)
 
     def _publish(self, outcome: tuple[Concept, Any], plan: StatedPlan) -> None:
-        self.classes_ = plan.public.classes
-        self.domain_ = plan.concepts.domain
-        self.guarantee_ = plan.guarantee
-        self.seed_ = plan.seed
-        labels = tuple(self.classes_.tolist())
         concept, counts = outcome
-        if isinstance(concept, (Stump, Corner)):
-            concept = concept.at_integers(plan.public.whole)
-        self.concept_ = ChosenConcept(concept, tuple(self.domain_.names), labels)
-        self.label_shares_ = None
-        if counts is not None:
-            self.label_shares_ = _shares(counts.reshape(len(labels), -1), plan.counting)
+        self._publish_rule(concept, plan)
+        self.seed_ = plan.seed
+        k = len(self.classes_)
+        self.label_shares_ = None if counts is None else _shares(counts.reshape(k, -1), plan.counting)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each class; costs no privacy.
@@ -323,9 +312,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
         """
         codes = self._codes(X)
         return np.eye(len(self.classes_))[codes] if self.label_shares_ is None else self.label_shares_[codes]
-
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return self.concept_.predict(columns)
 
     def _context(self) -> tuple[object, ...]:
         known: tuple[object, ...] = (
@@ -453,6 +439,7 @@ class RuleFit(FitRecipe):
             least={"n_least": partial(_least, concepts, alpha, beta)},
             keeps={
                 "concepts": concepts,
+                "domain": concepts.domain,
                 "seed": self.seed,
                 "selection": selection,
                 "counting": self.counting,
@@ -720,15 +707,21 @@ def _warnings(
             " proportion to the number of pairs; merge labels, or use another learner, such as"
             " StatisticalQueryNaiveBayes",
         )
-    return labels + few_records_warnings(
+    return labels + warns_of_errors(
         facts.n_samples,
         excess,
-        enough=facts.n_samples / 2,
-        problem=f"with epsilon {float(selection.epsilon):.3g} and {written(size)} concepts, the training"
-        " error may exceed the best concept's by half of the records",
+        selection.epsilon,
+        f"{written(size)} concepts, the training error may exceed the best concept's by",
         size=max((each.size for each in getattr(concepts.domain, "domains", ())), default=None),
-        remedy="take fewer columns",
     )
+
+
+def warns_of_errors(
+    n: int, excess: float, epsilon: Fraction, problem: str, *, size: Any, remedy: str = "take fewer columns"
+) -> tuple[str, ...]:
+    """Return a warning if a bound on training errors is half of the records."""
+    problem = f"with epsilon {float(epsilon):.3g} and {problem} half of the records"
+    return few_records_warnings(n, excess, enough=n / 2, problem=problem, size=size, remedy=remedy)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.concepts.base import ChosenConcept, Concept
+from dplearn.concepts.base import Concept
 from dplearn.concepts.lines import (
     Line,
     LinePoint,
@@ -47,7 +47,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import read_features
-from dplearn.table.targets import check_classes, check_two_labels, labels_assumed, read_labels
+from dplearn.table.targets import check_two_labels, declared_classes, labels_assumed, read_labels
 
 _METHODS = ("stability", "pure")
 
@@ -179,8 +179,6 @@ class LineClassifier(RuleClassifier):
             for name, value in (("alpha", self.alpha), ("beta", self.beta))
         }
         check_bool("proper", self.proper)
-        if self.classes is not None:
-            check_two_labels(check_classes(self.classes), "a line")
         method = check_choice("method", self.method, (AUTO, *_METHODS))
         if method == AUTO:
             method = _cheaper_method(p, epsilon, delta, **sizes)
@@ -193,24 +191,21 @@ class LineClassifier(RuleClassifier):
             p=p,
             method=method,
             proper=bool(self.proper),
-            classes=self.classes,
+            classes=declared_classes(self.classes, None, self._two_labels),
             **sizes,
         )
 
     def _publish(self, outcome: tuple[Concept, bool], plan: StatedPlan) -> None:
-        self.classes_ = plan.public.classes
-        self.domain_ = plan.domain
-        self.method_ = plan.method
-        self.guarantee_ = plan.guarantee
         concept, self.abstained_ = outcome
-        self.concept_ = ChosenConcept(concept, tuple(self.domain_.names), tuple(self.classes_.tolist()))
+        self._publish_rule(concept, plan)
+        self.method_ = plan.method
 
     def _codes(self, X: Any) -> NDArray[np.intp]:
         check_is_fitted(self)
         p = self.domain_.domains[0].size
         return self.concept_.predict(self.domain_.nearest(_points(self, X, p, reset=False)))
 
-    _two_labels = True
+    _two_labels = "a line"
 
 
 def _points(estimator: Any, X: Any, p: int, *, reset: bool) -> Any:
@@ -227,7 +222,7 @@ class LineFit(FitRecipe):
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         X = _points(reader, X, self.p, reset=True)
         classes, codes = read_labels(y, len(X), self.classes)
-        check_two_labels(classes, "a line")
+        check_two_labels(classes, self.kind._two_labels)
         names = getattr(reader, "feature_names_in_", None)
         columns = plane(self.p, names).encode(X, takes_missing=False)
         return FitFacts(len(X), 2, 2, names, classes), LabelledRows(Columns(columns), codes)

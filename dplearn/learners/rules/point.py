@@ -343,7 +343,7 @@ class PointClassifier(SeveralOutputsClassifier):
         sizes = self.alpha, self.beta, str(self.n_buckets), self.prefixes, self.n_keys
         return str(self.epsilon), str(self.delta), self.method, *sizes
 
-    _two_labels = True
+    _two_labels = "a point function"
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,7 @@
-"""A private threshold classifier: one cut of one column, on bounded or unbounded domains."""
+"""Private thresholds: one cut of one column, or a corner, a cut of each; on bounded or unbounded domains."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -12,47 +12,46 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._documented import Calculator, Unspent, documented_by
-from dplearn._validation import AUTO, check_choice, check_count, check_given, check_number
+from dplearn._validation import AUTO, check_choice, check_count, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
-from dplearn.concepts.base import ChosenConcept, Labels
+from dplearn.concepts.base import Labels
+from dplearn.concepts.corners import Corner, Corners
 from dplearn.concepts.stumps import Stump, levels_of_cuts
 from dplearn.domains import Domain, Floats, IntegerRange, NumberDomain, Product
-from dplearn.domains.cells import whole_columns
 from dplearn.domains.product import is_pair
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.recipe import FitFacts, FitRecipe
+from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_table
 from dplearn.fit import TABLE
-from dplearn.kernels import first
+from dplearn.kernels import least
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.learners.limits import LEAST_NOTE, Task, least_of
-from dplearn.learners.rules.generic import representation_sample_size, selected
-from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.selection import (
-    minus_log,
-    select_exponential,
-    select_permute_and_flip,
-    selection_excess,
+from dplearn.learners.rules.constant import NOTES, compared
+from dplearn.learners.rules.generic import (
+    checked_epsilon,
+    checked_share,
+    representation_sample_size,
+    selected,
+    warns_of_errors,
 )
+from dplearn.mechanisms.interior_point import interior_point_code
+from dplearn.mechanisms.selection import minus_log, select_exponential, select_permute_and_flip, shortfall
 from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy.events import BoundedRange
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import StatedPlan
+from dplearn.privacy.shares import WORTH_DELTA, equal_epsilon
 from dplearn.releases.interior_point import threshold_from_interior_point
-from dplearn.releases.release import as_number_domain, few_records_warnings
+from dplearn.releases.release import as_number_domain
 from dplearn.table import Columns, LabelledRows
-from dplearn.table.features import as_product, read_features
-from dplearn.table.targets import (
-    check_classes,
-    check_two_labels,
-    declared_classes,
-    labels_assumed,
-    read_labels,
-)
+from dplearn.table.features import as_product
+from dplearn.table.targets import declared_classes, labels_assumed, positive_code
 
 _NAMES = 8  # the most column names in a message
 _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
+_SIDES = ("<=", ">")
 
 
 @documented_by(Unspent)
@@ -173,21 +172,15 @@ class ThresholdClassifier(RuleClassifier):
               of at most alpha with probability at least 1 - beta on every such distribution with fewer
               records. None: no such number is known.
         """
-        n_samples = check_count("n_samples", n_samples, low=1)
         fit = self._recipe(self.random_state is not None)
-        if isinstance(fit.declared, Product):
-            n_features = len(fit.declared)
-        elif n_features is None and self.feature is not None:
+        if n_features is None and self.feature is not None:
             n_features = 1 if isinstance(self.feature, str) else self.feature + 1
-        seen = getattr(self, "n_features_in_", None)
-        n_features = check_given("n_features", seen if n_features is None else n_features, source="domain")
-        plan: StatedPlan = fit.planned(FitFacts(n_samples, n_features, 2))
+        seen = getattr(self, "n_features_in_", None) if n_features is None else n_features
+        plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=seen, n_labels=2))
         return plan
 
     def _recipe(self, reproducible: bool) -> "ThresholdFit":
-        classes = declared_classes(self.classes, self.domain)
-        if classes is not None:
-            check_two_labels(check_classes(classes), "a threshold")
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
         feature = self.feature
         if feature is not None and not isinstance(feature, str):
             feature = check_count("feature", feature)
@@ -203,23 +196,17 @@ class ThresholdClassifier(RuleClassifier):
         )
 
     def _publish(self, outcome: Stump, plan: StatedPlan) -> None:
-        self.classes_ = plan.public.classes
-        self.domain_ = plan.domain
+        self._publish_rule(outcome, plan)
         self.method_ = plan.method
-        self.guarantee_ = plan.guarantee
-        labels = tuple(self.classes_.tolist())
-        outcome = outcome.at_integers(plan.public.whole)
-        self.concept_ = ChosenConcept(outcome, tuple(self.domain_.names), labels)
-        self.feature_ = outcome.feature
-        self.direction_ = "<=" if outcome.inner else ">"
-        number = _number(outcome)
-        whole = plan.public.whole[outcome.feature] and isinstance(number, float)
+        rule: Any = self.concept_.concept
+        self.feature_ = rule.feature
+        self.direction_ = "<=" if rule.inner else ">"
+        number = _number(rule)
+        whole = plan.public.whole[rule.feature] and isinstance(number, float)
         self.threshold_ = float(np.floor(number)) if whole else number
 
-    def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        return self.concept_.predict(columns)
-
-    _two_labels = has_margins = True
+    _two_labels = "a threshold"
+    has_margins = True
     spends_delta = False
 
     def _declared(self) -> Any:
@@ -229,15 +216,8 @@ class ThresholdClassifier(RuleClassifier):
 class ThresholdFit(FitRecipe):
     """The fit of `ThresholdClassifier`."""
 
-    def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
-        X = read_features(reader, X, domain=self.declared, reset=True)
-        classes, codes = read_labels(y, len(X), self.classes)
-        check_two_labels(classes, "a threshold")
-        names = getattr(reader, "feature_names_in_", None)
-        domain = as_product(self.declared, X.shape[1], names)
-        _chosen_method(self, columns_of(domain, self.feature))  # raises on incompatible parameters
-        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, whole=whole_columns(X))
-        return public, LabelledRows(Columns(domain.encode(X)), codes)
+    def check_domain(self, domain: Product) -> None:
+        _chosen_method(self, columns_of(domain, self.feature))
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = as_product(self.declared, facts.n_features, facts.names)
@@ -253,6 +233,17 @@ class ThresholdFit(FitRecipe):
         needed = partial(threshold_sample_size, method, alpha=self.alpha, **sizes)
         goal: dict[str, Any] = {"alpha": float(self.alpha), "beta": float(self.beta)}
         dimension, most = levels_of_cuts([each.size for each in columns]), max(each.size for each in columns)
+        several = f" in each of {len(columns)} columns" if len(columns) > 1 else ""
+        warned = warns_of_errors(
+            n,
+            excess,
+            self.cost.epsilon,
+            f"2^{math.log2(1 + most):.0f} cuts{several}, the training error may exceed the best cut's by",
+            size=most,
+            remedy="name the column with feature=" if several else "",
+        )
+        if feature is None:
+            warned = warns_of_order(domain, "; feature= names one column") + warned
         return StatedPlan(
             replace(self.cost, assumes=(*TABLE, *domain.assumes, labels_assumed(self.classes))),
             title="ThresholdPlan",
@@ -273,32 +264,13 @@ class ThresholdFit(FitRecipe):
                 "n_needed_agnostic": "for a true error of alpha above the least",
                 "n_least": LEAST_NOTE,
             },
-            warns=self._warnings(n, domain, columns, excess, named=feature is not None),
+            warns=warned,
             public=facts,
             ranged=method == "exponential",
         )
 
-    def _warnings(
-        self, n: int, domain: Product, columns: "Sequence[CutColumn]", excess: int, *, named: bool
-    ) -> tuple[str, ...]:
-        """Return warnings of columns without an order, and if the bound on errors is half of the records."""
-        most = max(column.size for column in columns)
-        several = f" in each of {len(columns)} columns" if len(columns) > 1 else ""
-        unused = () if named else warns_of_order(domain, "; feature= names one column")
-        return unused + few_records_warnings(
-            n,
-            excess,
-            enough=n / 2,
-            problem=f"with epsilon {float(self.cost.epsilon):.3g} and 2^{math.log2(1 + most):.0f} cuts"
-            f"{several},"
-            " the training error may exceed the best cut's by half of the records",
-            size=most,
-            remedy="name the column with feature=" if several else "",
-        )
-
     def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
-        codes = rows.X.columns
-        return LabelledRows(Columns([codes[column.feature] for column in plan.columns]), rows.y)
+        return _placed(rows, plan)
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Stump:
         asked = plan.columns, summary.X.columns, summary.y
@@ -322,16 +294,11 @@ def _chosen_method(params: FitRecipe, columns: "Sequence[CutColumn]") -> str:
 
 def _sizes(params: FitRecipe, columns: "Sequence[CutColumn]") -> dict[str, Any]:
     return {
-        "n_cuts": _n_cuts(columns),
+        "n_cuts": 1 + max(column.size for column in columns),  # the cut below the domain included
         "n_columns": len(columns),
         "epsilon": params.cost.epsilon,
         "beta": params.beta,
     }
-
-
-def _n_cuts(columns: "Sequence[CutColumn]") -> int:
-    """Return the greatest number of cuts of a column, the cut below its domain included."""
-    return 1 + max(column.size for column in columns)
 
 
 def declared_columns(domain: Any) -> Any:
@@ -395,20 +362,17 @@ class CutColumn:
     @property
     def size(self) -> int:
         """Number of cuts, the cut below the domain not included."""
-        return NONUNIFORM_SIZE if self._nonuniform else self.domain.size
+        return self.places.size
 
     @property
     def places(self) -> Domain:
         """The domain of the cuts."""
-        return _PLACES if self._nonuniform else self.domain
+        return _PLACES if self.domain == _ALL_FLOATS else self.domain
 
-    @property
-    def _nonuniform(self) -> bool:
-        return self.domain == _ALL_FLOATS
-
-    def of(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return, for each record, the least cut at or above its value."""
-        return nonuniform_codes(codes) if self._nonuniform else codes
+    def of(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """Return, for each record, the least cut at or above its value in this column."""
+        codes = columns[self.feature]
+        return nonuniform_codes(codes) if self.places is _PLACES else codes
 
     def stump(self, cut: int, labels: tuple[int, int]) -> Stump:
         """Return the threshold at a cut from -1 to size - 1."""
@@ -416,7 +380,13 @@ class CutColumn:
 
     def last_code(self, cut: int) -> int:
         """Return the last code at or below a cut from -1 to size - 1."""
-        return last_code(cut) if self._nonuniform else cut
+        return last_code(cut) if self.places is _PLACES else cut
+
+
+def _placed(rows: Any, plan: StatedPlan) -> LabelledRows:
+    """Return records as their places among the cuts of the plan's columns."""
+    codes = rows.X.columns
+    return LabelledRows(Columns([column.of(codes) for column in plan.columns]), rows.y)
 
 
 class _ColumnThresholds(Thresholds):
@@ -428,7 +398,7 @@ class _ColumnThresholds(Thresholds):
 
 
 def by_errors(
-    columns: Sequence[CutColumn], codes: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
+    columns: Sequence[CutColumn], places: Sequence[NDArray[Any]], y: Labels, *, privacy: ApproxDP, dice: Dice
 ) -> Stump:
     """Select a threshold by the exponential mechanism, scored by training errors.
 
@@ -443,16 +413,15 @@ def by_errors(
     counts as two thresholds a column, and not as one for each cut of a column.
     """
     concepts = _ColumnThresholds(Product([column.places for column in columns]))
-    places = [column.of(each) for column, each in zip(columns, codes, strict=True)]
     profile = concepts.error_profile(places, y)
     chosen: Any = selected(profile, select_exponential, privacy=privacy, dice=dice)
-    found: Stump = columns[chosen.feature].stump(chosen.code, (chosen.inner, chosen.outer))
-    return found
+    column: CutColumn = columns[chosen.feature]
+    return column.stump(chosen.code, (chosen.inner, chosen.outer))
 
 
 def by_interior_point(
     columns: Sequence[CutColumn],
-    codes: Sequence[NDArray[Any]],
+    places: Sequence[NDArray[Any]],
     y: Labels,
     m: int,
     *,
@@ -469,26 +438,13 @@ def by_interior_point(
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
     """
-    epsilon = epsilon_of(privacy)
-    places = [column.of(each) for column, each in zip(columns, codes, strict=True)]
-    errors = [
-        wrong
-        for column, each in zip(columns, places, strict=True)
-        for wrong in _least_errors(each, y, column.size)
-    ]
-    pair, _ = select_permute_and_flip(
-        errors, [1] * len(errors), privacy=ApproxDP(COLUMN_SHARE * epsilon), dice=dice
-    )
+    epsilon, sized = epsilon_of(privacy), zip(columns, places, strict=True)
+    errors = [wrong for column, each in sized for wrong in _least_errors(each, y, column.size)]
+    for_pair, for_cut = ApproxDP(COLUMN_SHARE * epsilon), ApproxDP((1 - COLUMN_SHARE) * epsilon)
+    pair, _ = select_permute_and_flip(errors, [1] * len(errors), privacy=for_pair, dice=dice)
     position, above = divmod(pair, 2)
     column, labels = columns[position], (_ABOVE if above else _AT_OR_BELOW)
-    cut = threshold_between(
-        places[position],
-        y == labels[0],
-        column.size,
-        m,
-        privacy=ApproxDP((1 - COLUMN_SHARE) * epsilon),
-        dice=dice,
-    )
+    cut = threshold_between(places[position], y == labels[0], column.size, m, privacy=for_cut, dice=dice)
     return column.stump(cut, labels)
 
 
@@ -527,6 +483,305 @@ def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
     )
 
 
+@documented_by()
+@dataclass(eq=False, repr=False, kw_only=True)
+class CornerClassifier(RuleClassifier):
+    """Learn a corner: one label where every column is on one side of its cut, the other label elsewhere.
+
+    Drop-in: any number of predictions costs no privacy. For any labels where all corners can be compared: few
+    columns, or few values in each. Otherwise for labels that such a rule decides, with any number of columns
+    of any number of values; on other labels the rule is hardly worse than the most frequent label, but may be
+    far worse than the best corner.
+
+    Parameters
+    ----------
+    domain : "float64", Domain, sequence of Domain, Product or Schema, default="float64"
+        The possible values, known without looking at the data: one domain for all columns, or one for each.
+        "float64": all finite floats. Columns without an order are not used.
+    directions : {"<=", ">"} or sequence of these, default="<="
+        The side of the cut that is inside, of all columns that are used or of each: with "<=", `positive` is
+        predicted where every column is at or below its cut.
+    positive : label, optional
+        The label inside the corner. None: the second of `classes_`.
+    alpha : float, default=0.1
+        Target error, in (0, 1).
+    classes : sequence, optional
+        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
+        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
+
+    Attributes
+    ----------
+    concept_ : ChosenConcept
+        Released. The corner; its `repr` is the rule.
+    classes_ : ndarray of shape (2,)
+    method_ : str
+        Public. The method: "exponential" or "interior_point".
+    guarantee_, domain_, feature_importances_, n_features_in_, feature_names_in_
+
+    See Also
+    --------
+    dplearn.theory.corner_lower_bound : No learner that names a corner does with fewer records.
+    dplearn.ThresholdClassifier : One column, in either direction.
+
+    Notes
+    -----
+    **Method.** "exponential" selects among all corners by their training errors, and takes at most 2**24
+    combinations of cuts between the records (`concepts.Corners`). "interior_point" cuts column by column. Of
+    the methods that the domains and the number of records allow, a fit takes the one with the smaller
+    `n_needed`.
+
+    **Privacy.** (epsilon, delta) for one replaced record. "exponential": it changes the errors of each corner
+    by at most 1; no delta is spent. "interior_point": of each column, the m values of records with the inner
+    label that are nearest to its cut, filled up with a value beyond the domain, are a multiset of which a
+    replaced record replaces at most one. An interior point of it, by the exponential mechanism, is the cut.
+    The columns' mechanisms are of bounded range, and their costs add up by the best theorem of `Composition`;
+    where that is no better than equal parts of epsilon, no delta is spent. A tenth of epsilon then selects
+    among the corner and the constant labels, by errors, with a public lead for the corner.
+
+    **Assumes.** The entries of `guarantee_.assumes`.
+
+    **Accuracy.** "exponential": as `ExponentialMechanismClassifier`. "interior_point": if a corner labels all
+    records, then with probability at least 1 - .4 beta each cut is an interior point: then no record outside
+    of the corner is inside, and fewer than m records of the inner label are beyond the cut of a column. If
+    the error is above alpha, records of the inner label are beyond the cut of some column with probability
+    above alpha / k, for k columns. From `plan(n_samples).n_needed` records on, such a cut has fewer than m
+    records beyond it with probability at most .4 beta; and a constant label with an error above alpha is
+    selected with probability at most .2 beta (see `learners.rules.constant`). On any labels, the outcome
+    makes at most `excess_of_constant` times n errors more than the most frequent label, with probability at
+    least 1 - beta / 10.
+
+    **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Section 6, for the class and for the lower bound; the
+    learner is ours.
+
+    Examples
+    --------
+    `random_state` makes this example repeatable; leave it out on private data.
+
+    >>> import numpy as np
+    >>> from dplearn import CornerClassifier
+    >>> from dplearn.domains import Grid
+    >>> X = np.random.default_rng(0).uniform(0, 10, (6000, 3))
+    >>> y = np.where((X <= [8, 7, 9]).all(axis=1), "inside", "a")
+    >>> learner = CornerClassifier(domain=Grid(0, 10, 1001), classes=["a", "inside"], random_state=0)
+    >>> bool(learner.fit(X, y).score(X, y) > 0.95)
+    True
+    """
+
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    domain: Any = "float64"
+    directions: Any = "<="
+    positive: Any = None
+    alpha: float = 0.1
+    beta: float = 0.05
+    classes: Sequence[Any] | None = None
+    ledger: PrivacyLedger | None = None
+    random_state: Any = None
+
+    _methods = ("exponential", "interior_point")  # audits use one
+
+    def plan(self, n_samples: int, *, n_features: int | None = None) -> StatedPlan:
+        """Return the plan of a fit: its guarantee and its accuracy. No data is read.
+
+        Returns
+        -------
+        StatedPlan
+            Of `guarantee`, `n_samples`, `alpha` and `beta`, and of
+
+            - `method`, "exponential" or "interior_point";
+            - `n_columns`, the number of columns with a cut;
+            - `n_examples`, the number of records that each cut depends on: with "interior_point" those that
+              it is an interior point of, at most n_samples;
+            - `excess_error`: with probability at least 1 - beta, the training error exceeds that of the best
+              corner by at most this; with "interior_point" only if a corner labels all records;
+            - `excess_of_constant`: the same for the most frequent label, and any labels;
+            - `n_needed`, the least number of records from which on, for a distribution that some corner
+              labels without error, the true error is at most alpha with probability at least 1 - beta;
+            - `n_needed_agnostic`, with "exponential": the same for any labels, where the true error exceeds
+              that of the best corner by at most alpha;
+            - `epsilon_of_comparison`, with "interior_point": the part of epsilon that the comparison with
+              constant labels spends;
+            - `n_least`: no pure private learner of this class with this epsilon has such an error on every
+              such distribution with fewer records. None: no such number is known.
+        """
+        fit = self._recipe(self.random_state is not None)
+        plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
+        return plan
+
+    def _recipe(self, reproducible: bool) -> "CornerFit":
+        classes = declared_classes(self.classes, self.domain, self._two_labels)
+        positive_code(self.positive, classes)
+        sides = [self.directions] if isinstance(self.directions, str) else self.directions
+        if not isinstance(sides, (list, tuple)) or not sides or not all(each in _SIDES for each in sides):
+            raise ValueError(f"directions must be '<=' or '>', or a list of these, got {brief(sides)}")
+        epsilon = checked_epsilon(self.epsilon)
+        delta = check_number("delta", self.delta, low=0, below=1)
+        return CornerFit(
+            self,
+            ApproxDP(epsilon, delta, reproducible=reproducible),
+            declared=self._declared(),
+            sides=self.directions,
+            positive=self.positive,
+            alpha=checked_share("alpha", self.alpha),
+            beta=Fraction(checked_share("beta", self.beta)),
+            classes=classes,
+            methods=self._methods,
+        )
+
+    def _publish(self, outcome: Corner, plan: StatedPlan) -> None:
+        self._publish_rule(outcome, plan)
+        self.method_ = plan.method
+
+    _two_labels = "a corner"
+    has_margins = True
+
+    def _declared(self) -> Any:
+        return declared_columns(self.domain)
+
+
+class CornerFit(FitRecipe):
+    """The fit of `CornerClassifier`."""
+
+    def check_domain(self, domain: Product) -> None:
+        self.directions(len(columns_of(domain, None)))
+
+    def directions(self, n_columns: int) -> Sequence[str]:
+        """Return for each column the side of its cut that is inside."""
+        sides: Sequence[str] = [self.sides] * n_columns if isinstance(self.sides, str) else self.sides
+        if len(sides) != n_columns:
+            raise ValueError(
+                f"directions must have an entry for each of {n_columns} ordered columns, got {len(sides)}"
+            )
+        return sides
+
+    def plan(self, facts: FitFacts) -> StatedPlan:
+        domain = as_product(self.declared, facts.n_features, facts.names)
+        columns, n = columns_of(domain, None), facts.n_samples
+        places = Product([each.places for each in columns])
+        inside = positive_code(self.positive, facts.classes) or 0
+        corners = Corners(places, directions=self.directions(len(columns)), inside=inside)
+        ways = [self._by_interior_points(n, columns), *self._by_errors(n, corners)]
+        chosen = min((way for way in ways if way.method in self.methods), key=lambda way: way.n_needed)
+        goal = {"alpha": self.alpha, "beta": float(self.beta)}
+        assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
+        warned = warns_of_errors(
+            n,
+            chosen.errors,
+            self.cost.epsilon,
+            f"{len(columns)} columns, the errors may be",
+            size=max(each.size for each in columns),
+        )
+        return StatedPlan(
+            replace(self.cost, delta=chosen.delta, assumes=assumes),
+            title="CornerPlan",
+            states={
+                "method": chosen.method,
+                "n_samples": n,
+                "n_columns": len(columns),
+                "n_examples": min(chosen.n_examples, n),
+                "excess_error": min(chosen.errors, n) / n,
+                "n_needed": chosen.n_needed,
+                **chosen.states,
+                **goal,
+            },
+            least={"n_least": partial(least_of, dimension=corners.littlestone_lower_bound, **goal)},
+            keeps={"columns": columns, "domain": domain, "corners": corners, **chosen.keeps},
+            notes={
+                "n_examples": "nearest to each cut" if chosen.keeps else "all",
+                "excess_error": f"on these records{', if a corner labels them' if chosen.keeps else ''}",
+                "n_needed": "for a true error of alpha, if a corner labels the records",
+                "n_needed_agnostic": "for a true error of alpha above that of the best corner",
+                **NOTES,
+                "n_least": LEAST_NOTE,
+            },
+            warns=warns_of_order(domain) + warned,
+            public=facts,
+            ranged=chosen.method == "exponential",
+        )
+
+    def _by_errors(self, n: int, corners: Corners) -> "list[_Way]":
+        """Return the selection among all corners, if their errors can be counted."""
+        if not corners.takes(n):
+            return []
+        goal = {"epsilon": self.cost.epsilon, "alpha": self.alpha, "beta": self.beta}
+        errors = shortfall(corners.size, self.cost.epsilon, self.beta)
+        needed, agnostic = (
+            representation_sample_size(corners.size, agnostic=each, **goal) for each in (False, True)
+        )
+        states = {"excess_of_constant": min(errors, n) / n, "n_needed_agnostic": agnostic}
+        return [_Way("exponential", Fraction(0), n, errors, needed, states, {})]
+
+    def _by_interior_points(self, n: int, columns: Sequence[CutColumn]) -> "_Way":
+        """Return the cut of each column by interior points, and the comparison with constant labels."""
+        comparison, epsilon, beta = compared(self.cost.epsilon, self.beta)
+        k, cost = len(columns), replace(self.cost, epsilon=epsilon)
+        share, delta = equal_epsilon(cost, k, BoundedRange), cost.delta
+        if share <= epsilon / k * WORTH_DELTA:
+            share, delta = epsilon / k, Fraction(0)
+        beyond = 2 * shortfall(1 + max(each.size for each in columns), share, beta / (2 * k))
+        errors = k * beyond  # beyond each cut at most so many, if an interior point is found
+
+        def suffices(n: int) -> bool:
+            return k * float(binom.cdf(beyond, n, self.alpha / k)) <= float(beta) / 2
+
+        keeps = {"share": share, "comparison": comparison}
+        needed = max(least(suffices, beyond + 1), comparison.n_needed(self.alpha, errors))
+        return _Way("interior_point", delta, beyond + 1, errors, needed, comparison.states(n), keeps)
+
+    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
+        return _placed(rows, plan)
+
+    def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:
+        columns, places, y = plan.columns, summary.X.columns, summary.y
+        if plan.method == "exponential":
+            profile = plan.corners.error_profile(places, y)
+            chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)
+            corner: Corner = chosen
+        else:
+            corner = _by_interior_points(places, y, plan, dice)
+            wrong = int(np.count_nonzero(corner.predict(places) != y))
+            constant = plan.comparison.constant(wrong, int(y.sum()), len(y), dice)
+            if constant is not None:
+                # The corner of no record, or of all: each cut is at one end of its column.
+                full, ends = constant == corner.inner, zip(columns, corner.above, strict=True)
+                cuts = [column.size - 1 if full != above else -1 for column, above in ends]
+                corner = replace(corner, codes=tuple(cuts))
+        return replace(
+            corner,
+            features=tuple(each.feature for each in columns),
+            domains=tuple(each.domain for each in columns),
+            codes=tuple(each.last_code(cut) for each, cut in zip(columns, corner.codes, strict=True)),
+        )
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A method of a fit, with its sizes."""
+
+    method: str
+    delta: Fraction
+    n_examples: int
+    errors: int
+    n_needed: int
+    states: dict[str, Any]
+    keeps: dict[str, Any]
+
+
+def _by_interior_points(places: Sequence[NDArray[Any]], y: Labels, plan: StatedPlan, dice: Dice) -> Corner:
+    """Return the corner whose cuts are interior points of the nearest records with the inner label."""
+    cuts, m, corners = [], plan.n_examples, plan.corners
+    for column, each, above in zip(plan.columns, places, corners.directions[0], strict=True):
+        rising = np.sort(each[y == corners.inside])
+        nearest = rising[:m] if above else rising[::-1][:m]
+        # Counted from beyond the far end of the domain, 0: no record is inside a corner that is cut there.
+        found = [column.size - int(place) if above else int(place) + 1 for place in nearest]
+        found += [0] * (m - len(found))
+        point = interior_point_code(found, column.size + 1, privacy=ApproxDP(plan.share), dice=dice)
+        cuts.append(column.size - 1 - point if above else point - 1)
+    corner: Corner = corners.member(corners.directions[0], corners.inside, cuts)
+    return corner
+
+
 THRESHOLD_METHODS = ("exponential", "interior_point")
 
 #: The share of epsilon that "interior_point" spends on column and direction. Each error is a logarithm
@@ -534,7 +789,6 @@ THRESHOLD_METHODS = ("exponential", "interior_point")
 #: a quarter.
 COLUMN_SHARE = Fraction(1, 4)
 
-_MOST_RECORDS = 1 << 62
 _LEAST = Fraction(1, 10**9)  # of the terms of a union bound
 _MOST_COUNTED = 10**12  # the most trials for which binomial tails are computed
 
@@ -685,10 +939,10 @@ def threshold_sample_size(
         math.sqrt((math.log(events) + minus_log(failure)) / 2)
         for events, failure in ((4 * n_columns, rest * 5 / 8), (1, rest * 3 / 8))
     )
-    sizes = [_first_from(k + 1, lambda n: k / n + (2 * all_cuts + best) / math.sqrt(n) <= alpha)]
+    sizes = [least(lambda n: k / n + (2 * all_cuts + best) / math.sqrt(n) <= alpha, k + 1)]
     if realizable and n_columns == 1 and (few := wrong(half)) / alpha < _MOST_COUNTED:
         # Also more than the records of one label that "interior_point" uses.
-        sizes.append(_first_from(few + 1, lambda n: 4 * binom.cdf(few, n, float(alpha)) <= half))
+        sizes.append(least(lambda n: 4 * binom.cdf(few, n, float(alpha)) <= half, few + 1))
     if method == "exponential" and min(alpha, beta, epsilon) >= _LEAST:
         terms = {"epsilon": epsilon, "alpha": alpha, "beta": beta, "agnostic": not realizable}
         sizes.append(representation_sample_size(2 * n_cuts * n_columns, **terms))
@@ -708,16 +962,3 @@ def _interior_shortfalls(n_cuts: int, n_columns: int, epsilon: Fraction, beta: F
     column = shortfall(2 * n_columns, COLUMN_SHARE * epsilon, beta / 2)
     # A replaced record changes at most two of the points.
     return column, shortfall(n_cuts, (1 - COLUMN_SHARE) * epsilon / 2, beta / 2)
-
-
-def shortfall(candidates: int, epsilon: Fraction, beta: Fraction) -> int:
-    """Return the greatest k with candidates * ratio**k >= beta; a greater shortfall is less probable."""
-    return math.floor(min(selection_excess(candidates, epsilon, beta), float(_MOST_RECORDS)))
-
-
-def _first_from(least: int, holds: Callable[[int], bool]) -> int:
-    """Return the first integer from `least` on at which a monotone condition holds."""
-    high = least
-    while not holds(high):
-        high *= 2
-    return first(holds, least, high)
