@@ -28,7 +28,7 @@ from dplearn.domains.cells import as_cells, cell_type, is_frame, is_text
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.kernels.exact import root_above
-from dplearn.kernels.search import first
+from dplearn.kernels.search import first, least
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
 from dplearn.mechanisms.selection import selection_excess
 from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
@@ -49,6 +49,8 @@ _TINY = Fraction(1, 10**9)  # the least epsilon, alpha and beta
 _WIDEST = 1 << 56  # the variance of Gaussian noise
 _POOR = 0.25  # an error of answers that is warned of
 _REPLAYS = 20  # passes over earlier answers in a round
+
+_Planned = tuple[dict[str, Any], dict[str, Any], tuple[str, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,7 +321,9 @@ def multiplicative_weights_plan(
 
 
 class _CountingQueries(ColumnRelease[ReleasedShares]):
-    """What both recipes share: the checked queries, and the histogram of a column."""
+    """What both recipes share: the checked queries, the histogram of a column, and the form of a plan."""
+
+    title: str
 
     def __init__(self, name: str, queries: Any, domain: Any, cost: ApproxDP, seed: Any, *context: object):
         self.of, self.queries = domain, _checked_queries(queries, domain)
@@ -331,6 +335,25 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
     def read(self, X: Any, y: Any) -> tuple[Facts, Any]:  # noqa: ARG002 - there is none
         codes = _codes(X, self.of)
         return Facts(len(codes)), codes
+
+    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
+        within: dict[str, Any] = {"low": _TINY, "below": 1}
+        n, failure = self.count(facts), float(check_number("beta", beta, **within))
+        share = float(check_number("alpha", alpha, **within))
+        states, keeps, warning = self.planned_for(n, share, failure)
+        problem = f"with epsilon {float(self.cost.epsilon):.3g} and {warning[0]}" if warning else ""
+        return ReleasePlan(
+            self.cost,
+            n,
+            title=self.title,
+            states={**states, "alpha": share, "beta": failure},
+            keeps=keeps,
+            warns=(few_records(n, problem, *warning[1:]),) if warning else (),
+        )
+
+    def planned_for(self, n: int, alpha: float, beta: float) -> _Planned:
+        """Return what a plan states and keeps, and its warning, if any: the problem and the remedies."""
+        raise NotImplementedError
 
     def histogram(self, table: Table) -> NDArray[np.int64]:
         """Return the number of records with each value."""
@@ -345,46 +368,35 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
 class _SmallDatabase(_CountingQueries):
     """The recipe of `small_database`."""
 
+    title = "SmallDatabasePlan"
+
     def __init__(self, queries: Any, domain: Any, n_rows: Any, epsilon: Any, random_state: Any = None):
         cost = ApproxDP(check_number("epsilon", epsilon, low=_TINY), assumes=_assumed(domain))
         super().__init__("small_database", queries, domain, cost, random_state, n_rows)
         self.sizes = _possible_rows(self.of.size, len(self.queries), n_rows)
 
-    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, failure = self.count(facts), float(check_number("beta", beta, low=_TINY, below=1))
-        share = float(check_number("alpha", alpha, low=_TINY, below=1))
+    def planned_for(self, n: int, alpha: float, beta: float) -> _Planned:
+        size, n_queries = self.of.size, len(self.queries)
         # Of each number of rows, the error of the best database, and that of the selection for one record.
+        logs = [math.log(_n_databases(size, m)) - math.log(beta) for m in self.sizes]
         terms = [
-            (
-                database_error(self.of.size, len(self.queries), m),
-                2 * (math.log(_n_databases(self.of.size, m)) - math.log(failure)) / float(self.cost.epsilon),
-                m,
-            )
-            for m in self.sizes
+            (database_error(size, n_queries, m), 2 * log / float(self.cost.epsilon), m)
+            for log, m in zip(logs, self.sizes, strict=True)
         ]
         error, m = min((off + selection / n, m) for off, selection, m in terms)
-        poor = few_records(
-            n,
-            f"with epsilon {float(self.cost.epsilon):.3g} and {m} rows of {self.of.size} values, answers may"
-            f" be wrong by {min(1.0, error):.2f}",
+        needed = [math.floor(selection / (alpha - off)) + 1 for off, selection, _ in terms if off < alpha]
+        states = {
+            "n_rows": m,
+            "n_databases": _n_databases(size, m),
+            "error": min(1.0, error),
+            "n_needed": min(needed, default=None),
+        }
+        poor = (
+            f"{m} rows of {size} values, answers may be wrong by {min(1.0, error):.2f}",
             "declare a smaller domain",
             "use multiplicative_weights or stable_counts",
         )
-        needed = [math.floor(selection / (share - off)) + 1 for off, selection, _ in terms if off < share]
-        return ReleasePlan(
-            self.cost,
-            n,
-            title="SmallDatabasePlan",
-            states={
-                "n_rows": m,
-                "n_databases": _n_databases(self.of.size, m),
-                "error": min(1.0, error),
-                "n_needed": min(needed, default=None),
-                "alpha": share,
-                "beta": failure,
-            },
-            warns=(poor,) if error >= _POOR else (),
-        )
+        return states, {}, poor if error >= _POOR else ()
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> ReleasedShares:
         n, m, true = plan.n_samples, plan.n_rows, self.queries @ self.histogram(table)
@@ -397,6 +409,8 @@ class _SmallDatabase(_CountingQueries):
 class _MultiplicativeWeights(_CountingQueries):
     """The recipe of `multiplicative_weights`."""
 
+    title = "MultiplicativeWeightsPlan"
+
     def __init__(
         self,
         queries: Any,
@@ -407,55 +421,50 @@ class _MultiplicativeWeights(_CountingQueries):
         public_values: Any,
         random_state: Any = None,
     ):
-        public = (_PUBLIC,) * (public_values is not None)
         cost = ApproxDP(
             check_number("epsilon", epsilon, low=_TINY),
             check_number("delta", delta, low=0, below=1),
-            assumes=(*_assumed(domain), *public),
+            assumes=(*_assumed(domain), *(_PUBLIC,) * (public_values is not None)),
         )
-        known = None
+        self.start, known = np.full(domain.size, 1 / domain.size), None
         if public_values is not None:
             try:
-                known = _counts_of(_codes(public_values, domain), domain.size)[0]
+                [known] = _counts_of(_codes(public_values, domain), domain.size)
             except (TypeError, ValueError) as error:
                 raise type(error)(f"public_values: {error}") from None
-        context = n_rounds, None if known is None else known.tolist()
-        super().__init__("multiplicative_weights", queries, domain, cost, random_state, *context)
-        self.start = np.full(domain.size, 1 / domain.size)
-        if known is not None:
             self.start = (1 - _UNIFORM) * known / known.sum() + _UNIFORM * self.start
+            known = known.tolist()
+        super().__init__("multiplicative_weights", queries, domain, cost, random_state, n_rounds, known)
         self.n_rounds = n_rounds
         if n_rounds is not None:
             check_count("n_rounds", n_rounds, low=1, high=_MOST_ROUNDS)
 
-    def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, failure = self.count(facts), float(check_number("beta", beta, low=_TINY, below=1))
-        share = float(check_number("alpha", alpha, low=_TINY, below=1))
-        t = self.n_rounds or self.usual_rounds(n)
-        spread, selection, noise = self.errors(t, failure)
-        needed = math.ceil(_least_records(spread, selection, noise, share)) if spread < share else None
-        deviation = self.deviation(t) / n
-        noisy = few_records(
-            n,
-            f"with epsilon {float(self.cost.epsilon):.3g} and {t} rounds, the noise of a count is"
-            f" {deviation:.2g} of the records, and shares may stay where they start",
+    def planned_for(self, n: int, alpha: float, beta: float) -> _Planned:
+        # By default a number of rounds with small errors in practice; the least bound has many more. Within a
+        # tenth of the best of 4, 8, ... 128 on most of made domains of 256 and 1,024 values.
+        usual = max(1, round(4 * float(n * self.cost.epsilon) ** 0.3))
+        t = self.n_rounds or min(_MOST_ROUNDS, len(self.queries), usual)
+        deviation, limit = self.noise(t, beta)
+        selection = selection_excess(len(self.queries), self.costs(t)[0].epsilon, beta / (2 * t)) + 1
+        last = t // 2 + 1
+        spread, noise = math.sqrt(-math.log(self.start.min()) / (2 * last)), math.sqrt(t / last) * limit
+
+        def error(n: int) -> float:
+            return selection / n + math.hypot(spread, noise / n)
+
+        states = {
+            "n_rounds": t,
+            "error": min(1.0, error(n)),
+            "n_needed": least(lambda n: error(n) <= alpha, 1) if spread < alpha else None,
+        }
+        noisy = (
+            f"{t} rounds, the noise of a count is {deviation / n:.2g} of the records, and shares may stay"
+            " where they start",
             "spend more epsilon",
             "set n_rounds lower",
         )
-        return ReleasePlan(
-            self.cost,
-            n,
-            title="MultiplicativeWeightsPlan",
-            states={
-                "n_rounds": t,
-                "error": min(1.0, selection / n + math.hypot(spread, noise / n)),
-                "n_needed": needed,
-                "alpha": share,
-                "beta": failure,
-            },
-            keeps={"limit": self.limit(t, failure) / n, "deviation": deviation},
-            warns=(noisy,) if deviation >= ALPHA else (),
-        )
+        keeps = {"limit": limit / n, "deviation": deviation / n}
+        return states, keeps, noisy if deviation / n >= ALPHA else ()
 
     def costs(self, t: int) -> tuple[ApproxDP, Any]:
         """Return the cost of the selection and of the count of each of t rounds."""
@@ -470,35 +479,18 @@ class _MultiplicativeWeights(_CountingQueries):
             )
         return ApproxDP(1 / root_above(1 / (8 * rho))), ZeroConcentratedDP(rho)
 
-    def errors(self, t: int, beta: float) -> tuple[float, float, float]:
-        """Return the terms of the bound: without noise, and of selections and counts of one record."""
-        selection, _ = self.costs(t)
-        few = selection_excess(len(self.queries), selection.epsilon, beta / (2 * t)) + 1
-        last = t // 2 + 1
-        spread = math.sqrt(-math.log(self.start.min()) / (2 * last))
-        return spread, few, math.sqrt(t / last) * self.limit(t, beta)
-
-    def limit(self, t: int, beta: float) -> float:
-        """Return what no error of t counts exceeds with probability 1 - beta / 2."""
+    def noise(self, t: int, beta: float) -> tuple[float, float]:
+        """Return the standard deviation of the noise of each of t counts, and what no error of them exceeds
+        with probability 1 - beta / 2.
+        """
         _, counting = self.costs(t)
         if self.cost.delta:
-            noise = math.sqrt(math.log(4 * t / beta) / float(counting.rho))
+            rho = float(counting.rho)
+            deviation, tail = math.sqrt(1 / (2 * rho)), math.sqrt(math.log(4 * t / beta) / rho)
         else:
-            noise = LaplaceNoise(counting.epsilon, 1).tail(Fraction(beta) / (2 * t))
-        return noise + self.deviation(t)
-
-    def deviation(self, t: int) -> float:
-        """Return the standard deviation of the noise of each of t counts."""
-        _, counting = self.costs(t)
-        if self.cost.delta:
-            return math.sqrt(1 / (2 * float(counting.rho)))
-        return LaplaceNoise(counting.epsilon, 1).deviation
-
-    def usual_rounds(self, n: int) -> int:
-        """Return a number of rounds with small errors in practice; the least bound has many more."""
-        # Within a tenth of the best of 4, 8, ... 128 on most of made domains of 256 and 1,024 values.
-        wanted: float = 4 * float(n * self.cost.epsilon) ** 0.3
-        return min(_MOST_ROUNDS, len(self.queries), max(1, round(wanted)))
+            noise = LaplaceNoise(counting.epsilon, 1)
+            deviation, tail = noise.deviation, noise.tail(Fraction(beta) / (2 * t))
+        return deviation, tail + deviation
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> ReleasedShares:
         n, true = plan.n_samples, self.queries @ self.histogram(table)
@@ -511,15 +503,12 @@ class _MultiplicativeWeights(_CountingQueries):
             query = exponential_mechanism(off, privacy=selecting, dice=dice)
             noisy = count(int(true[query]), privacy=counting, dice=dice, low=0, high=n)
             present = self.queries[query] @ shares
-            taken[query] = present + _shrunk(int(noisy) / n - present, plan.deviation)
+            moved = int(noisy) / n - present
+            # Less than it is, where noise may be all of it; by at most the deviation.
+            taken[query] = present + (moved * max(0.0, 1 - (plan.deviation / moved) ** 2) if moved else 0.0)
             shares = _corrected(shares, self.queries, query, taken, plan.limit)
         total += shares
         return self.released(total / total.sum(), plan)
-
-
-def _shrunk(off: float, deviation: float) -> float:
-    """Return a difference, less where noise of a deviation may be all of it; by at most the deviation."""
-    return off * max(0.0, 1 - (deviation / off) ** 2) if off else 0.0
 
 
 def _corrected(
@@ -647,11 +636,3 @@ def _databases(size: int, n_rows: int, n_queries: int) -> Iterator[NDArray[np.in
         places = np.array(block, dtype=np.int64).reshape(len(block), size - 1)
         ends = np.full((len(block), 1), n_rows + size - 1)
         yield np.diff(places, axis=1, prepend=-1, append=ends) - 1
-
-
-def _least_records(spread: float, selection: float, noise: float, alpha: float) -> float:
-    """Return the least n with selection / n + hypot(spread, noise / n) <= alpha."""
-    # With x = 1 / n: (alpha - selection x)**2 = spread**2 + (noise x)**2.
-    a, b, c = selection**2 - noise**2, -2 * alpha * selection, alpha**2 - spread**2
-    root = math.sqrt(max(0.0, b * b - 4 * a * c))
-    return (-b + root) / (2 * c)
