@@ -107,6 +107,11 @@ def _as_power(high: int | float) -> str:
     return f"10**{len(text) - 1}" if len(text) > 16 and text.strip("0") == "1" else text
 
 
+def check_goal(alpha: Any, beta: Any) -> tuple[Fraction, Fraction]:
+    """Return an error and a probability of failure, both in (0, 1)."""
+    return check_number("alpha", alpha, above=0, below=1), check_number("beta", beta, above=0, below=1)
+
+
 def check_given(name: str, value: Any, *, source: str, low: int = 1) -> int:
     """Return a size that a plan needs; raise an error if it is neither given nor determined by `source`."""
     if value is None:

@@ -157,12 +157,12 @@ class FitRecipe(Recipe):
         X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
         names = getattr(reader, "feature_names_in_", None)
         domain = as_product(self.declared, X.shape[1], names)
-        self.check_domain(domain)
         facts = FitFacts(len(X), X.shape[1], names=names, stream=stream, whole=whole_columns(X))
-        return facts, encoded(X, domain)
+        return facts, self.codes_of(X, domain)
 
-    def check_domain(self, domain: Product) -> None:
-        """Raise an error, before a cell is read, if nothing can be learned over a domain."""
+    def codes_of(self, X: Any, domain: Product) -> Columns:
+        """Return the codes of a table; raise an error if nothing can be learned over the domain."""
+        return encoded(X, domain)
 
     def summarize(self, rows: Any, plan: Any) -> Any:  # noqa: ARG002 - of use to subclasses
         """Return what is released from, of rows in memory or those of a part; nothing is drawn.

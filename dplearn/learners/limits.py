@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_choice, check_count, check_goal, check_number
 from dplearn.kernels import exp_bounds, first, float_above, least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import Guarantee
@@ -346,8 +346,7 @@ def multi_label_lower_bound(
     task = check_choice("task", task, TASKS)
     epsilon = check_number("epsilon", epsilon, above=0)
     delta = check_number("delta", delta, low=0, below=1)
-    alpha = check_number("alpha", alpha, above=0, below=1)
-    beta = check_number("beta", beta, above=0, below=1)
+    alpha, beta = check_goal(alpha, beta)
     if size is not None:
         size = check_count("size", size, low=1)
     elif task == "parities":

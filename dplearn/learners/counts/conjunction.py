@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import Calculator, documented_by
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_count, check_goal, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import Concept, Labels
@@ -435,7 +435,7 @@ def conjunction_error(
     >>> round(conjunction_error([2] * 10, n=100_000, epsilon=1, alpha=0.1, beta=0.05), 3)
     0.076
     """
-    alpha, beta = _checked(alpha, beta)
+    alpha, beta = map(float, check_goal(alpha, beta))
     worst = 0.0
     for size in set(_checked_sizes(sizes)):
         tail = share_noise(
@@ -472,7 +472,7 @@ def conjunction_query_sample_size(
     >>> conjunction_query_sample_size([2] * 10, epsilon=1, alpha=0.1, beta=0.05, noise="local")
     11737310
     """
-    wanted, failure = _checked(alpha, beta)
+    wanted, failure = map(float, check_goal(alpha, beta))
     spent = check_number("epsilon", epsilon, above=0), check_number("delta", delta, low=0, below=1)
     return _least_size(tuple(_checked_sizes(sizes)), *spent, wanted, failure, noise)
 
@@ -488,13 +488,6 @@ def _least_size(
 def _tolerance(noise: TailBound, n_queries: int, beta: float) -> float:
     """Return a bound on the noise of one answer that holds for all answers with probability 1 - beta / 2."""
     return noise.at(beta / (2 * n_queries))
-
-
-def _checked(alpha: Any, beta: Any) -> tuple[float, float]:
-    return (
-        float(check_number("alpha", alpha, above=0, below=1)),
-        float(check_number("beta", beta, above=0, below=1)),
-    )
 
 
 def _checked_sizes(sizes: Sequence[int]) -> list[int]:

@@ -655,19 +655,8 @@ def _records_needed_if_drawn(target: ConceptClass, goal: Mapping[str, Any], *, a
     """Return the number of records for a true error of alpha above that of the best target, over the seed."""
     share, failure = checked_share("alpha", goal["alpha"]), checked_share("beta", goal["beta"])
     misses = [(share * part, float(target.miss(share * part))) for part in _PARTS]
-    sizes = [
-        representation_sample_size(
-            target.size,
-            epsilon=goal["epsilon"],
-            alpha=share,
-            beta=failure,
-            kappa=kappa,
-            miss=miss,
-            agnostic=agnostic,
-        )
-        for kappa, miss in misses
-        if miss < failure
-    ]
+    size_of = partial(representation_sample_size, target.size, agnostic=agnostic, **goal)
+    sizes = [size_of(kappa=kappa, miss=miss) for kappa, miss in misses if miss < failure]
     return min(sizes, default=None)
 
 
@@ -790,8 +779,7 @@ def representation_failure(
     """
     n = check_count("n_samples", n_samples)
     size = check_count("class_size", class_size, low=1)
-    kappa, miss = _small("kappa", kappa), _small("miss", miss)
-    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
+    miss, rate = _small("miss", miss), _checked_rate(epsilon, alpha, kappa, agnostic=agnostic)
     exponent = math.log(size) - n * rate
     return float(miss + (math.exp(exponent) if exponent < 700 else math.inf))
 
@@ -829,10 +817,10 @@ def representation_sample_size(
     852
     """
     size = check_count("class_size", class_size, low=1)
-    kappa, miss, failure = _small("kappa", kappa), _small("miss", miss), checked_share("beta", beta)
+    miss, failure = _small("miss", miss), checked_share("beta", beta)
     if miss >= failure:
         raise ValueError(f"miss must be below beta, {beta}, got {miss}")
-    rate, _ = _rate(_ratio(epsilon), checked_share("alpha", alpha), kappa, agnostic=agnostic)
+    rate = _checked_rate(epsilon, alpha, kappa, agnostic=agnostic)
     return _least_size(size, rate, failure - miss)
 
 
@@ -858,7 +846,7 @@ def growing_sample_size(
     concave in n and above ln(beta) for k records, so once it is at most ln(beta) it stays there.
     """
     failure = checked_share("beta", beta)
-    rate, s = _rate(_ratio(epsilon), checked_share("alpha", alpha), 0.0, agnostic=agnostic)
+    rate, s = _rate(_ratio(epsilon), checked_share("alpha", alpha), 0, agnostic=agnostic)
     lost = -n_determining * math.log(s) if agnostic else 0.0
 
     def suffices(n: int) -> bool:
@@ -916,10 +904,15 @@ def _least_size(class_size: int, rate: float, failure: float) -> int:
     return max(1, math.ceil((math.log(class_size) - math.log(failure)) / rate))
 
 
+def _checked_rate(epsilon: Any, alpha: Any, kappa: Any, *, agnostic: bool) -> float:
+    error, good = checked_share("alpha", alpha), _small("kappa", kappa)
+    if good >= error:
+        raise ValueError(f"kappa must be below alpha, {error}, got {good}")
+    return _rate(_ratio(epsilon), error, good, agnostic=agnostic)[0]
+
+
 def _rate(ratio: float, alpha: float, kappa: float, *, agnostic: bool) -> tuple[float, float]:
     """Return the rate at which the probability of failure decreases, and the base s of its proof."""
-    if kappa >= alpha:
-        raise ValueError(f"kappa must be below alpha, {alpha}, got {kappa}")
     if agnostic:
         excess = alpha - kappa
         alpha, kappa = (1 + excess) / 2, (1 - excess) / 2

@@ -21,7 +21,7 @@ from scipy.stats import binom
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_bool, check_choice, check_count, check_goal, check_number
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import Concept
 from dplearn.concepts.lines import (
@@ -174,14 +174,11 @@ class LineClassifier(RuleClassifier):
         p = check_prime("p", self.p)
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
-        sizes = {
-            name: check_number(name, value, above=0, below=1)
-            for name, value in (("alpha", self.alpha), ("beta", self.beta))
-        }
+        alpha, beta = check_goal(self.alpha, self.beta)
         check_bool("proper", self.proper)
         method = check_choice("method", self.method, (AUTO, *_METHODS))
         if method == AUTO:
-            method = _cheaper_method(p, epsilon, delta, **sizes)
+            method = _cheaper_method(p, epsilon, delta, alpha=alpha, beta=beta)
         elif method == "stability":
             check_number("delta with method='stability'", self.delta, above=0)
             _check_tables(epsilon, delta)
@@ -192,7 +189,8 @@ class LineClassifier(RuleClassifier):
             method=method,
             proper=bool(self.proper),
             classes=declared_classes(self.classes, None, self._two_labels),
-            **sizes,
+            alpha=alpha,
+            beta=beta,
         )
 
     def _publish(self, outcome: tuple[Concept, bool], plan: StatedPlan) -> None:

@@ -18,6 +18,7 @@ from dplearn._validation import (
     check_choice,
     check_count,
     check_count_or_auto,
+    check_goal,
     check_number,
     is_positive,
 )
@@ -45,7 +46,6 @@ from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import Summary, checked_epsilon
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
-    HashedPointSizes,
     hashed_class_size,
     hashed_point_failure,
     hashed_point_sizes,
@@ -268,10 +268,7 @@ class PointClassifier(SeveralOutputsClassifier):
     def _recipe(self, reproducible: bool) -> "PointFit":
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
-        alpha, beta = (
-            check_number(name, value, above=0, below=1)
-            for name, value in (("alpha", self.alpha), ("beta", self.beta))
-        )
+        alpha, beta = check_goal(self.alpha, self.beta)
         given = check_count_or_auto("n_buckets", self.n_buckets, low=1)
         if given is not None and (given & (given - 1) or given > 1 << LARGEST_BITS):
             raise ValueError(f"n_buckets must be a power of two up to 2**{LARGEST_BITS}, got {given}")
@@ -292,8 +289,7 @@ class PointClassifier(SeveralOutputsClassifier):
         cost = ApproxDP(epsilon, delta, reproducible=reproducible)
         if method == "sanitizer":
             checked_epsilon(epsilon)
-        if method == "stability":
-            # Raises if epsilon is too small for the table.
+        if method == "stability":  # raises if epsilon is too small for the table
             release_probability_table(replace(cost, epsilon=compared(epsilon, beta)[1]))
         return PointFit(
             self,
@@ -313,21 +309,16 @@ class PointClassifier(SeveralOutputsClassifier):
         public, names = plan.public, tuple(map(str, plan.public.names))
         labels = [tuple(each.tolist()) for each in public.classes]
         rule = ChosenPrefix if plan.prefixes else ChosenKeys
-        concepts = [
-            rule(where, plan.hashed, names, pair) for where, pair in zip(outcome, labels, strict=True)
-        ]
+        pairs = zip(outcome, labels, strict=True)
+        concepts = [rule(where, plan.hashed, names, pair) for where, pair in pairs]
         one = plan.n_keys == 1 and not plan.prefixes
         points = [where[0] if where and one else where for where in outcome]
-        abstained = np.array([where is None for where in outcome])
-        self.method_ = plan.method
-        self.hash_ = plan.hashed
-        self.guarantee_ = plan.guarantee
-        if public.many:
-            self.point_, self.abstained_ = points, abstained
-            self.concept_, self.classes_ = concepts, public.classes
-        else:
-            self.point_, self.abstained_ = points[0], bool(abstained[0])
-            self.concept_, self.classes_ = concepts[0], public.classes[0]
+        abstained = [where is None for where in outcome]
+        self.method_, self.hash_, self.guarantee_ = plan.method, plan.hashed, plan.guarantee
+        found: tuple[Any, ...] = points, np.array(abstained), concepts, public.classes
+        if not public.many:
+            found = tuple(each for [each] in (points, abstained, concepts, public.classes))
+        self.point_, self.abstained_, self.concept_, self.classes_ = found
 
     def _codes(self, X: Any) -> NDArray[Any]:
         """Return the predicted label code of each row in each output."""
@@ -367,42 +358,34 @@ class PointFit(FitRecipe):
         _check_two(outputs.classes)
         names = getattr(reader, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
+        n, d = X.shape
         public = OutputsFacts(
-            len(X),
-            X.shape[1],
-            2,
-            names,
-            outputs.classes,
-            stream,
-            n_outputs=len(outputs.classes),
-            many=outputs.many,
+            n, d, 2, names, outputs.classes, stream, n_outputs=len(outputs.classes), many=outputs.many
         )
         return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         assert isinstance(facts, OutputsFacts)
-        n, alpha, beta = facts.n_samples, self.alpha, self.beta
-        kind = (self.n_keys, facts.n_features if self.prefixes else None)
-        budget = self.cost.epsilon, self.cost.delta
-        n_buckets, size, method = 0, 0, self.method
-        k = facts.n_outputs
+        n, k, method, alpha, beta = facts.n_samples, facts.n_outputs, self.method, self.alpha, self.beta
+        asked: dict[str, Any] = {"epsilon": self.cost.epsilon, "alpha": alpha}
+        n_buckets, size, comparison, rest = 0, 0, None, beta
         if method == "hashing":
-            n_buckets = self.n_buckets or _sizes(budget[0], alpha, beta, *kind).n_buckets
-            size = hashed_class_size(n_buckets, n_keys=kind[0], n_columns=kind[1])
-        comparison, rest = None, beta
+            kind = {"n_keys": self.n_keys, "n_columns": facts.n_features if self.prefixes else None}
+            asked |= kind
+            n_buckets = self.n_buckets or hashed_point_sizes(**asked, beta=beta).n_buckets
+            size = hashed_class_size(n_buckets, **kind)
+        else:
+            asked |= {"delta": self.cost.delta, "n_outputs": k}
+        if method == "sanitizer":
+            asked["n_keys"] = self.n_keys
         if method == "stability" and k == 1:
-            comparison, epsilon, rest = compared(self.cost.epsilon, Fraction(beta))
-            budget = epsilon, self.cost.delta
-        failure, needed = _accuracy(method, n, n_buckets, *budget, alpha, rest, k, kind)
+            comparison, asked["epsilon"], rest = compared(self.cost.epsilon, Fraction(beta))
+        failure, needed = _accuracy(method, n, n_buckets, rest, **asked)
         if comparison:
             failure = min(1.0, failure + comparison.failure(n, float(alpha)))
             needed = max(needed, comparison.n_needed(float(alpha)))
-        if self.chooses and k > 1:
-            sanitized = sanitized_point_failure(
-                n, epsilon=budget[0], delta=budget[1], alpha=alpha, n_outputs=k
-            )
-            if sanitized <= beta:
-                method, failure = "sanitizer", sanitized
+        if self.chooses and k > 1 and (sanitized := sanitized_point_failure(n, **asked)) <= beta:
+            method, failure = "sanitizer", sanitized
         assumes = (*TABLE, KEYS_ASSUMED, labels_assumed(self.classes))
         hashed = _hash(facts.stream.seed, n_buckets) if facts.stream and n_buckets else None
         return StatedPlan(
@@ -431,14 +414,12 @@ class PointFit(FitRecipe):
     def summarize(self, rows: Any, plan: StatedPlan) -> Summary:
         # A replaced record changes the distance, or each number of errors, by at most 1; of several outputs,
         # one key with its labels is replaced.
-        if plan.method == "sanitizer":
-            release = _by_published_keys
-        elif plan.method == "stability":
-            release = _by_counts if plan.public.many else _by_lead
-        else:
-            release = (
-                _by_prefix_errors if self.prefixes else _by_errors_of_sets if self.n_keys > 1 else _by_errors
-            )
+        releases = {
+            "sanitizer": _by_published_keys,
+            "stability": _by_counts if plan.public.many else _by_lead,
+            "hashing": _by_errors_of_sets if self.n_keys > 1 else _by_errors,
+        }
+        release = _by_prefix_errors if self.prefixes else releases[plan.method]
         return Summary(rows, partial(release, plan=plan))
 
     def run(self, summary: Summary, plan: StatedPlan, dice: Dice) -> list[Where]:
@@ -456,35 +437,16 @@ def _least(method: str, n_keys: int, alpha: Any, beta: Any, guarantee: ApproxDP)
     return least_of(guarantee, dimension=1, rooted=1, alpha=alpha, beta=beta)
 
 
-def _sizes(epsilon: Fraction, alpha: Any, beta: Any, n_keys: int, n_columns: int | None) -> HashedPointSizes:
-    return hashed_point_sizes(epsilon=epsilon, alpha=alpha, beta=beta, n_keys=n_keys, n_columns=n_columns)
-
-
 @lru_cache(maxsize=64)
-def _accuracy(
-    method: str,
-    n: int,
-    n_buckets: int,
-    epsilon: Fraction,
-    delta: Fraction,
-    alpha: Any,
-    beta: Any,
-    n_outputs: int,
-    kind: tuple[int, int | None],
-) -> tuple[float, int]:
+def _accuracy(method: str, n: int, n_buckets: int, beta: Any, **asked: Any) -> tuple[float, int]:
     """Return the probability of failure with n records, and the number of records needed."""
-    public = {"epsilon": epsilon, "delta": delta, "alpha": alpha, "n_outputs": n_outputs}
     if method == "hashing":
-        failure = hashed_point_failure(
-            n, n_buckets, epsilon=epsilon, alpha=alpha, n_keys=kind[0], n_columns=kind[1]
-        )
-        needed = _sizes(epsilon, alpha, beta, *kind).n_samples
+        failure = hashed_point_failure(n, n_buckets, **asked)
+        needed = hashed_point_sizes(**asked, beta=beta).n_samples
     elif method == "sanitizer":
-        failure = sanitized_point_failure(n, **public, n_keys=kind[0])
-        needed = sanitized_point_sample_size(**public, beta=beta, n_keys=kind[0])
+        failure, needed = sanitized_point_failure(n, **asked), sanitized_point_sample_size(**asked, beta=beta)
     else:
-        failure = stable_point_failure(n, **public)
-        needed = stable_point_sample_size(**public, beta=beta)
+        failure, needed = stable_point_failure(n, **asked), stable_point_sample_size(**asked, beta=beta)
     return min(1.0, failure), needed
 
 

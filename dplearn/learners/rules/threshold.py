@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from dplearn._documented import Calculator, Unspent, documented_by
-from dplearn._validation import AUTO, check_choice, check_count, check_number
+from dplearn._validation import AUTO, check_choice, check_count, check_goal, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.concepts import Thresholds
@@ -216,8 +216,9 @@ class ThresholdClassifier(RuleClassifier):
 class ThresholdFit(FitRecipe):
     """The fit of `ThresholdClassifier`."""
 
-    def check_domain(self, domain: Product) -> None:
-        _chosen_method(self, columns_of(domain, self.feature))
+    def codes_of(self, X: Any, domain: Product) -> Columns:
+        _chosen_method(self, columns_of(domain, self.feature))  # raises on incompatible parameters
+        return Columns(domain.encode(X))
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = as_product(self.declared, facts.n_features, facts.names)
@@ -642,8 +643,9 @@ class CornerClassifier(RuleClassifier):
 class CornerFit(FitRecipe):
     """The fit of `CornerClassifier`."""
 
-    def check_domain(self, domain: Product) -> None:
-        self.directions(len(columns_of(domain, None)))
+    def codes_of(self, X: Any, domain: Product) -> Columns:
+        self.directions(len(columns_of(domain, None)))  # raises if there are other columns
+        return Columns(domain.encode(X))
 
     def directions(self, n_columns: int) -> Sequence[str]:
         """Return for each column the side of its cut that is inside."""
@@ -867,8 +869,7 @@ def interior_point_examples(
     """
     n_samples = check_count("n_samples", n_samples, low=1)
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
-    alpha = check_number("alpha", alpha, above=0, below=1)
-    beta = check_number("beta", beta, above=0, below=1)
+    alpha, beta = check_goal(alpha, beta)
     column, point = _interior_shortfalls(n_cuts, n_columns, epsilon, beta)
     wanted: int = max(math.ceil(alpha * n_samples), 2 * column + point + 1)
     return min(n_samples, wanted)
@@ -925,8 +926,7 @@ def threshold_sample_size(
     1198
     """
     n_cuts, n_columns, epsilon = _checked(n_cuts, n_columns, epsilon)
-    alpha = check_number("alpha", alpha, above=0, below=1)
-    beta = check_number("beta", beta, above=0, below=1)
+    alpha, beta = check_goal(alpha, beta)
     if check_choice("method", method, THRESHOLD_METHODS) == "interior_point" and not realizable:
         raise ValueError("realizable must be True with method 'interior_point', got False")
 
