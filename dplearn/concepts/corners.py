@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from dplearn._validation import check_count
 from dplearn._writing import brief
-from dplearn.concepts.base import Concept, ConceptClass, Labels
+from dplearn.concepts.base import Concept, ConceptClass, CountedErrors, ErrorProfile, Labels
 from dplearn.domains import Domain, Floats, Product
-from dplearn.kernels import group_counts
-from dplearn.kernels.cuts import Cuts, label_histogram
+from dplearn.kernels.cuts import label_histogram
 from dplearn.kernels.grouping import distinct_values
 
 _MOST_CELLS = 1 << 24
@@ -30,6 +29,7 @@ _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _NAMES = 4  # the most column names in a message
 _SIDES = ("<=", ">")
 _NEGATIONS = {"<=": ">", "<": ">=", "==": "!="}
+_Intervals = tuple[NDArray[np.uint64], NDArray[np.uint64]]  # the first cut of each, and how many it has
 
 
 @dataclass(frozen=True)
@@ -251,13 +251,13 @@ class Corners(ConceptClass):
                 f" directions: declare coarser domains of {names}{more}, such as Grid(0, 100, 1001)"
             )
 
-    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
+    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> ErrorProfile:
         """Count the errors of all corners; parameters as in `ConceptClass`."""
         of_class = [columns[feature] for feature in self.features]
         values = [distinct_values(codes) for codes in of_class]
         ranks = [np.searchsorted(each, codes) for each, codes in zip(values, of_class, strict=True)]
         axes = [_cuts_between(each, size) for each, size in zip(values, self.sizes, strict=True)]
-        return CornerErrors(self, _nets(ranks, values, y), axes, _totals(y))
+        return CornerErrors(self, _nets(ranks, values, y), axes, np.bincount(y, minlength=2).tolist())
 
     def check_sums(self) -> None:
         """Raise ValueError if the columns have too many pairs of values to count the records with each."""
@@ -280,9 +280,8 @@ class Corners(ConceptClass):
         """Return the error profile of all records from the sums over their parts."""
         (counts,) = sums
         nets = (counts[1] - counts[0]).reshape(self.sizes)
-        axes = [_at(np.arange(size + 1, dtype=np.uint64)) for size in self.sizes]
-        zeros, ones = counts.sum(axis=1).tolist()
-        return CornerErrors(self, nets, axes, (zeros, ones))
+        axes = [(np.arange(size + 1, dtype=np.uint64), np.ones(size + 1, np.uint64)) for size in self.sizes]
+        return CornerErrors(self, nets, axes, counts.sum(axis=1).tolist())
 
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":
         """Return the corners that differ on public records; parameters as in `ConceptClass`.
@@ -351,14 +350,33 @@ class ListedCorners(Corners):
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
         return self.size
 
-    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> "CornerErrors":
+    def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> ErrorProfile:
         of_class = [columns[feature] for feature in self.features]
         ranks = [
             np.minimum(np.searchsorted(each, codes), len(each) - 1)  # the last cut is the top
             for each, codes in zip(self._values, of_class, strict=True)
         ]
-        axes = [_at_values(each, size) for each, size in zip(self._values, self.sizes, strict=True)]
-        return CornerErrors(self, _nets(ranks, self._values, y), axes, _totals(y), self.listed)
+        prefix, (zeros, ones) = prefix_nets(_nets(ranks, self._values, y)), np.bincount(y, minlength=2)
+        counts = []
+        for above, listed in zip(self.directions, self.listed, strict=True):
+            nets = nets_inside(prefix, above)[listed]
+            counts += [ones - nets if inner else zeros + nets for inner in self.labels_inside]
+        return CountedErrors(np.concatenate(counts), self._member_at)
+
+    def _member_at(self, place: int) -> Corner:
+        """Return the member at a place in the order of all."""
+        for above, listed in zip(self.directions, self.listed, strict=True):
+            cells = np.argwhere(listed)
+            if place < len(self.labels_inside) * len(cells):
+                label, cell = divmod(place, len(cells))
+                # The cuts are below the domain, at all values but the last, and at the top.
+                cuts = [
+                    -1 if not cut else size - 1 if cut == len(each) else int(each[cut - 1])
+                    for cut, each, size in zip(cells[cell], self._values, self.sizes, strict=True)
+                ]
+                return self.member(above, self.labels_inside[label], cuts)
+            place -= len(self.labels_inside) * len(cells)
+        raise IndexError("fewer corners are listed than the place asks for")
 
 
 class CornerErrors:
@@ -368,30 +386,17 @@ class CornerErrors:
         self,
         corners: Corners,
         nets: NDArray[np.int64],  # for each combination of values, the records with label 1 minus label 0
-        axes: Sequence[
-            Cuts
-        ],  # of m values, m + 1 intervals of a column's cuts; 0 is the cut below the domain
-        totals: tuple[int, int],  # the number of records of each label
-        listed: Sequence[NDArray[np.bool_]] | None = None,  # for each direction, the cells that have members
+        axes: Sequence[_Intervals],  # of m values, m + 1 of a column's cuts; 0 is the cut below the domain
+        totals: Sequence[int],  # the number of records of each label
     ):
-        self._corners, self._totals, self._listed, self._axes = corners, totals, listed, axes
-        self._prefix = prefix_nets(nets)
-        self._lengths = [
-            np.ones(cuts.starts.size, np.uint64) if cuts.lengths is None else cuts.lengths for cuts in axes
-        ]
-
-    def _inside(self, place: int) -> NDArray[np.int64]:
-        """Return the net labels inside the corners of each cell of a direction."""
-        return nets_inside(self._prefix, self._corners.directions[place])
+        self._corners, self._totals, self._prefix = corners, totals, prefix_nets(nets)
+        self._starts, self._lengths = zip(*axes, strict=True)
 
     @cached_property
     def _counts(self) -> list[dict[int, int]]:
         """For each direction, the number of combinations of cuts for each net of labels inside."""
-        places = range(len(self._corners.directions))
-        if self._listed is None:
-            return [net_counts(self._inside(place), self._lengths) for place in places]
-        groups = [group_counts(self._inside(place)[self._listed[place]]) for place in places]
-        return [dict(zip(*group, strict=True)) for group in groups]
+        directions = self._corners.directions
+        return [net_counts(nets_inside(self._prefix, above), self._lengths) for above in directions]
 
     def groups(self) -> tuple[list[int], list[int]]:
         members: dict[int, int] = {}
@@ -404,32 +409,26 @@ class CornerErrors:
         return rising, [members[errors] for errors in rising]
 
     def member(self, errors: int, index: int) -> Concept:
-        for place, counts in enumerate(self._counts):
+        for above, counts in zip(self._corners.directions, self._counts, strict=True):
             for inner in self._corners.labels_inside:
                 net = self._totals[1] - errors if inner else errors - self._totals[0]
                 here = counts.get(net, 0)
                 if index < here:
-                    cuts = self._nth(place, net, index)
-                    return self._corners.member(
-                        self._corners.directions[place], inner, [cut - 1 for cut in cuts]
-                    )
+                    return self._corners.member(above, inner, self._nth(above, net, index))
                 index -= here
         raise IndexError("fewer corners make so many errors than the index asks for")
 
-    def _nth(self, place: int, net: int, index: int) -> list[int]:
+    def _nth(self, above: Sequence[bool], net: int, index: int) -> list[int]:
         """Return the cuts of the `index`-th corner of a direction with these net labels inside."""
-        chosen = self._inside(place) == net
-        if self._listed is not None:
-            chosen &= self._listed[place]
-        cuts = []
-        for column, (axis, heights) in enumerate(zip(self._axes, self._lengths, strict=True), 1):
+        chosen, cuts = nets_inside(self._prefix, above) == net, []
+        for column, (starts, heights) in enumerate(zip(self._starts, self._lengths, strict=True), 1):
             widths = _products(self._lengths[column:])
             rows = enumerate(row_totals(chosen.reshape(len(heights), -1), widths))
             for row, width in rows:
                 here = int(heights[row]) * width
                 if index < here:
                     cut, index = divmod(index, width)
-                    cuts.append(int(axis.starts[row]) + cut)
+                    cuts.append(int(starts[row]) + cut - 1)
                     chosen = chosen[row]
                     break
                 index -= here
@@ -450,29 +449,13 @@ def _nets(ranks: Sequence[NDArray[np.intp]], values: Sequence[NDArray[Any]], y: 
     return nets.astype(np.int64, copy=False)
 
 
-def _totals(y: Labels) -> tuple[int, int]:
-    ones = int(np.count_nonzero(y))
-    return len(y) - ones, ones
-
-
-def _at(starts: NDArray[np.uint64]) -> Cuts:
-    """Return single cuts; the records inside are counted for all columns together."""
-    return Cuts(starts, None, np.zeros((0, starts.size), np.int64))
-
-
-def _cuts_between(values: NDArray[Any], size: int) -> Cuts:
+def _cuts_between(values: NDArray[Any], size: int) -> _Intervals:
     """Return the intervals of cuts that divide values alike, from 0 for the cut below the domain."""
     cuts = values.astype(np.uint64)
     starts = np.concatenate((np.zeros(1, np.uint64), cuts + np.uint64(1)))
     # There are size + 1 cuts, which may be 2**64: the last length is computed without this number.
     lengths = np.append(np.diff(starts), np.uint64(size) - cuts[-1])
-    return Cuts(starts, lengths, np.zeros((0, starts.size), np.int64))
-
-
-def _at_values(values: NDArray[Any], size: int) -> Cuts:
-    """Return the cuts below the domain, at all values but the last, and at the top."""
-    below = values[:-1].astype(np.uint64) + np.uint64(1)
-    return _at(np.concatenate((np.zeros(1, np.uint64), below, np.full(1, size, np.uint64))))
+    return starts, lengths
 
 
 def _bounded(occupied: NDArray[np.bool_], above: Sequence[bool]) -> NDArray[np.bool_]:

@@ -317,11 +317,10 @@ class ListedStumps(DecisionStumps):
         """Return the pairs of label codes of a column: distinct ones, and equal ones of a constant."""
         return [pair for pair in self.pairs if (pair[0] == pair[1]) == (feature == _CONSTANT)]
 
-    def at_values(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":  # noqa: ARG002 - none are used
-        raise TypeError("concept_class must have cuts that are not listed yet if public rows list them")
-
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedStumps":  # noqa: ARG002 - none are used
         raise TypeError("concept_class must have cuts that are not listed yet if public rows list them")
+
+    at_values = dichotomies
 
     def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
         return self.size

@@ -506,28 +506,21 @@ class _MultiplicativeWeights(_CountingQueries):
             moved = int(noisy) / n - present
             # Less than it is, where noise may be all of it; by at most the deviation.
             taken[query] = present + (moved * max(0.0, 1 - (plan.deviation / moved) ** 2) if moved else 0.0)
-            shares = _corrected(shares, self.queries, query, taken, plan.limit)
+            shares = self.corrected(shares, taken, query, plan.limit)
         total += shares
         return self.released(total / total.sum(), plan)
 
-
-def _corrected(
-    shares: NDArray[np.float64],
-    queries: NDArray[np.int64],
-    query: int,
-    answers: dict[int, float],
-    limit: float,
-) -> NDArray[np.float64]:
-    """Return shares that are corrected by the last answer, and by earlier ones that are 2 `limit` off."""
-    for _ in range(_REPLAYS):
-        for each, answer in answers.items():
-            counted = queries[each] > 0
-            off = answer - shares[counted].sum()
-            if each == query or abs(off) > 2 * limit:
-                shares = np.where(counted, shares * math.exp(4 * off), shares)
-                shares = shares / shares.sum()
-        query = -1
-    return shares
+    def corrected(self, shares: Any, answers: dict[int, float], query: int, limit: float) -> Any:
+        """Return shares that are corrected by the last answer, and by earlier ones that are 2 `limit` off."""
+        for _ in range(_REPLAYS):
+            for each, answer in answers.items():
+                counted = self.queries[each] > 0
+                off = answer - shares[counted].sum()
+                if each == query or abs(off) > 2 * limit:
+                    shares = np.where(counted, shares * math.exp(4 * off), shares)
+                    shares = shares / shares.sum()
+            query = -1
+        return shares
 
 
 def database_error(domain_size: int, n_queries: int, n_rows: int) -> float:

@@ -705,7 +705,9 @@ def released_tables(
     placed = [place for place in layout.first if place != layout.target]
     unplaced = [place for place in range(len(sizes)) if place not in layout.first]
     for _ in watched(range(layout.rounds), "Choosing tables"):
-        leads = _leads(plan, placed, unplaced, public)
+        leads = dict.fromkeys(candidates_of(plan, placed, unplaced), 0)
+        if public is not None:
+            leads |= [usual_candidate(plan, placed, unplaced, public)]
         _add_qualities(qualities, list(leads), records, plan, model)
         chosen = exponential_mechanism(
             np.array([qualities[each] + lead for each, lead in leads.items()]),
@@ -802,17 +804,6 @@ def candidates_of(
         for parents, cells, used in above:
             if own * cells <= layout.max_cells and is_worth(used_own * used):
                 yield column, parents
-
-
-def _leads(
-    plan: SyntheticTablePlan, placed: Sequence[int], unplaced: Sequence[int], public: PublicRows | None
-) -> dict[Candidate, int]:
-    """Return the candidates of a round, with the public number that the quality of each is raised by."""
-    leads = dict.fromkeys(candidates_of(plan, placed, unplaced), 0)
-    if public is None:
-        return leads
-    usual, lead = usual_candidate(plan, placed, unplaced, public)
-    return leads | {usual: lead}
 
 
 def usual_candidate(

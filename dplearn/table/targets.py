@@ -139,6 +139,12 @@ def check_two_labels(classes: NDArray[Any], learned: str) -> None:
         )
 
 
+def check_pairs(sets: Sequence[NDArray[Any]], learned: str) -> None:
+    """Raise an error unless every output has two labels."""
+    for classes in sets:
+        check_two_labels(classes, learned)
+
+
 def label_cells(
     y: Any, *, what: str = "labels", several: str = _SEVERAL, any_cells: bool = False
 ) -> NDArray[Any]:

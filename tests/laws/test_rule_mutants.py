@@ -122,7 +122,7 @@ corner_classifier_by_errors in learners.rules.threshold:CornerFit.run
     privacy=plan.guarantee -> privacy=ApproxDP(2 * plan.guarantee.epsilon)
 # Each cell counts once, whatever its number of cuts.
 corners in concepts.corners:_cuts_between
-    Cuts(starts, lengths, -> Cuts(starts, None,
+    return starts, lengths -> return starts, np.ones_like(lengths)
 # Only corners that records bound.
 corners in concepts.corners:Corners.error_profile
     of_class = -> return self.dichotomies(columns).error_profile(columns, y)
@@ -258,7 +258,7 @@ OF_SEVERAL = [
         together(
             edit("concepts.corners:CornerErrors.groups", *TWICE),
             edit(
-                "concepts.corners:CornerErrors.member", "for place, counts", "errors //= 2\nfor place, counts"
+                "concepts.corners:CornerErrors.member", "for above, counts", "errors //= 2\nfor above, counts"
             ),
         ),
     ),

@@ -52,7 +52,7 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
 from dplearn.table.table import Records, shape_of
-from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
+from dplearn.table.targets import check_pairs, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 
 @documented_by()
@@ -209,7 +209,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     def _recipe(self, reproducible: bool) -> "ParityFit":
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
         if self.classes is not None:
-            _check_two_labels(declared_sets(self.classes))
+            check_pairs(declared_sets(self.classes), self._two_labels)
         return ParityFit(
             self,
             self._cost(reproducible),
@@ -279,7 +279,7 @@ class ParityFit(FitRecipe):
         # Raises an error if parameters are incompatible.
         chosen_plan(self, OutputsFacts(n, d, n_outputs=n_outputs_of(y)))
         outputs = read_outputs(y, n, self.classes)
-        _check_two_labels(outputs.classes)
+        check_pairs(outputs.classes, self.kind._two_labels)
         names = getattr(reader, "feature_names_in_", None)
         matrix = packed_rows(X, as_product(self.bits, d, names), intercept=self.fit_intercept)
         public = OutputsFacts(
@@ -298,12 +298,6 @@ class ParityFit(FitRecipe):
     def run(self, summary: "Equations", plan: StatedPlan, dice: Dice) -> NDArray[np.uint8] | None:
         # One replaced record replaces one equation.
         return PARITY_METHODS[plan.method].release(summary, plan, dice)
-
-
-def _check_two_labels(classes: Sequence[NDArray[Any]]) -> None:
-    """Raise unless every output has two labels."""
-    for labels in classes:
-        check_two_labels(labels, "a parity")
 
 
 Solutions = NDArray[np.uint8]  # of shape (n_outputs, n_unknowns)

@@ -564,23 +564,24 @@ def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:
 
 def _concepts(params: FitRecipe, facts: FitFacts) -> ConceptClass:
     """Return the given concept class, or the class of the given name over the domain."""
-    concepts = _class_of(params, facts)
+    found = params.concept_class
+    if not isinstance(found, ConceptClass):
+        found = _named_class(params, facts)
+    elif params.domain is not None:
+        raise ValueError("domain must be None where concept_class includes it, got both")
+    elif found.n_labels != facts.n_labels:
+        raise ValueError(
+            f"concept_class must have as many labels as there are classes, {facts.n_labels},"
+            f" got {found.n_labels}"
+        )
+    concepts: ConceptClass = params.drawn or found
     if params.fit_arguments.get("X_public") is None and getattr(facts, "n_rows", None) is None:
         concepts.check_records(facts.n_samples)  # else those of the public rows
     return concepts
 
 
-def _class_of(params: FitRecipe, facts: FitFacts) -> ConceptClass:
+def _named_class(params: FitRecipe, facts: FitFacts) -> ConceptClass:
     concept_class, domain, n_labels = params.concept_class, params.domain, facts.n_labels
-    if isinstance(concept_class, ConceptClass):
-        if domain is not None:
-            raise ValueError("domain must be None where concept_class includes it, got both")
-        if concept_class.n_labels != n_labels:
-            raise ValueError(
-                f"concept_class must have as many labels as there are classes, {n_labels},"
-                f" got {concept_class.n_labels}"
-            )
-        return concept_class if params.drawn is None else params.drawn
     kind = CONCEPT_CLASSES[check_choice("concept_class", concept_class, tuple(CONCEPT_CLASSES))]
     if kind.binary_only and n_labels != 2:
         raise ValueError(

@@ -68,7 +68,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import read_features
-from dplearn.table.targets import check_two_labels, declared_sets, labels_assumed, n_outputs_of, read_outputs
+from dplearn.table.targets import check_pairs, declared_sets, labels_assumed, n_outputs_of, read_outputs
 
 _METHODS = ("stability", "sanitizer", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
@@ -273,7 +273,7 @@ class PointClassifier(SeveralOutputsClassifier):
         if given is not None and (given & (given - 1) or given > 1 << LARGEST_BITS):
             raise ValueError(f"n_buckets must be a power of two up to 2**{LARGEST_BITS}, got {given}")
         if self.classes is not None:
-            _check_two(declared_sets(self.classes))
+            check_pairs(declared_sets(self.classes), self._two_labels)
         n_keys = check_count("n_keys", self.n_keys, low=1, high=_MOST_KEYS)
         method = _method(self.method, delta, self.prefixes, n_keys)
         chooses = self.method == AUTO and method == "stability"
@@ -355,7 +355,7 @@ class PointFit(FitRecipe):
         X = read_features(reader, X, domain=_ANY_CELLS, reset=True)
         _check_columns(self, X.shape[1])
         outputs = read_outputs(y, len(X), self.classes)
-        _check_two(outputs.classes)
+        check_pairs(outputs.classes, self.kind._two_labels)
         names = getattr(reader, "feature_names_in_", [f"x{i}" for i in range(X.shape[1])])
         codes = outputs.codes.astype(np.uint8) if outputs.many else outputs.codes[:, 0]
         n, d = X.shape
@@ -646,12 +646,6 @@ def _refuse_times(X: Any) -> None:
     types = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", None)]
     for dtype in filter(holds_times, types):
         raise TypeError(f"X must hold text, bytes or numbers, got dtype {dtype}")
-
-
-def _check_two(classes: Sequence[NDArray[Any]]) -> None:
-    """Raise an error unless every output has two labels."""
-    for labels in classes:
-        check_two_labels(labels, "a point function")
 
 
 _SHOWN = 60  # the most characters of a key in a rule
