@@ -314,12 +314,7 @@ class ListedCorners(Corners):
     """
 
     def __init__(self, corners: Corners, columns: Sequence[NDArray[Any]]):
-        super().__init__(
-            corners.domain,
-            features=corners.features,
-            directions=corners.given_directions,
-            inside=corners.inside,
-        )
+        vars(self).update(vars(corners))
         of_class = [columns[feature] for feature in self.features]
         self._values = [distinct_values(codes) for codes in of_class]
         ranks = [np.searchsorted(each, codes) for each, codes in zip(self._values, of_class, strict=True)]
@@ -347,8 +342,7 @@ class ListedCorners(Corners):
     def dichotomies(self, columns: Sequence[NDArray[Any]]) -> "ListedCorners":  # noqa: ARG002 - none are used
         raise TypeError("concept_class must have cuts that are not listed yet if public rows list them")
 
-    def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
-        return self.size
+    most_dichotomies = ConceptClass.most_dichotomies
 
     def error_profile(self, columns: Sequence[NDArray[Any]], y: Labels) -> ErrorProfile:
         of_class = [columns[feature] for feature in self.features]

@@ -322,8 +322,7 @@ class ListedStumps(DecisionStumps):
 
     at_values = dichotomies
 
-    def most_dichotomies(self, n: int) -> int:  # noqa: ARG002 - it is fixed
-        return self.size
+    most_dichotomies = ConceptClass.most_dichotomies
 
     def cuts(self, feature: int, columns: Sequence[NDArray[Any]], y: Labels) -> Cuts:
         """Return the label counts for the listed tests of a column; those of a constant have no records."""

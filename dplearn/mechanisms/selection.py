@@ -60,16 +60,15 @@ def exponential_mechanism(
     >>> exponential_mechanism(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
     1
     """
+    return _grouped(qualities, select_exponential, privacy=privacy, dice=dice, sensitivity=sensitivity)
+
+
+def _grouped(qualities: NDArray[Any], select: Callable[..., tuple[int, int]], **terms: Any) -> int:
+    """Return the candidate that is selected among groups of equal quality."""
     qualities = check_integers("qualities", qualities)
     distinct, multiplicities = group_counts(qualities)
-    group = select_exponential(
-        [-quality for quality in distinct],
-        multiplicities,
-        privacy=privacy,
-        dice=dice,
-        sensitivity=sensitivity,
-    )
-    return nth_equal(qualities, distinct[group[0]], group[1])
+    group, member = select([-quality for quality in distinct], multiplicities, **terms)
+    return nth_equal(qualities, distinct[group], member)
 
 
 def select_exponential(
@@ -159,16 +158,7 @@ def permute_and_flip(qualities: NDArray[Any], *, privacy: ApproxDP, dice: Dice, 
     >>> permute_and_flip(np.array([10, 60, 20]), privacy=ApproxDP(1), dice=SeededDice(0))
     1
     """
-    qualities = check_integers("qualities", qualities)
-    distinct, multiplicities = group_counts(qualities)
-    group, member = select_permute_and_flip(
-        [-quality for quality in distinct],
-        multiplicities,
-        privacy=privacy,
-        dice=dice,
-        sensitivity=sensitivity,
-    )
-    return nth_equal(qualities, distinct[group], member)
+    return _grouped(qualities, select_permute_and_flip, privacy=privacy, dice=dice, sensitivity=sensitivity)
 
 
 @documented_by(select_exponential, Mechanism)

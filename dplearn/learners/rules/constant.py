@@ -38,17 +38,10 @@ class Comparison:
     beta: float  # the probability of a selection further than the margin from the best
     margin: int  # the errors by which the rule leads
 
-    @property
-    def excess(self) -> int:
-        """The errors by which the outcome exceeds the most frequent label, probably at most."""
-        return 2 * self.margin
-
     def states(self, n: int) -> dict[str, float]:
-        """Return what a plan states."""
-        return {
-            "excess_of_constant": min(self.excess, n) / n,
-            "epsilon_of_comparison": float(self.epsilon),
-        }
+        """Return what a plan states: errors beyond the most frequent label are at most two margins."""
+        excess = min(2 * self.margin, n) / n
+        return {"excess_of_constant": excess, "epsilon_of_comparison": float(self.epsilon)}
 
     def failure(self, n: int, alpha: float, errors: int = 0) -> float:
         """Return the probability that it selects a constant label with an error above alpha, at most."""

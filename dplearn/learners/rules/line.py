@@ -37,9 +37,17 @@ from dplearn.concepts.lines import (
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit import TABLE
-from dplearn.kernels import least, selection_ratio
+from dplearn.kernels import least
 from dplearn.learners.limits import Task
-from dplearn.learners.rules.generic import ErrorCounts, Summary, checked_epsilon, checked_share, selected
+from dplearn.learners.rules.generic import (
+    ErrorCounts,
+    Summary,
+    checked_epsilon,
+    checked_share,
+    representation_failure,
+    representation_sample_size,
+    selected,
+)
 from dplearn.learners.rules.point_sizes import checked_budget, silences
 from dplearn.mechanisms import release_if_stable, select_exponential
 from dplearn.mechanisms.stability import release_probability_table
@@ -525,9 +533,8 @@ def pure_line_failure(n_samples: int, p: int, *, epsilon: Any, alpha: Any) -> fl
     >>> round(float(pure_line_failure(2164, 2**61 - 1, epsilon=1.0, alpha=0.1)), 4)
     0.0999
     """
-    n = check_count("n_samples", n_samples)
-    rate = _rate(epsilon, alpha)
-    return math.exp(min(0.0, 2 * math.log(check_prime("p", p)) - n * rate))
+    size = check_prime("p", p) ** 2
+    return min(1.0, representation_failure(size, n_samples, epsilon=epsilon, alpha=alpha))
 
 
 def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int:
@@ -544,8 +551,8 @@ def pure_line_sample_size(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int
     >>> pure_line_sample_size(2**61 - 1, epsilon=1.0, alpha=0.1, beta=0.1)
     2164
     """
-    needed = 2 * math.log(check_prime("p", p)) - math.log(checked_share("beta", beta))
-    return max(1, math.ceil(needed / _rate(epsilon, alpha)))
+    size = check_prime("p", p) ** 2
+    return representation_sample_size(size, epsilon=epsilon, alpha=alpha, beta=beta)
 
 
 def pure_line_lower_bound(p: int, *, epsilon: Any, alpha: Any, beta: Any) -> int:
@@ -629,9 +636,3 @@ class PureLineBound:
         shares = np.diff(binom.cdf(below, n, self.masses[:, None]), axis=1)
         beyond = binom.sf(self._counts[-1], n, self.masses)
         return float(np.min(np.sum(shares * self._bounds, axis=1) + beyond))
-
-
-def _rate(epsilon: Any, alpha: Any) -> float:
-    """Return -ln(1 - (1 - r) alpha), for the ratio r of a selection."""
-    share = checked_share("alpha", alpha)
-    return -math.log1p(-share * float(1 - selection_ratio(check_number("epsilon", epsilon, above=0))))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,15 +46,12 @@ from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import Summary, checked_epsilon
 from dplearn.learners.rules.point_sizes import (
     LARGEST_BITS,
+    accuracy,
     hashed_class_size,
-    hashed_point_failure,
     hashed_point_sizes,
     proper_point_lower_bound,
     sanitized_point_failure,
-    sanitized_point_sample_size,
     sanitized_shares,
-    stable_point_failure,
-    stable_point_sample_size,
 )
 from dplearn.mechanisms import (
     permute_and_flip,
@@ -380,7 +377,7 @@ class PointFit(FitRecipe):
             asked["n_keys"] = self.n_keys
         if method == "stability" and k == 1:
             comparison, asked["epsilon"], rest = compared(self.cost.epsilon, Fraction(beta))
-        failure, needed = _accuracy(method, n, n_buckets, rest, **asked)
+        failure, needed = accuracy(method, n, n_buckets, rest, **asked)
         if comparison:
             failure = min(1.0, failure + comparison.failure(n, float(alpha)))
             needed = max(needed, comparison.n_needed(float(alpha)))
@@ -435,19 +432,6 @@ def _least(method: str, n_keys: int, alpha: Any, beta: Any, guarantee: ApproxDP)
         return proper_point_lower_bound(_KEYS, **budget, alpha=alpha, beta=beta)
     # Two point functions of three keys agree at the third.
     return least_of(guarantee, dimension=1, rooted=1, alpha=alpha, beta=beta)
-
-
-@lru_cache(maxsize=64)
-def _accuracy(method: str, n: int, n_buckets: int, beta: Any, **asked: Any) -> tuple[float, int]:
-    """Return the probability of failure with n records, and the number of records needed."""
-    if method == "hashing":
-        failure = hashed_point_failure(n, n_buckets, **asked)
-        needed = hashed_point_sizes(**asked, beta=beta).n_samples
-    elif method == "sanitizer":
-        failure, needed = sanitized_point_failure(n, **asked), sanitized_point_sample_size(**asked, beta=beta)
-    else:
-        failure, needed = stable_point_failure(n, **asked), stable_point_sample_size(**asked, beta=beta)
-    return min(1.0, failure), needed
 
 
 def _hash(seed: Any, n_buckets: int) -> KeyHash:

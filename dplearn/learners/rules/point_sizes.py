@@ -388,6 +388,19 @@ def _hashed_point_sizes(
     return best
 
 
+@lru_cache(maxsize=64)
+def accuracy(method: str, n: int, n_buckets: int, beta: Any, **asked: Any) -> tuple[float, int]:
+    """Return the probability of failure with n records, and the number of records needed."""
+    if method == "hashing":
+        failure = hashed_point_failure(n, n_buckets, **asked)
+        needed = hashed_point_sizes(**asked, beta=beta).n_samples
+    elif method == "sanitizer":
+        failure, needed = sanitized_point_failure(n, **asked), sanitized_point_sample_size(**asked, beta=beta)
+    else:
+        failure, needed = stable_point_failure(n, **asked), stable_point_sample_size(**asked, beta=beta)
+    return min(1.0, failure), needed
+
+
 @lru_cache(maxsize=16)
 def silences(privacy: ApproxDP) -> NDArray[np.float64]:
     """Return the probability that a leader of lead 0, 1, ... is not released; it is 0 for greater leads."""

@@ -181,15 +181,13 @@ class ThresholdClassifier(RuleClassifier):
 
     def _recipe(self, reproducible: bool) -> "ThresholdFit":
         classes = declared_classes(self.classes, self.domain, self._two_labels)
-        feature = self.feature
-        if feature is not None and not isinstance(feature, str):
-            feature = check_count("feature", feature)
+        by_place = self.feature is not None and not isinstance(self.feature, str)
         return ThresholdFit(
             self,
             self._cost(reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
             declared=self._declared(),
-            feature=feature,
+            feature=check_count("feature", self.feature) if by_place else self.feature,
             alpha=check_number("alpha", self.alpha, above=0, below=1),
             beta=check_number("beta", self.beta, above=0, below=1),
             classes=classes,
@@ -213,12 +211,23 @@ class ThresholdClassifier(RuleClassifier):
         return declared_columns(self.domain)
 
 
-class ThresholdFit(FitRecipe):
-    """The fit of `ThresholdClassifier`."""
+class _CutFit(FitRecipe):
+    """The fit of rules with cuts."""
+
+    feature: int | str | None = None
 
     def codes_of(self, X: Any, domain: Product) -> Columns:
-        _chosen_method(self, columns_of(domain, self.feature))  # raises on incompatible parameters
+        columns_of(domain, self.feature)  # raises if none has an order
         return Columns(domain.encode(X))
+
+    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
+        """Return the records as their places among the cuts of the plan's columns."""
+        codes = rows.X.columns
+        return LabelledRows(Columns([column.of(codes) for column in plan.columns]), rows.y)
+
+
+class ThresholdFit(_CutFit):
+    """The fit of `ThresholdClassifier`."""
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = as_product(self.declared, facts.n_features, facts.names)
@@ -269,9 +278,6 @@ class ThresholdFit(FitRecipe):
             public=facts,
             ranged=method == "exponential",
         )
-
-    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
-        return _placed(rows, plan)
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Stump:
         asked = plan.columns, summary.X.columns, summary.y
@@ -382,12 +388,6 @@ class CutColumn:
     def last_code(self, cut: int) -> int:
         """Return the last code at or below a cut from -1 to size - 1."""
         return last_code(cut) if self.places is _PLACES else cut
-
-
-def _placed(rows: Any, plan: StatedPlan) -> LabelledRows:
-    """Return records as their places among the cuts of the plan's columns."""
-    codes = rows.X.columns
-    return LabelledRows(Columns([column.of(codes) for column in plan.columns]), rows.y)
 
 
 class _ColumnThresholds(Thresholds):
@@ -640,12 +640,8 @@ class CornerClassifier(RuleClassifier):
         return declared_columns(self.domain)
 
 
-class CornerFit(FitRecipe):
+class CornerFit(_CutFit):
     """The fit of `CornerClassifier`."""
-
-    def codes_of(self, X: Any, domain: Product) -> Columns:
-        self.directions(len(columns_of(domain, None)))  # raises if there are other columns
-        return Columns(domain.encode(X))
 
     def directions(self, n_columns: int) -> Sequence[str]:
         """Return for each column the side of its cut that is inside."""
@@ -729,9 +725,6 @@ class CornerFit(FitRecipe):
         keeps = {"share": share, "comparison": comparison}
         needed = max(least(suffices, beyond + 1), comparison.n_needed(self.alpha, errors))
         return _Way("interior_point", delta, beyond + 1, errors, needed, comparison.states(n), keeps)
-
-    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
-        return _placed(rows, plan)
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:
         columns, places, y = plan.columns, summary.X.columns, summary.y
