@@ -498,13 +498,13 @@ def _checked_features(domain: Product, features: Any) -> tuple[int, ...]:
     return places
 
 
-def _checked_directions(directions: Any, n_columns: int) -> tuple[str, ...] | None:
+def _checked_directions(directions: Any, k: int) -> tuple[str, ...] | None:
     if directions is None:
         return None
     given = isinstance(directions, (list, tuple)) and [each for each in directions if each in _SIDES]
-    if not given or len(given) != len(directions) or len(given) != n_columns:
+    if not given or len(given) != len(directions) or len(given) != k:
         raise ValueError(
-            f"directions must have '<=' or '>' for each of {n_columns} columns, got {brief(directions)}"
+            f"directions must have '<=' or '>' for each of {k} ordered columns, got {brief(directions)}"
         )
     return tuple(given)
 

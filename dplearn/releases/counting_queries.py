@@ -435,9 +435,8 @@ class _MultiplicativeWeights(_CountingQueries):
             self.start = (1 - _UNIFORM) * known / known.sum() + _UNIFORM * self.start
             known = known.tolist()
         super().__init__("multiplicative_weights", queries, domain, cost, random_state, n_rounds, known)
-        self.n_rounds = n_rounds
-        if n_rounds is not None:
-            check_count("n_rounds", n_rounds, low=1, high=_MOST_ROUNDS)
+        known_rounds = n_rounds is not None
+        self.n_rounds = check_count("n_rounds", n_rounds, low=1, high=_MOST_ROUNDS) if known_rounds else None
 
     def planned_for(self, n: int, alpha: float, beta: float) -> _Planned:
         # By default a number of rounds with small errors in practice; the least bound has many more. Within a

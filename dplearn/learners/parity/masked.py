@@ -172,12 +172,11 @@ class MaskedParityClassifier(RuleClassifier):
         return plan
 
     def _recipe(self, reproducible: bool) -> "MaskedParityFit":
-        check_bool("interactive", self.interactive)
         return MaskedParityFit(
             self,
             self._cost(reproducible),
             trust_model=check_choice("trust_model", self.trust_model, QUERY_MODELS),
-            interactive=bool(self.interactive),
+            interactive=check_bool("interactive", self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),
             bits=Bits(self.binarize),
             classes=declared_classes(self.classes, None, self._two_labels),

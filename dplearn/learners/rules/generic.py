@@ -282,17 +282,13 @@ class ExponentialMechanismClassifier(RuleClassifier):
             declared=self._declared(),
             domain=self.domain,
             method=method,
-            counting=_COUNTED * cost.epsilon if self._counts() else Fraction(0),
+            counting=_COUNTED * cost.epsilon if check_bool("probability", self.probability) else Fraction(0),
             drawn=None,
             seed=None,
         )
         if protects == "labels" and _is_drawn(fit):
             raise ValueError("protects must be 'examples' for a drawn concept class, got 'labels'")
         return fit
-
-    def _counts(self) -> bool:
-        """Return the checked parameter `probability`."""
-        return check_bool("probability", self.probability)
 
     def _publish(self, outcome: tuple[Concept, Any], plan: StatedPlan) -> None:
         concept, counts = outcome
@@ -314,14 +310,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
         return np.eye(len(self.classes_))[codes] if self.label_shares_ is None else self.label_shares_[codes]
 
     def _context(self) -> tuple[object, ...]:
-        known: tuple[object, ...] = (
-            str(self.epsilon),
-            self.method,
-            repr(self.concept_class),
-            repr(self.domain),
-        )
-        known += ("probability",) * bool(self.probability)
-        return known if self.protects == "examples" else (*known, self.protects)
+        known = str(self.epsilon), self.method, repr(self.concept_class), repr(self.domain)
+        more = ("probability",) * bool(self.probability)
+        return (*known, *more, *(self.protects,) * (self.protects != "examples"))
 
     def _declared(self) -> Any:
         """Return the declared domain of the columns, which determines how they are read."""
@@ -847,7 +838,7 @@ def growing_sample_size(
     concave in n and above ln(beta) for k records, so once it is at most ln(beta) it stays there.
     """
     failure = checked_share("beta", beta)
-    rate, s = _rate(_ratio(epsilon), checked_share("alpha", alpha), 0, agnostic=agnostic)
+    rate, s = _rate(checked_ratio(epsilon), checked_share("alpha", alpha), 0, agnostic=agnostic)
     lost = -n_determining * math.log(s) if agnostic else 0.0
 
     def suffices(n: int) -> bool:
@@ -888,7 +879,7 @@ def public_sample_size(
 
     **Source.** Alon, Bassily and Moran (2019) for public rows and any class; the constants are ours.
     """
-    ratio, error, failure = _ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
+    ratio, error, failure = checked_ratio(epsilon), checked_share("alpha", alpha), checked_share("beta", beta)
     sizes = []
     for share in _SHARES:
         miss = failure * share
@@ -909,7 +900,7 @@ def _checked_rate(epsilon: Any, alpha: Any, kappa: Any, *, agnostic: bool) -> fl
     error, good = checked_share("alpha", alpha), _small("kappa", kappa)
     if good >= error:
         raise ValueError(f"kappa must be below alpha, {error}, got {good}")
-    return _rate(_ratio(epsilon), error, good, agnostic=agnostic)[0]
+    return _rate(checked_ratio(epsilon), error, good, agnostic=agnostic)[0]
 
 
 def _rate(ratio: float, alpha: float, kappa: float, *, agnostic: bool) -> tuple[float, float]:
@@ -927,7 +918,7 @@ def selection_rate(ratio: float, alpha: float, kappa: Any) -> Any:
     return -np.log1p(-(1 - s) * (alpha - kappa / s)), s
 
 
-def _ratio(epsilon: Any) -> float:
+def checked_ratio(epsilon: Any) -> float:
     """Return the ratio of the selection, just above exp(-epsilon / 2)."""
     return max(sys.float_info.min, float(selection_ratio(checked_epsilon(epsilon))))
 

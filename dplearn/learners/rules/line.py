@@ -183,7 +183,6 @@ class LineClassifier(RuleClassifier):
         epsilon = check_number("epsilon", self.epsilon, above=0)
         delta = check_number("delta", self.delta, low=0, below=1)
         alpha, beta = check_goal(self.alpha, self.beta)
-        check_bool("proper", self.proper)
         method = check_choice("method", self.method, (AUTO, *_METHODS))
         if method == AUTO:
             method = _cheaper_method(p, epsilon, delta, alpha=alpha, beta=beta)
@@ -195,7 +194,7 @@ class LineClassifier(RuleClassifier):
             ApproxDP(epsilon, delta if method == "stability" else 0, reproducible=reproducible),
             p=p,
             method=method,
-            proper=bool(self.proper),
+            proper=check_bool("proper", self.proper),
             classes=declared_classes(self.classes, None, self._two_labels),
             alpha=alpha,
             beta=beta,
@@ -380,7 +379,7 @@ def line_failure(n_samples: int, *, epsilon: Any, delta: Any, alpha: Any) -> flo
     0.0998
     """
     n = check_count("n_samples", n_samples)
-    return min(1.0, _line_failure(n, *checked_budget(epsilon, delta), checked_share("alpha", alpha)))
+    return min(1.0, _worst(n, checked_share("alpha", alpha), *checked_budget(epsilon, delta)))
 
 
 def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
@@ -398,24 +397,9 @@ def line_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any) -> int:
     >>> line_sample_size(epsilon=1.0, delta=1e-6, alpha=0.1, beta=0.1)
     1627
     """
-    return _line_sample_size(
-        *checked_budget(epsilon, delta), checked_share("alpha", alpha), checked_share("beta", beta)
-    )
-
-
-@lru_cache(maxsize=64)
-def _line_failure(n: int, epsilon: Fraction, delta: Fraction, alpha: float) -> float:
-    return _worst(n, alpha, *_silences(epsilon, delta))
-
-
-@lru_cache(maxsize=64)
-def _line_sample_size(epsilon: Fraction, delta: Fraction, alpha: float, beta: float) -> int:
-    silences = _silences(epsilon, delta)
-
-    def suffices(n: int) -> bool:
-        return _worst(n, alpha, *silences, allowed=beta) <= beta
-
-    return least(suffices, 0)
+    share, failure = checked_share("alpha", alpha), checked_share("beta", beta)
+    budget = checked_budget(epsilon, delta)
+    return least(lambda n: _worst(n, share, *budget, allowed=failure) <= failure, 0)
 
 
 @lru_cache(maxsize=16)
@@ -424,8 +408,10 @@ def _silences(epsilon: Fraction, delta: Fraction) -> tuple[Silences, Silences]:
     return tuple(map(silences, line_budgets(epsilon, delta)))  # type: ignore[return-value]  # a pair
 
 
-def _worst(n: int, alpha: float, line: Silences, point: Silences, allowed: float | None = None) -> float:
+@lru_cache(maxsize=256)
+def _worst(n: int, alpha: float, epsilon: Fraction, delta: Fraction, allowed: float | None = None) -> float:
     """Return a bound on the failure; a number above `allowed` as soon as one distribution exceeds it."""
+    line, point = _silences(epsilon, delta)
     even = 2 * _mean(line, n, alpha / 2)
     if len(line) + len(point) > _FEW:
         return max(even, _mean_of_worst(n, alpha, line, point))

@@ -20,7 +20,7 @@ from dplearn._validation import check_count, check_number
 from dplearn.kernels import decay_ratio, float_above, least, selection_ratio
 from dplearn.kernels.points import distance_of_lead, n_sets
 from dplearn.learners.limits import packing_records
-from dplearn.learners.rules.generic import checked_epsilon, checked_share, selection_rate
+from dplearn.learners.rules.generic import checked_epsilon, checked_ratio, checked_share, selection_rate
 from dplearn.mechanisms.stability import release_probability_table
 from dplearn.mechanisms.stable_histogram import stable_histogram_threshold
 from dplearn.privacy import ApproxDP
@@ -89,12 +89,8 @@ def stable_point_sample_size(*, epsilon: Any, delta: Any, alpha: Any, beta: Any,
     450
     """
     failure, share = checked_share("beta", beta), checked_share("alpha", alpha)
-
-    def suffices(n: int) -> bool:
-        found = stable_point_failure(n, epsilon=epsilon, delta=delta, alpha=share, n_outputs=n_outputs)
-        return found <= failure
-
-    return least(suffices, 0)
+    asked = {"epsilon": epsilon, "delta": delta, "alpha": share, "n_outputs": n_outputs}
+    return least(lambda n: stable_point_failure(n, **asked) <= failure, 0)
 
 
 def sanitized_point_failure(
@@ -307,7 +303,7 @@ def hashed_point_failure(
     others = hashed_class_size(n_buckets, n_keys=n_keys, n_columns=n_columns) - 1
     share = checked_share("alpha", alpha)
     masses = share * _MASSES
-    exponents = math.log(others) - n * selection_rate(_ratio(epsilon), share, masses)[0]
+    exponents = math.log(others) - n * selection_rate(checked_ratio(epsilon), share, masses)[0]
     with np.errstate(under="ignore"):
         selected = np.exp(np.minimum(exponents, _LARGEST_EXPONENT))
         return float(np.min(n_keys / (n_buckets * masses) + selected))
@@ -355,7 +351,7 @@ def hashed_point_sizes(
     HashedPointSizes(n_samples=4778, n_buckets=32768)
     """
     return _hashed_point_sizes(
-        _ratio(epsilon),
+        checked_ratio(epsilon),
         checked_share("alpha", alpha),
         checked_share("beta", beta),
         check_count("n_keys", n_keys, low=1),
@@ -440,10 +436,6 @@ def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
 def _histogram(epsilon: Any, delta: Any) -> tuple[int, float]:
     """Return the threshold and the ratio of the noise of a stable histogram."""
     return stable_histogram_threshold(ApproxDP(epsilon, delta)), float(decay_ratio(epsilon / 2))
-
-
-def _ratio(epsilon: Any) -> float:
-    return float(selection_ratio(checked_epsilon(epsilon)))
 
 
 def checked_budget(epsilon: Any, delta: Any) -> tuple[Fraction, Fraction]:

@@ -51,7 +51,6 @@ from dplearn.table.targets import declared_classes, labels_assumed, positive_cod
 _NAMES = 8  # the most column names in a message
 _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
-_SIDES = ("<=", ">")
 
 
 @documented_by(Unspent)
@@ -612,9 +611,6 @@ class CornerClassifier(RuleClassifier):
     def _recipe(self, reproducible: bool) -> "CornerFit":
         classes = declared_classes(self.classes, self.domain, self._two_labels)
         positive_code(self.positive, classes)
-        sides = [self.directions] if isinstance(self.directions, str) else self.directions
-        if not isinstance(sides, (list, tuple)) or not sides or not all(each in _SIDES for each in sides):
-            raise ValueError(f"directions must be '<=' or '>', or a list of these, got {brief(sides)}")
         epsilon = checked_epsilon(self.epsilon)
         delta = check_number("delta", self.delta, low=0, below=1)
         return CornerFit(
@@ -643,21 +639,13 @@ class CornerClassifier(RuleClassifier):
 class CornerFit(_CutFit):
     """The fit of `CornerClassifier`."""
 
-    def directions(self, n_columns: int) -> Sequence[str]:
-        """Return for each column the side of its cut that is inside."""
-        sides: Sequence[str] = [self.sides] * n_columns if isinstance(self.sides, str) else self.sides
-        if len(sides) != n_columns:
-            raise ValueError(
-                f"directions must have an entry for each of {n_columns} ordered columns, got {len(sides)}"
-            )
-        return sides
-
     def plan(self, facts: FitFacts) -> StatedPlan:
         domain = as_product(self.declared, facts.n_features, facts.names)
         columns, n = columns_of(domain, None), facts.n_samples
         places = Product([each.places for each in columns])
         inside = positive_code(self.positive, facts.classes) or 0
-        corners = Corners(places, directions=self.directions(len(columns)), inside=inside)
+        sides = self.sides if isinstance(self.sides, (list, tuple)) else [self.sides] * len(columns)
+        corners = Corners(places, directions=sides, inside=inside)
         ways = [self._by_interior_points(n, columns), *self._by_errors(n, corners)]
         chosen = min((way for way in ways if way.method in self.methods), key=lambda way: way.n_needed)
         goal = {"alpha": self.alpha, "beta": float(self.beta)}
