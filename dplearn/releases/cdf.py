@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_choice, check_count, check_goal, check_number
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, NumberDomain
@@ -506,10 +506,7 @@ class _CDF(ColumnRelease[CDFRelease]):
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
         n, size, tree = self.count(facts), self.domain.size, self.method == "tree"
         mechanism = tree_plan(size, self.most) if tree else block_plan(size, self.most, n)
-        alpha, beta = (
-            float(check_number(name, each, above=0, below=1))
-            for name, each in (("alpha", alpha), ("beta", beta))
-        )
+        alpha, beta = map(float, check_goal(alpha, beta))
         return ReleasePlan(
             self.cost,
             n,

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaln, logsumexp
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_count, check_number, shown
+from dplearn._validation import check_count, check_goal, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.cells import as_numbers
@@ -454,9 +454,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
         n, e, unknown = self.count(facts), self.cost.epsilon, self.uncounted
-        alpha, beta = (
-            check_number(name, each, above=0, below=1) for name, each in (("alpha", alpha), ("beta", beta))
-        )
+        alpha, beta = check_goal(alpha, beta)
         of = self.fractions, self.domain.size
         found = QuantileSearch(*of, n, e)
         if not self.sized:

@@ -243,9 +243,7 @@ class LineFit(FitRecipe):
         else:
             asked["delta"] = self.cost.delta
             failure, needed = partial(line_failure, n), partial(line_sample_size)
-        least_number: Any = None
-        if alpha < 1 / 2:
-            least_number = partial(pure_line_lower_bound, self.p, epsilon=epsilon, alpha=alpha, beta=beta)
+        bound = partial(pure_line_lower_bound, self.p, epsilon=epsilon, alpha=alpha, beta=beta)
         return StatedPlan(
             replace(self.cost, assumes=assumes),
             title="LinePlan",
@@ -253,7 +251,7 @@ class LineFit(FitRecipe):
             later={
                 "failure": partial(failure, **asked),
                 "n_needed": partial(needed, **asked, beta=beta),
-                "n_least": least_number,
+                "n_least": bound if alpha < 1 / 2 else None,
             },
             # Two lines agree at a point of both or of none.
             keeps={"domain": domain, "task": Task("realizable", rooted=True)},
