@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta as beta_law
-from scipy.stats import multinomial
+from scipy.stats import binom, multinomial
 
 from dplearn import ExponentialMechanismClassifier, PublicData
 from dplearn.chance import SystemDice
@@ -132,6 +132,16 @@ def test_cuts_at_public_values_fail_no_more_often_than_beta(public, method):
         more = {} if labels else {"X_public": PublicData(cut_task(rng, 200, 6)[0])}
         failed += true_error(model.fit(*cut_task(rng, n, 6), **more)) > 0.1
     assert kept(failed, repetitions, 0.1)
+
+
+def test_rounds_of_compression_take_more_records_than_one_fit_to_all_rules():
+    one, three = (sum(math.comb(100, j) << j for j in range(k + 1)) for k in (1, 3))
+    learning = representation_sample_size(one, epsilon=1, alpha=0.05, beta=0.025)
+    whole = [representation_sample_size(size, **USUAL) for size in (three, 2**28)]
+    assert (learning, whole) == (453, [409, 541])
+    left = whole[1] - learning  # for a test that tells an error of .05 from one of .1, here without noise
+    chances = [max(binom.cdf(bar, left, 0.1), binom.sf(bar, left, 0.05)) for bar in range(left)]
+    assert min(chances) > 0.2 > 0.025
 
 
 def test_by_corollary_3_6_the_size_depends_on_the_labellings_of_a_finite_domain():
