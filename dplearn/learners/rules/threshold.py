@@ -721,7 +721,7 @@ class CornerFit(_CutFit):
             chosen: Any = selected(profile, select_exponential, privacy=plan.guarantee, dice=dice)
             corner: Corner = chosen
         else:
-            corner = _by_interior_points(places, y, plan, dice)
+            corner = _corner_by_points(places, y, plan, dice)
             wrong = int(np.count_nonzero(corner.predict(places) != y))
             constant = plan.comparison.constant(wrong, int(y.sum()), len(y), dice)
             if constant is not None:
@@ -750,7 +750,7 @@ class _Way:
     keeps: dict[str, Any]
 
 
-def _by_interior_points(places: Sequence[NDArray[Any]], y: Labels, plan: StatedPlan, dice: Dice) -> Corner:
+def _corner_by_points(places: Sequence[NDArray[Any]], y: Labels, plan: StatedPlan, dice: Dice) -> Corner:
     """Return the corner whose cuts are interior points of the nearest records with the inner label."""
     cuts, m, corners = [], plan.n_examples, plan.corners
     for column, each, above in zip(plan.columns, places, corners.directions[0], strict=True):
