@@ -769,10 +769,10 @@ class LearnedRelease(Release[Any]):
         if not isinstance(domain, NumberDomain):
             return table_column(name, domain, n_bins)
         assert facts.kinds is not None
-        kind, plain, missing = facts.kinds.kinds[place], facts.types.plain(place), domain.accepts_missing
+        kind, plain = facts.kinds.kinds[place], facts.types.plain(place)
         if kind in STEPS:
             return ranged_column(name, domain, n_bins, everything(STEPS[kind]))
-        widest = widest_numbers(self.numbers, plain, whole=kind == "integers", missing=missing)
+        widest = widest_numbers(self.numbers, plain, domain, whole=kind == "integers")
         return ranged_column(name, domain, n_bins, widest)
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> Any:

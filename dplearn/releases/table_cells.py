@@ -47,7 +47,7 @@ _BESIDE = 2.0  # the same of a cell beside a kept one, which has values of about
 _CODE = 3.0  # the same of a cell of few integers other than 0 and 1, which may be no codes of the column
 _APART = 2.0  # and of the records that are elsewhere if two cells are one
 _NEIGHBORS = 2  # cells that are left out whose counts a kept one has
-_EXACT, _WIDEST = 1 << 53, (1 << 62) - 1  # the greatest integers of columns with and without gaps
+_EXACT, _WIDEST = 1 << 53, (1 << 62) - 1  # all integers that are floats; the greatest with a sign
 _END, _LEAST = 2.0**65, 1e-300  # above all numbers; the least width
 Numbers = NDArray[np.float64]
 
@@ -76,14 +76,18 @@ def ranged_column(name: str, domain: NumberDomain, n_bins: int, widest: NumberDo
     return far_column(name, widest, (with_firsts(starts, gap), cuts), near, ranged=True)
 
 
-def widest_numbers(numbers: Floats, plain: Any, *, whole: bool, missing: bool) -> NumberDomain:
-    """Return the domain of all numbers of a column that synthetic ones may be, by its type of numpy."""
+def widest_numbers(numbers: Floats, plain: Any, learned: NumberDomain, *, whole: bool) -> NumberDomain:
+    """Return the domain of all numbers of a column that synthetic ones may be, by its type of numpy; of
+    integers with gaps those that floats represent, unless the learned range has greater ones.
+    """
+    missing = learned.accepts_missing
     if not whole:
         outside = "accept" if missing else "refuse"
         return Floats(smallest=numbers.smallest, largest=numbers.largest, missing=missing, outside=outside)
     info = np.iinfo(plain if plain is not None and plain.kind in "iu" else np.int64)
-    # Floats represent integers with gaps; of 64 bits without a sign, there is one that has no code.
-    most = int(min(numbers.largest, _EXACT if missing else _WIDEST if info.min else info.max - 1))
+    floats = missing and max(-getattr(learned, "low", 0), getattr(learned, "high", 0)) <= _EXACT
+    # Of 64 bits without a sign, the greatest integers have no codes of their own.
+    most = _EXACT if floats else int(min(numbers.largest, _WIDEST if info.min else info.max - 1 - missing))
     low, high = max(-most, int(info.min)), min(most, int(info.max))
     if plain == np.dtype(bool):
         low, high = 0, 1

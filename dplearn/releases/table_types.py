@@ -152,8 +152,8 @@ def _in_numpy(
     numbers = _rounded(np.where(gaps, 0, values), np.dtype(float) if unheld else plain, dtype)
     if numbers.dtype.kind in "fO":
         numbers[gaps] = np.nan
-    if column.ranged and plain == np.uint64:  # the last two numbers have one code
-        numbers = numbers + (numbers == np.iinfo(plain).max - 1).astype(plain)
+    if column.ranged and plain == np.uint64:  # the last numbers have one code
+        numbers[numbers == np.iinfo(plain).max - 1 - column.gap] = np.iinfo(plain).max
     return numbers, gaps if column.gap and numbers.dtype.kind in "iub" else None
 
 

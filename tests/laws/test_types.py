@@ -157,14 +157,19 @@ def test_arrays_have_their_type(dtype):
     assert rows.shape == (50, 2)
 
 
-def test_the_greatest_integer_of_64_bits_is_given_back_where_it_is_learned():
-    for table in (
-        np.full((4000, 2), 2**64 - 1, np.uint64),
-        pd.DataFrame({"a": CODES, "b": np.uint64(2**64 - 1)}),
-    ):
-        rows = fitted(table).sample(20)
-        last = rows["b"] if hasattr(rows, "columns") else rows[:, 1]
-        assert set(last.tolist()) == {2**64 - 1}
+@pytest.mark.parametrize("dtype", ["uint64", "UInt64", "uint64[pyarrow]", "UInt64 of polars", "array"])
+def test_the_greatest_integer_of_64_bits_is_given_back_where_it_is_learned(dtype):
+    gaps, table = dtype not in ("uint64", "array"), np.full((len(CODES), 2), 2**64 - 1, np.uint64)
+    cells = [None if gaps and not code else 2**64 - 1 for code in CODES]
+    if dtype == "UInt64 of polars":
+        polars = pytest.importorskip("polars")
+        table = polars.DataFrame({"a": CODES, "b": polars.Series(cells, dtype=polars.UInt64)})
+    elif dtype != "array":
+        table = pd.DataFrame({"a": CODES, "b": pd.array(cells, dtype=dtype)})
+    rows = fitted(table).sample(50)
+    last = rows["b"] if hasattr(rows, "columns") else rows[:, 1]
+    assert last.dtype == (table if dtype == "array" else table["b"]).dtype
+    assert {None if pd.isna(each) else each for each in list(last)} == {2**64 - 1, *[None] * gaps}
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")

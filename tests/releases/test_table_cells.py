@@ -103,11 +103,19 @@ def test_cells_that_may_be_noise_are_left_out(column):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "ends"), [("int8", (-128, 127)), ("uint64", (0, 2**64 - 2)), (None, (-(2**62) + 1, 2**62 - 1))]
+    ("dtype", "learned", "ends"),
+    [
+        ("int8", IntegerRange(0, 9), (-128, 127)),
+        ("uint64", IntegerRange(0, 9), (0, 2**64 - 2)),
+        (None, IntegerRange(0, 9), (-(2**62) + 1, 2**62 - 1)),
+        (None, IntegerRange(0, 9, missing=True), (-(2**53), 2**53)),
+        (None, IntegerRange(-(2**54), 9, missing=True), (-(2**62) + 1, 2**62 - 1)),
+        ("uint64", IntegerRange(0, 2**54, missing=True), (0, 2**64 - 3)),
+    ],
 )
-def test_integers_have_the_ends_of_their_type(dtype, ends):
-    found = widest_numbers(FLOATS, dtype and np.dtype(dtype), whole=True, missing=False)
-    assert (found.low, found.high) == ends
+def test_integers_have_the_ends_of_their_type_and_are_floats_where_gaps_let_them(dtype, learned, ends):
+    found = widest_numbers(FLOATS, dtype and np.dtype(dtype), learned, whole=True)
+    assert (found.low, found.high, found.accepts_missing) == (*ends, learned.missing)
 
 
 @pytest.mark.parametrize(
