@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from dplearn._version import __version__
 from dplearn.commands.options import Refusal, in_options
@@ -29,13 +29,13 @@ _COMMANDS = {
     "audit": ("audit", "verify guarantees by running every outcome"),
 }
 
-#: Options whose value may be a list that begins with a negative number, which would look like an option.
-_LISTS = ("--target-range", "--labels")
-_NEGATIVE = re.compile(r"-\.?\d")
-
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error as one line."""
+    """A parser that reports an error as one line, and takes -1,1 for a value, as that of Python 3.14 does."""
+
+    def __init__(self, **given: Any):
+        super().__init__(**given)
+        self._negative_number_matcher = re.compile(r"-\.?\d")
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -43,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    given = _joined(sys.argv[1:] if arguments is None else arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
     parser = _Parser(prog="python -m dplearn", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"dplearn {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)
@@ -71,14 +71,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     sys.stderr.write(f"{parser.prog}: {in_options(message)}\n".replace("\r", " "))
     return 2
-
-
-def _joined(arguments: Sequence[str]) -> list[str]:
-    """Return the arguments with lists that begin with a negative number joined to their options."""
-    joined: list[str] = []
-    for each in arguments:
-        if joined and joined[-1] in _LISTS and _NEGATIVE.match(each):
-            joined[-1] += f"={each}"
-        else:
-            joined.append(each)
-    return joined

@@ -17,6 +17,7 @@ from sklearn.metrics import r2_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
+from dplearn import learners
 from dplearn._writing import did_you_mean
 from dplearn.commands.csv_table import Table, listed
 from dplearn.commands.options import Refusal, public
@@ -24,22 +25,6 @@ from dplearn.domains import Categories, Dates, Domain, DomainError, Learn, Schem
 from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
-from dplearn.learners import (
-    AdditiveClassifier,
-    AdditiveRegressor,
-    ConjunctionClassifier,
-    CornerClassifier,
-    ExponentialMechanismClassifier,
-    LinearRegressor,
-    MaskedParityClassifier,
-    ParityClassifier,
-    PointClassifier,
-    StatisticalQueryLogisticRegression,
-    StatisticalQueryNaiveBayes,
-    SyntheticDataClassifier,
-    SyntheticDataRegressor,
-    ThresholdClassifier,
-)
 from dplearn.preprocessing import CellEncoder
 from dplearn.table.targets import TargetRange
 
@@ -47,23 +32,23 @@ Learner = PrivateClassifier | PrivateRegressor
 
 #: The learners of labels, by their names for --learner; the first is the default for many records.
 CLASSIFIERS: dict[str, type[PrivateClassifier]] = {
-    "additive": AdditiveClassifier,
-    "stump": ExponentialMechanismClassifier,
-    "naive_bayes": StatisticalQueryNaiveBayes,
-    "logistic_regression": StatisticalQueryLogisticRegression,
-    "threshold": ThresholdClassifier,
-    "corner": CornerClassifier,
-    "conjunction": ConjunctionClassifier,
-    "parity": ParityClassifier,
-    "masked_parity": MaskedParityClassifier,
-    "point": PointClassifier,
-    "synthetic": SyntheticDataClassifier,
+    "additive": learners.AdditiveClassifier,
+    "stump": learners.ExponentialMechanismClassifier,
+    "naive_bayes": learners.StatisticalQueryNaiveBayes,
+    "logistic_regression": learners.StatisticalQueryLogisticRegression,
+    "threshold": learners.ThresholdClassifier,
+    "corner": learners.CornerClassifier,
+    "conjunction": learners.ConjunctionClassifier,
+    "parity": learners.ParityClassifier,
+    "masked_parity": learners.MaskedParityClassifier,
+    "point": learners.PointClassifier,
+    "synthetic": learners.SyntheticDataClassifier,
 }
 #: The learners of numbers; the first is the default.
 REGRESSORS: dict[str, type[PrivateRegressor]] = {
-    "additive": AdditiveRegressor,
-    "linear": LinearRegressor,
-    "synthetic": SyntheticDataRegressor,
+    "additive": learners.AdditiveRegressor,
+    "linear": learners.LinearRegressor,
+    "synthetic": learners.SyntheticDataRegressor,
 }
 
 AUTO = "auto"
@@ -101,12 +86,8 @@ def candidates(
     """
     if name == AUTO and settings:
         raise Refusal(f"--set needs --learner, one of {', '.join(known)}, whose parameter it sets")
-    if name == AUTO:
-        first, few = next(iter(known)), [each for each in [_FOR_FEW] if each in known]
-        first_settings = settings if interactions else _without_interactions(first, known, settings)
-        found = {first: _made(first, known, epsilon, delta, first_settings, given)}
-        return found | {each: _made(each, known, epsilon, None, (), given) for each in few}
-    if name not in known:
+    chosen = next(iter(known)) if name == AUTO else name
+    if chosen not in known:
         names = [AUTO, *known]
         near = (
             "; --task selects others"
@@ -114,21 +95,27 @@ def candidates(
             else did_you_mean(name, names) or "."
         )
         raise Refusal(f"--learner must be one of {', '.join(names)}, got {name!r}{near}")
+    shared, own = {"epsilon": number(epsilon), **given}, _settings(settings, chosen, known)
     if not interactions:
-        settings = _without_interactions(name, known, settings)
-    return {name: _made(name, known, epsilon, delta, settings, given)}
+        having = [each for each, kind in known.items() if "interactions" in _parameters(kind)]
+        if chosen not in having:
+            raise Refusal(f"--no-interactions goes with --learner {' or '.join(having)}, got {chosen!r}")
+        if "interactions" in own:
+            raise Refusal("--no-interactions does not go with --set interactions=VALUE")
+        own["interactions"] = False
+    if delta is not None:
+        own["delta"] = number(delta)
+    found = {chosen: known[chosen](**shared, **own)}
+    if name == AUTO and _FOR_FEW in known:
+        found[_FOR_FEW] = known[_FOR_FEW](**shared)
+    for learner in found.values():
+        learner._recipe(reproducible=False)  # raises the errors of a fit about parameters
+    return found
 
 
-def _without_interactions(
-    name: str, known: Mapping[str, type[Learner]], settings: Sequence[str]
-) -> Sequence[str]:
-    """Return the settings with one more, by which the model has no interactions."""
-    having = [each for each, kind in known.items() if "interactions" in kind().get_params(deep=False)]
-    if name not in having:
-        raise Refusal(f"--no-interactions goes with --learner {' or '.join(having)}, got {name!r}")
-    if any(text.partition("=")[0].strip() == "interactions" for text in settings):
-        raise Refusal("--no-interactions does not go with --set interactions=VALUE")
-    return [*settings, "interactions=False"]
+def _parameters(kind: Any) -> Iterable[str]:
+    names: Iterable[str] = kind().get_params(deep=False)
+    return names
 
 
 def best_learner(learners: Mapping[str, Learner], n: int) -> str:
@@ -137,43 +124,26 @@ def best_learner(learners: Mapping[str, Learner], n: int) -> str:
     return first if not others or n * float(learners[first].epsilon) >= _ENOUGH else others[0]
 
 
-def _made(
-    name: str,
-    known: Mapping[str, type[Learner]],
-    epsilon: str,
-    delta: str | None,
-    settings: Sequence[str],
-    given: Mapping[str, Any],
-) -> Learner:
-    """Return a learner with checked parameters."""
-    kind: Any = known[name]
-    parameters = kind().get_params(deep=False)
-    values = {"epsilon": number(epsilon), **given}
-    if delta is not None:
-        values["delta"] = number(delta)
-    learner: Learner = kind(**values, **dict(_setting(text, name, parameters) for text in settings))
-    learner._recipe(reproducible=False)  # raises the errors of a fit about parameters
-    return learner
-
-
-def _setting(text: str, learner: str, known: dict[str, Any]) -> tuple[str, Any]:
-    """Return the parameter and the value of one --set."""
-    name, equals, value = text.partition("=")
-    name = name.strip()
-    if not equals:
-        raise Refusal(f"--set must be PARAMETER=VALUE, got {text!r}")
-    if name in _ELSEWHERE:
-        raise Refusal(f"--set does not set {name!r}: {_ELSEWHERE[name]}")
-    free = [each for each in known if each not in _ELSEWHERE]
-    if name not in free:
-        raise Refusal(
-            f"--set: {learner} has no parameter {name!r}{did_you_mean(name, free) or '.'} It has"
-            f" {', '.join(free)}"
-        )
-    try:
-        return name, json.loads(value)
-    except ValueError:  # not JSON: the text itself is the value
-        return name, {"None": None, "True": True, "False": False}.get(value.strip(), value.strip())
+def _settings(texts: Sequence[str], learner: str, known: Mapping[str, type[Learner]]) -> dict[str, Any]:
+    """Return the parameters and values of all --set."""
+    free, found = [each for each in _parameters(known[learner]) if each not in _ELSEWHERE], dict[str, Any]()
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name, value = name.strip(), value.strip()
+        if not equals:
+            raise Refusal(f"--set must be PARAMETER=VALUE, got {text!r}")
+        if name in _ELSEWHERE:
+            raise Refusal(f"--set does not set {name!r}: {_ELSEWHERE[name]}")
+        if name not in free:
+            raise Refusal(
+                f"--set: {learner} has no parameter {name!r}{did_you_mean(name, free) or '.'} It has"
+                f" {', '.join(free)}"
+            )
+        try:
+            found[name] = json.loads(value)
+        except ValueError:  # not JSON: the text itself is the value
+            found[name] = {"None": None, "True": True, "False": False}.get(value, value)
+    return found
 
 
 def number(text: str) -> Any:
@@ -194,15 +164,12 @@ def assembled(
     """Return the model: the learner with its domain; without schema and kinds, behind an encoder of cells."""
     if kinds is not None and not learner.can_learn_schema:
         raise Refusal(f"--numbers does not go with {type(learner).__name__}, which does not learn a schema")
-    if kinds is not None:
-        return learner.set_params(domain=Learn(kinds))
     given = "domain" in learner.get_params(deep=False)
     if schema is not None and not given:
         raise Refusal(f"--schema does not go with {type(learner).__name__}, which takes no domain")
-    if schema is not None:
-        return learner.set_params(domain=schema)
-    if not given:
-        return learner
+    declared = schema if kinds is None else Learn(kinds)
+    if declared is not None or not given:
+        return learner.set_params(domain=declared) if given else learner
     encoder = CellEncoder().fit(np.empty((1, len(names)), dtype=object))
     return make_pipeline(encoder, learner.set_params(domain=encoder.domain(names)))
 
@@ -220,13 +187,11 @@ def encoded(model: Any, cells: NDArray[Any]) -> Any:
 def columns_of(model: Any) -> list[str] | None:
     """Return the names of a fitted model's columns, in order; None for any other object."""
     learner = last_of(model)
-    if not (isinstance(learner, PrivateEstimator) and hasattr(learner, "predict")):
+    if not isinstance(learner, PrivateEstimator) or not hasattr(learner, "predict"):
         return None
-    if not hasattr(learner, "guarantee_"):
-        return None
-    schema = _schema_of(learner)
-    names = getattr(model, "feature_names_in_", None) if schema is None else schema.names
-    return None if names is None else [str(name) for name in names]
+    domain = getattr(learner, "domain", None)
+    names = domain.names if isinstance(domain, Schema) else getattr(model, "feature_names_in_", None)
+    return None if names is None or not hasattr(learner, "guarantee_") else list(map(str, names))
 
 
 def set_column_names(model: Any, names: Sequence[str]) -> None:
@@ -249,11 +214,6 @@ def numbers_in(domain: Any, d: int) -> list[bool]:
         wanted = [kind in ("numbers", "integers") for kind in learn.columns.kinds]
         return wanted * d if learn.columns.alike else wanted
     return [_wants_numbers(each) for each in domain.domains] if isinstance(domain, Schema) else []
-
-
-def _schema_of(learner: Any) -> Schema | None:
-    domain = getattr(learner, "domain", None)
-    return domain if isinstance(domain, Schema) else None
 
 
 def _wants_numbers(domain: Domain) -> bool:
@@ -370,7 +330,9 @@ class Regression:
                 "--task regression needs --target-range LOW,HIGH: public bounds on the target, known without"
                 " looking at the table"
             )
-        given = _bounds(options.target_range)
+        given = tuple(map(_finite, listed(options.target_range)))
+        if len(given) != 2 or any(map(math.isnan, given)):
+            raise Refusal(f"--target-range must be two numbers, LOW,HIGH, got {options.target_range!r}")
         if not given[0] < given[1]:
             raise Refusal(f"--target-range must be LOW,HIGH with LOW < HIGH, got {options.target_range!r}")
         with public():
@@ -423,15 +385,6 @@ class Regression:
 
 Task = Classification | Regression
 TASKS: dict[str, Task] = {"classification": Classification(), "regression": Regression()}
-
-
-def _bounds(text: str) -> tuple[float, float]:
-    """Return the two numbers of --target-range."""
-    parts = [_finite(part) for part in listed(text)]
-    if len(parts) != 2 or any(math.isnan(part) for part in parts):
-        raise Refusal(f"--target-range must be two numbers, LOW,HIGH, got {text!r}")
-    low, high = parts
-    return low, high
 
 
 def _finite(cell: Any) -> float:
