@@ -30,23 +30,19 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print a ledger, after creating it if --create is given."""
-    ledger = _create(options) if options.create else _open(options)
+    for name in () if options.create else ("epsilon", "delta", "rho", "protects"):
+        if getattr(options, name) is not None:
+            raise Refusal(f"--{name} goes with --create: a ledger's budget does not change")
+    ledger = _create(options) if options.create else opened(options.file)
     sys.stdout.write(f"{ledger.to_json() if options.json else ledger}\n")
 
 
-def _open(options: argparse.Namespace) -> PrivacyLedger:
-    for name in ("epsilon", "delta", "rho", "protects"):
-        if getattr(options, name) is not None:
-            raise Refusal(f"--{name} goes with --create: a ledger's budget does not change")
-    if not options.file.exists():
-        raise Refusal(missing_ledger(options.file))
-    return PrivacyLedger.open(options.file)
-
-
-def missing_ledger(file: Path) -> str:
-    """Return the message for a ledger that does not exist, with the command that makes one."""
-    make = f"python -m dplearn ledger {file} --create --epsilon E --delta D"
-    return f"{file} does not exist; this makes a ledger: {make}"
+def opened(file: Path) -> PrivacyLedger:
+    """Return the ledger in a file; if there is none, tell the command that makes one."""
+    if not file.exists():
+        make = f"python -m dplearn ledger {file} --create --epsilon E --delta D"
+        raise Refusal(f"{file} does not exist; this makes a ledger: {make}")
+    return PrivacyLedger.open(file)
 
 
 def _create(options: argparse.Namespace) -> PrivacyLedger:

@@ -7,13 +7,13 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from fractions import Fraction
 from inspect import signature
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any
 
 import joblib
 import numpy as np
@@ -29,6 +29,7 @@ from dplearn.commands.learners import (
     CLASSIFIERS,
     REGRESSORS,
     TASKS,
+    Regression,
     Task,
     assembled,
     best_learner,
@@ -39,7 +40,7 @@ from dplearn.commands.learners import (
     numbers_wanted,
     set_column_names,
 )
-from dplearn.commands.ledger import missing_ledger
+from dplearn.commands.ledger import opened
 from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public, warn
 from dplearn.domains import Categories, Learn, Schema
 from dplearn.estimator.recipe import cost_of_fit
@@ -143,19 +144,7 @@ def run_fit(options: argparse.Namespace) -> None:
     """Fit, write the model, and print the released rule and its guarantee."""
     form, task = format_of(options), TASKS[options.task]
     ledger = open_ledger(options)
-    with public():
-        schema = None if options.schema is None else _of_features(options.schema, options.target)
-        learners = candidates(
-            options.learner,
-            task.learners,
-            epsilon=options.epsilon,
-            delta=delta_of(options, ledger),
-            settings=options.settings,
-            interactions=not options.no_interactions,
-            given=task.parameters(options, schema),
-        )
-    if ledger is not None:
-        _require_all(ledger, learners.values())  # before the table is read
+    learners, schema = _learners(options, task, ledger)
     _check_files(options)
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
@@ -164,29 +153,25 @@ def run_fit(options: argparse.Namespace) -> None:
     table = replace(table, formats=declared.formats)
     with public():
         model = assembled(learner, schema, names, declared.kinds)
-    X = cells_of(table, names, numbers_wanted(model, len(names)))
-    y = task.read(table, options, options.table)
-    about = task.check(y, learner, options)
-    _check_numbers(
-        X,
-        model,
+    X = _read_cells(
         table,
         names,
+        model,
         f"--learner: {type(learner).__name__}",
         "; additive, naive_bayes and stump take any cells",
+        new=False,
     )
-    _check_shape(model, len(y), len(names), about)
+    y = task.read(table, options, options.table)
+    _check_shape(model, len(y), len(names), task.check(y, learner, options))
     test = None if options.test is None else _read_test(task, options, form, names, model, declared.formats)
     other = "the number in a cell, or missing, and a hash of its text" if model is not learner else "numbers"
     said = {options.target: task.said(learner)}
-    lines = told(table, declared, learner.get_params(deep=False).get("domain"), other, said)
+    sys.stdout.write(told(table, declared, learner.get_params(deep=False).get("domain"), other, said))
     if options.dry_run:
         cost = cost_of_fit(learner)
-        words = "" if cost is None else f" A fit costs {in_words(cost)}."
-        sys.stdout.write(f"{lines}Nothing was fitted.{words}\n")
+        sys.stdout.write(f"Nothing was fitted.{f' A fit costs {in_words(cost)}.' if cost else ''}\n")
         return
     with replacing(options.out) as draft:
-        sys.stdout.write(lines)
         with warnings_shown():
             learner.set_params(ledger=ledger)
             model.fit(X, y)
@@ -197,8 +182,30 @@ def run_fit(options: argparse.Namespace) -> None:
         joblib.dump(model, draft)
     _print_release(task, model, names, len(y), ledger, options)
     if test is not None:
-        score, value = task.score(test[1], _predicted(model, test[0]))
+        with _without_names():
+            score, value = task.score(test[1], model.predict(test[0]))
         sys.stdout.write(f"{score} on {options.test}, declared public: {value:.4f}\n")
+
+
+def _learners(
+    options: argparse.Namespace, task: Task, ledger: PrivacyLedger | None
+) -> tuple[dict[str, Any], Schema | None]:
+    """Return the candidates, whose costs the ledger covers, and the schema of the features."""
+    with public():
+        schema = None if options.schema is None else _of_features(options.schema, options.target)
+        found = candidates(
+            options.learner,
+            task.learners,
+            epsilon=options.epsilon,
+            delta=delta_of(options, ledger),
+            settings=options.settings,
+            interactions=not options.no_interactions,
+            given=task.parameters(options, schema),
+        )
+    for cost in map(cost_of_fit, found.values()):
+        if ledger is not None and cost is not None:
+            _require(ledger, cost)
+    return found, schema
 
 
 def _check_files(options: argparse.Namespace) -> None:
@@ -213,7 +220,6 @@ def run_predict(options: argparse.Namespace) -> None:
     form = format_of(options)
     check_out(options.out, options.table, options.model)
     model = _load(options.model)
-    _warn_of_version(model, options.model)
     names = columns_of(model)
     if names is None:
         raise Refusal(
@@ -221,25 +227,23 @@ def run_predict(options: argparse.Namespace) -> None:
             " with the names of its columns"
         )
     _check_more(options, model)
-    table = read_table(options.table, form)
-    table = replace(table, formats=getattr(model, _FORMATS, {}))
-    cells = cells_of(table, names, numbers_wanted(model, len(names)))
-    _check_numbers(cells, model, table, names, f"{options.model}: the model", "", new=True)
-    predicted = _predicted(model, cells)
-    columns, parts = [_PREDICTED], [predicted[:, None].astype(object)]
+    table = replace(read_table(options.table, form), formats=getattr(model, _FORMATS, {}))
+    cells = _read_cells(table, names, model, f"{options.model}: the model")
     with _without_names():
+        columns, parts = [_PREDICTED], [model.predict(cells)[:, None].astype(object)]
         if options.probabilities:
             columns += [f"probability of {label}" for label in last_of(model).classes_.tolist()]
             parts.append(model.predict_proba(cells).astype(object))
         if options.intervals:
             columns += ["low", "high"]
             parts.append(last_of(model).predict_interval(encoded(model, cells)).astype(object))
-    with replacing(options.out) as draft, _text_file(draft, options.out) as file:
+    open_text: Any = gzip.open if options.out.name.lower().endswith(".gz") else open
+    with replacing(options.out) as draft, open_text(draft, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(columns)
         writer.writerows(np.concatenate(parts, axis=1).tolist())
     what = "labels" if hasattr(last_of(model), "classes_") else "numbers"
-    sys.stdout.write(f"{len(predicted)} {what} written to {options.out}\n")
+    sys.stdout.write(f"{len(cells)} {what} written to {options.out}\n")
 
 
 def _check_more(options: argparse.Namespace, model: Any) -> None:
@@ -286,39 +290,22 @@ def replacing(out: Path) -> Iterator[Path]:
             draft.unlink()
 
 
-def _text_file(draft: Path, out: Path) -> TextIO:
-    """Open a draft of `out` for writing, compressed by gzip if the name of `out` ends in .gz."""
-    if not out.name.lower().endswith(".gz"):
-        return draft.open("w", newline="", encoding="utf-8")
-    return cast(TextIO, gzip.open(draft, "wt", newline="", encoding="utf-8"))
-
-
 def _load(path: Path) -> Any:
-    """Return the object in a model file, or None if it cannot be loaded."""
+    """Return the object in a model file, or None if it cannot be loaded; warn of another minor version."""
     with warnings_shown():
         try:
-            return joblib.load(path)
-        except OSError:
-            raise
-        except Exception:
-            return None
-
-
-def _warn_of_version(model: Any, path: Path) -> None:
-    """Warn if another minor version wrote the model."""
+            model = joblib.load(path)
+        except Exception as error:
+            if isinstance(error, OSError):
+                raise
+            model = None
     written = str(getattr(model, _VERSION, __version__))
     if written.split(".")[:2] != __version__.split(".")[:2]:
         warn(
             f"{path} was written by dplearn {written}, and this is {__version__}: a model must be read by the"
             " minor version that wrote it; with another one it may fail, or predict other labels"
         )
-
-
-def _predicted(model: Any, cells: NDArray[Any]) -> NDArray[Any]:
-    """Return the predicted label or number of each row, with cells in the order of the model's columns."""
-    with _without_names():
-        predicted: NDArray[Any] = model.predict(cells)
-    return predicted
+    return model
 
 
 @contextmanager
@@ -342,11 +329,7 @@ def warnings_shown() -> Iterator[None]:
 
 def open_ledger(options: argparse.Namespace) -> PrivacyLedger | None:
     """Return the ledger to charge, or None."""
-    if options.ledger is None:
-        return None
-    if not options.ledger.exists():
-        raise Refusal(missing_ledger(options.ledger))
-    return PrivacyLedger.open(options.ledger)
+    return None if options.ledger is None else opened(options.ledger)
 
 
 def delta_of(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str | None:
@@ -354,14 +337,6 @@ def delta_of(options: argparse.Namespace, ledger: PrivacyLedger | None) -> str |
     budget = None if ledger is None else ledger.budget
     pure = isinstance(budget, ApproxDP) and not budget.delta
     return "0" if options.delta is None and pure else options.delta
-
-
-def _require_all(ledger: PrivacyLedger, learners: Iterable[Any]) -> None:
-    """Raise an error if the remaining budget of the ledger does not cover each of the learners."""
-    for learner in learners:
-        cost = cost_of_fit(learner)
-        if cost is not None:
-            _require(ledger, cost)
 
 
 def _require(ledger: PrivacyLedger, cost: Guarantee) -> None:
@@ -410,33 +385,27 @@ def cells_of(table: Table, names: list[str], wanted: list[bool]) -> NDArray[Any]
     return cells
 
 
-def _check_numbers(
-    X: NDArray[Any],
-    model: Any,
-    table: Table,
-    names: list[str],
-    who: str,
-    instead: str,
-    *,
-    new: bool = False,
-) -> None:
-    """Refuse other cells than numbers if the model takes only numbers; estimators' errors advise on code."""
-    domain = getattr(last_of(model), "domain", None)
+def _read_cells(
+    table: Table, names: list[str], model: Any, who: str, instead: str = "", *, new: bool = True
+) -> NDArray[Any]:
+    """Return the columns of a model; refuse other cells than numbers if it takes only numbers: errors of
+    estimators advise on code.
+    """
+    X = cells_of(table, names, numbers_wanted(model, len(names)))
+    domain, tags = getattr(last_of(model), "domain", None), get_tags(model).input_tags
     if isinstance(domain, Schema):
         (domain.nearest if new else domain.encode)(X)
-        return
-    tags = get_tags(model).input_tags
-    if type(model) not in _OFFERED or domain is not None or tags.string:
-        return
-    for name, column in zip(names, X.T, strict=True):
-        if not all(_is_number(cell, tags.allow_nan) for cell in column.tolist()):
-            where = f"column {name!r}" if table.quotable else "a column"
-            gaps = "text" if tags.allow_nan else "empty or text"
-            raise Refusal(f"{who} takes numbers only, and {where} holds a cell that is {gaps}{instead}")
+    elif type(model) in _OFFERED and domain is None and not tags.string:
+        for name, column in zip(names, X.T, strict=True):
+            if not all(_is_number(cell, tags.allow_nan) for cell in column.tolist()):
+                where = f"column {name!r}" if table.quotable else "a column"
+                gaps = "text" if tags.allow_nan else "empty or text"
+                raise Refusal(f"{who} takes numbers only, and {where} holds a cell that is {gaps}{instead}")
+    return X
 
 
 def _is_number(cell: Any, gaps: bool) -> bool:
-    """Return True if a cell from `_cell` is a finite number, or is missing and `gaps` are allowed."""
+    """Return True if a cell is a finite number, or is missing and `gaps` are allowed."""
     if cell is None or isinstance(cell, str):
         return gaps and cell is None
     return bool((gaps and cell != cell) or -math.inf < cell < math.inf)
@@ -517,7 +486,6 @@ def _read_test(
     """Return the cells and targets of the public test file, before anything is spent."""
     table = replace(read_table(options.test, form), formats=formats)
     y = task.read(table, options, options.test)
-    task.check_test(y, options.test)
-    cells = cells_of(table, names, numbers_wanted(model, len(names)))
-    _check_numbers(cells, model, table, names, f"{options.test}: the model", "", new=True)
-    return cells, y
+    if isinstance(task, Regression) and len(set(y.tolist())) < 2:
+        raise Refusal(f"{options.test}: --test must hold two different numbers of the target, for R^2")
+    return _read_cells(table, names, model, f"{options.test}: the model"), y
