@@ -88,6 +88,13 @@ def listed(entries: Sequence[str], brackets: str, size: int | None = None) -> st
     return f"{brackets[0]}{', '.join(shown)}{rest}{brackets[1]}"
 
 
+def first_of(names: Iterable[Any], most: int) -> str:
+    """Return the reprs of the first names, and the number of all others."""
+    shown = list(map(repr, names))
+    rest = f" and {len(shown) - most} more" if len(shown) > most else ""
+    return ", ".join(shown[:most]) + rest
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known one, whatever its case, or ""."""
     folded, name = {each.casefold(): each for each in known}, name.casefold()

@@ -21,7 +21,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from dplearn._writing import did_you_mean
+from dplearn._writing import did_you_mean, first_of
 from dplearn.commands.options import FLAG, LIST, Refusal, add_options
 from dplearn.domains.cells import text_of
 
@@ -38,8 +38,8 @@ FORMATS = {
 _BLANKS = re.compile(r"[\s'\u2019]")
 _MINUS = "\u2212"
 _SPELLED = {"tab": "\t", "\\t": "\t"}
-_MOST_KEPT = 1 << 16  # the greatest number of distinct texts that share one object
 _LONGEST_NAME = 200
+_SHOWN = 20  # names in a message
 
 #: Words that are common as values, and rare as names of columns.
 _VALUES = {"", "?", "-", ".", "na", "n/a", "nan", "nil", "none", "null", "true", "false", "yes", "no"}
@@ -102,7 +102,7 @@ class Table:
                 " if it is a header, --header shows the closest name; if there is none, --no-header or"
                 " --columns A,B,... is needed"
             )
-        return did_you_mean(name, self.names) or f"; its columns are {_few(self.names)}"
+        return did_you_mean(name, self.names) or f"; its columns are {first_of(self.names, _SHOWN)}"
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:
@@ -274,7 +274,7 @@ def _names(first: list[str], path: Path, form: CsvFormat) -> list[str]:
 def _at_fault(names: list[str]) -> str:
     """Return the end of a message about invalid names in a header, which the user has declared as public."""
     twice = sorted(name for name in set(names) if name and names.count(name) > 1)
-    faults = [f"{_few(twice)} more than once"] if twice else []
+    faults = [f"{first_of(twice, _SHOWN)} more than once"] if twice else []
     faults += ["an empty one"] if "" in names else []
     return f", got {' and '.join(faults)}"
 
@@ -293,22 +293,13 @@ def _declared(columns: tuple[str, ...], first: list[str], path: Path) -> list[st
 
 
 def _columns(rows: Iterable[list[str]], d: int, path: Path) -> list[list[str]]:
-    """Return the cells of each of d columns; equal texts share one object, up to `_MOST_KEPT` texts."""
+    """Return the cells of each of d columns; equal texts share one object."""
     columns: list[list[str]] = [[] for _ in range(d)]
-    kept: dict[str, str] = {}
     for row in rows:
         if not row and d > 1:
             continue  # In a table of one column an empty line is an empty cell; otherwise it is not a record.
         if len(row) != d and (row or d > 1):
             raise Refusal(f"{path}: every row must have as many cells as the first line, {d}")
         for column, text in zip(columns, row or [""], strict=True):
-            cell = text.strip()
-            if cell not in kept and len(kept) < _MOST_KEPT:
-                kept[cell] = cell
-            column.append(kept.get(cell, cell))
+            column.append(sys.intern(text.strip()))
     return columns
-
-
-def _few(names: list[str], most: int = 20) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -18,7 +18,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.utils import get_tags
 
 from dplearn import learners
-from dplearn._writing import did_you_mean
+from dplearn._writing import did_you_mean, first_of
 from dplearn.commands.csv_table import Table, listed
 from dplearn.commands.options import Refusal, public
 from dplearn.domains import Categories, Dates, Domain, DomainError, Learn, Schema
@@ -394,5 +394,4 @@ def _most_labels(n: int) -> int:
 
 
 def _some(classes: Iterable[Any]) -> str:
-    labels = [repr(str(label)) for label in classes]
-    return ", ".join(labels[:_FEW]) + (f" and {len(labels) - _FEW} more" if len(labels) > _FEW else "")
+    return first_of(map(str, classes), _FEW)

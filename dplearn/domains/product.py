@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dplearn._writing import brief, fitting
+from dplearn._writing import brief, first_of, fitting
 from dplearn.domains.base import CellTypeError, Codes, Domain, DomainError
 from dplearn.domains.cells import (
     cell_type,
@@ -127,7 +127,10 @@ class Product:
             by_assumption.setdefault(domain.assumption, []).append(name)
         if len(by_assumption) == 1:
             return (f"in every column, {next(iter(by_assumption))}",)
-        return tuple(f"in {_listed(names)}, {words}" for words, names in by_assumption.items())
+        return tuple(
+            f"in column{'s' * (len(names) > 1)} {first_of(names, 4)}, {words}"
+            for words, names in by_assumption.items()
+        )
 
     def encode(self, X: Any, *, takes_missing: bool = True) -> list[Codes]:
         """Return the codes of each column.
@@ -244,10 +247,3 @@ def _first_refused(X: Any, encoders: Sequence[_Encoder]) -> tuple[int, DomainErr
             except DomainError as error:
                 return place, error
     raise AssertionError("some column has a refused value")
-
-
-def _listed(names: Sequence[str], most: int = 4) -> str:
-    shown = ", ".join(repr(name) for name in names[:most])
-    rest = len(names) - most
-    word = "column" if len(names) == 1 else "columns"
-    return f"{word} {shown}" + (f" and {rest} more" if rest > 0 else "")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
+from dplearn._writing import first_of
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
 from dplearn.domains.cells import as_factor, cells_of, is_frame, mapped, read_column
@@ -233,11 +234,9 @@ def without_values(schema: Any, unlearned: Sequence[str]) -> tuple[str, ...]:
     """Return a warning about the `unlearned` columns of a learned schema."""
     if not unlearned:
         return ()
-    names = list(map(repr, unlearned))
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return (
-        f"the learned schema does not tell apart the values of {len(names)} of {len(schema)} columns,"
-        f" {', '.join(names[:_SHOWN])}{more}: no category is frequent, as of ids, or most cells are missing,"
+        f"the learned schema does not tell apart the values of {len(unlearned)} of {len(schema)} columns,"
+        f" {first_of(unlearned, _SHOWN)}: no category is frequent, as of ids, or most cells are missing,"
         " decimals or other objects that are not read; leave such columns out, declare columns of dates as"
         " 'dates', in ISO 8601, or give their values as numbers or as text with few categories",
     )

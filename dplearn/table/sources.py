@@ -20,6 +20,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from dplearn._validation import shown
+from dplearn._writing import first_of
 from dplearn.domains.cells import LAZY, is_frame
 from dplearn.table.passes import (
     InTurn,
@@ -443,9 +444,7 @@ def without(table: Any, name: Name) -> tuple[Any, Any]:
         given = shown(name) if isinstance(name, str) else f"{type(name).__name__} of length {len(names)}"
         if not is_frame(table):
             raise ValueError(_NO_Y.format(given, _UNNAMED.format(type(table).__name__)))
-        more = f" and {len(columns) - _SHOWN} more" if len(columns) > _SHOWN else ""
-        listed = ", ".join(map(shown, columns[:_SHOWN]))
-        raise ValueError(_NO_Y.format(given, f"the columns are {listed}{more}"))
+        raise ValueError(_NO_Y.format(given, f"the columns are {first_of(columns, _SHOWN)}"))
     others = table[[each for each in columns if each not in names]]
     return others, table[name] if isinstance(name, str) else table[names]
 

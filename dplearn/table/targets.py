@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import column_or_1d
 
 from dplearn._validation import check_bool, check_number, shown
+from dplearn._writing import first_of
 from dplearn.domains import DomainError, Schema
 from dplearn.domains.cells import (
     as_cells,
@@ -60,11 +61,7 @@ _LISTED = 20  # classes in a message
 
 def read_labels(y: Any, n: int, classes: Sequence[Hashable] | None) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Return the sorted label set, those in `classes` or in y, and the place of each record's label in it."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
-    labels = label_cells(y)
-    if len(labels) != n:
-        raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(labels)}")
+    labels = label_cells(y, n)
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise ValueError(_NO_NAN)
     if classes is None:
@@ -82,9 +79,7 @@ def _listed(classes: NDArray[Any]) -> str:
     """Return the declared classes, or the first of many, as the end of a message; shows no label of y."""
     if len(classes) == 1:
         return ", which are one label only"
-    shown = ", ".join(map(repr, classes[:_LISTED].tolist()))
-    rest = f" and {len(classes) - _LISTED} more" if len(classes) > _LISTED else ""
-    return f" ({shown}{rest}); a missing label counts as such"
+    return f" ({first_of(classes.tolist(), _LISTED)}); a missing label counts as such"
 
 
 def check_known_labels(classes: NDArray[Any]) -> None:
@@ -146,12 +141,20 @@ def check_pairs(sets: Sequence[NDArray[Any]], learned: str) -> None:
 
 
 def label_cells(
-    y: Any, *, what: str = "labels", several: str = _SEVERAL, any_cells: bool = False
+    y: Any,
+    n: int | None = None,
+    *,
+    what: str = "labels",
+    several: str = _SEVERAL,
+    any_cells: bool = False,
 ) -> NDArray[Any]:
-    """Return the labels, or targets, as a one-dimensional array, without a conversion to a common type.
+    """Return the labels, or targets, of n records as a one-dimensional array, without a conversion to a
+    common type.
 
     With `any_cells`, a row of several cells or a complex number becomes an object that equals no label.
     """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
     if is_frame(y) and y.shape[1] != 1:
         raise ValueError(
             f"y must have one column of {what}, got a data frame of {y.shape[1]} columns{several}"
@@ -172,6 +175,8 @@ def label_cells(
     if holds_times(cells.dtype):
         raise ValueError("y must hold labels that are texts or numbers, got times; y.astype(str) are texts")
     labels: NDArray[Any] = column_or_1d(cells, warn=True)
+    if n not in (None, len(labels)):
+        raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(labels)}")
     return labels
 
 
@@ -201,7 +206,8 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
             public = object_array(sorted(set(listed)))
             return public, _places(public, labels)
         plain = kinds <= _PLAIN_NUMBERS and not any(label != label for label in listed)  # NaN differs
-        if not plain and not any(all(map(alike, listed)) for alike in (_is_text, _is_label_number)):
+        texts = all(isinstance(label, str) for label in listed)
+        if not plain and not texts and not all(map(_is_label_number, listed)):
             raise ValueError(_ONE_KIND)
         common = np.asarray(listed)
         labels = common if common.ndim == 1 and common.dtype.kind in "iufb" else labels
@@ -215,10 +221,6 @@ def _found_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]
             " discrete classes, on a regression target with continuous values."
         )
     return _unique(labels)
-
-
-def _is_text(label: Any) -> bool:
-    return isinstance(label, str)
 
 
 def _is_label_number(label: Any) -> bool:
@@ -430,11 +432,7 @@ def _weights(weights: Any, n: int) -> NDArray[np.float64]:
 
 
 def _right(classes: NDArray[Any], predicted: NDArray[Any], y: Any) -> NDArray[np.bool_]:
-    labels = label_cells(y, any_cells=True)
-    if len(labels) != len(predicted):
-        raise ValueError(
-            f"X and y must have equal numbers of samples, got {len(predicted)} and {len(labels)}"
-        )
+    labels = label_cells(y, len(predicted), any_cells=True)
     texts = isinstance(classes.tolist()[0], str)
     if not any(isinstance(each, str) == texts for each in labels.tolist()):
         raise ValueError(f"y must hold {'texts' if texts else 'numbers'}, as the labels of the fit are")
@@ -537,8 +535,6 @@ def read_target(y: Any, n: int, target: TargetRange) -> NDArray[np.int64]:
 
 def read_numbers(y: Any, n: int) -> NDArray[Any]:
     """Return targets as finite numbers, not compared with a range yet."""
-    if y is None:
-        raise ValueError("requires y to be passed, but the target y is None")
     if holds_times(_type_of(y)):
         raise DomainError(f"y must hold numbers, got {in_units(_type_of(y))}")
     if is_text(cell_type(_type_of(y))):
@@ -546,9 +542,7 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
             f"y must hold numbers, got a type of text, {_type_of(y)}: a regressor predicts numbers, and a"
             " classifier labels; numbers written as text become numbers by y.astype(float)"
         )
-    cells = label_cells(y, what="targets", several=_ONE_TARGET)
-    if len(cells) != n:
-        raise ValueError(f"X and y must have equal numbers of samples, got {n} and {len(cells)}")
+    cells = label_cells(y, n, what="targets", several=_ONE_TARGET)
     numbers = None
     with suppress(DomainError):  # the error below must not have one about a column of X as its context
         numbers = as_numbers(cells, Floats())
