@@ -2,6 +2,7 @@
 
 import math
 import sys
+from abc import abstractmethod
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,15 +43,24 @@ class _WithGaps(NumberDomain):
 
     def _check_gaps(self) -> None:
         check_choice("outside", self.outside, self._outside)
-        object.__setattr__(self, "missing", check_bool("missing", self.missing))
-        if self.outside == "accept" and not self.missing:
+        missing = check_bool("missing", self.missing)
+        if self.outside == "accept" and not missing:
             raise ValueError("outside='accept' needs missing=True, since some cells count as missing")
-        object.__setattr__(self, "accepts_missing", self.missing)
-        object.__setattr__(self, "numeric", self.outside != "accept")
+        vars(self).update(missing=missing, accepts_missing=missing, numeric=self.outside != "accept")
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
         return f"{type(self).__name__}({given})"
+
+    def describe_test(self, code: int) -> str:
+        """Return the test of numbers, '< value' or '<= value', with '(or missing)' if gaps have a code."""
+        if not self.missing:
+            return self._test(code)
+        return f"{self._test(code - 1)} (or missing)" if code else "is missing"
+
+    @abstractmethod
+    def _test(self, place: int) -> str:
+        """Return the test of the numbers up to a place among them."""
 
     @property
     def _defects(self) -> tuple[str, str]:
@@ -208,16 +218,11 @@ class IntegerRange(_WithGaps):
         exact = max(-self.low, self.high) <= _EXACT
         return np.asarray(np.where(codes == 0, np.nan, numbers if exact else numbers.astype(object)))
 
-    def describe_test(self, code: int) -> str:
-        """Return '<= value', or '< next value' if fractions are rounded down, and '(or missing)'."""
-        if self.missing and code == 0:
-            return "is missing"
-        value = self.low + code - self.missing
-        suffix = " (or missing)" if self.missing else ""
+    def _test(self, place: int) -> str:
+        value = self.low + place
         if self.outside == "refuse" and self._are_whole:
-            return f"<= {self._text(value)}{suffix}"
-        last = value >= self.high
-        return (f"is any {self._all[:-1]}" if last else f"< {self._text(value + 1)}") + suffix
+            return f"<= {self._text(value)}"
+        return f"is any {self._all[:-1]}" if value >= self.high else f"< {self._text(value + 1)}"
 
     def _text(self, value: int) -> str:
         return str(value)
@@ -290,11 +295,10 @@ class Grid(_WithGaps):
         check_number("high", high, above=lowest)
         for name, bound in (("low", lowest), ("high", highest)):
             check_number(name, bound, low=-_LARGEST, high=_LARGEST)
-        object.__setattr__(self, "low", float(lowest))
-        object.__setattr__(self, "high", float(highest))
-        object.__setattr__(self, "points", check_count("size", size, low=2, high=1 << 32))
-        object.__setattr__(self, "outside", outside)
-        object.__setattr__(self, "missing", missing)
+        points = check_count("size", size, low=2, high=1 << 32)
+        vars(self).update(
+            low=float(lowest), high=float(highest), points=points, outside=outside, missing=missing
+        )
         self._check_gaps()
         if not math.isfinite(self._scale):
             raise ValueError(
@@ -371,15 +375,8 @@ class Grid(_WithGaps):
             points = np.where(short, np.nextafter(points, np.inf), points)
         return np.where(gaps, np.nan, points) if self.missing else points
 
-    def describe_test(self, code: int) -> str:
-        """Return '< next grid point', with '(or missing)' if missing values have a code."""
-        if self.missing and code == 0:
-            return "is missing"
-        suffix = " (or missing)" if self.missing else ""
-        place = code - self.missing
-        if place >= self.points - 1:
-            return "is any number" + suffix
-        return f"< {_shortest(self._point(place + 1))}" + suffix
+    def _test(self, place: int) -> str:
+        return "is any number" if place >= self.points - 1 else f"< {_shortest(self._point(place + 1))}"
 
     def _point(self, place: int) -> float:
         """Return the least float with a grid point's code, by bisection; it is that point up to rounding."""
@@ -524,17 +521,13 @@ class Floats(_WithGaps):
         numbers = np.where(steps == 0, 0.0, numbers)
         return np.where(codes == 0, np.nan, numbers) if self.missing else numbers
 
-    def describe_test(self, code: int) -> str:
-        """Return '< value' or '<= value', with '(or missing)' if missing values have a code."""
-        step = code - self._magnitudes - self.missing
-        suffix = " (or missing)" if self.missing else ""
-        if self.missing and code == 0:
-            return "is missing"
+    def _test(self, place: int) -> str:
+        step = place - self._magnitudes
         if step >= self._magnitudes:
-            return "is any number" + suffix
+            return "is any number"
         if step >= 0:
-            return f"< {_shortest(self._magnitude(step + 1))}" + suffix
-        return f"<= {_shortest(-self._magnitude(-step))}" + suffix
+            return f"< {_shortest(self._magnitude(step + 1))}"
+        return f"<= {_shortest(-self._magnitude(-step))}"
 
     def at_integers(self, code: int) -> int:
         if not self.missing <= code < self.size - 1:
