@@ -38,7 +38,7 @@ from dplearn.kernels.rows import sums_and_squares
 from dplearn.preprocessing.number_columns import NumberColumns, NumberColumnsFit, Numbers, declared_numbers
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.events import Event
-from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import CentralOracle, Oracle, VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
@@ -140,7 +140,7 @@ def shortened(rows: Numbers, reach: int, order: int) -> Numbers:
 
 
 @dataclass(frozen=True)
-class BoxPlan(Plan):
+class BoxPlan(SizedPlan):
     """The plan of a fit that releases sums over records of numbers in a box."""
 
     guarantee: ApproxDP  # its delta is 0 if Laplace noise is smaller
@@ -156,14 +156,6 @@ class BoxPlan(Plan):
     bits: Any = hidden(0)
     public: Any = hidden()
     earlier: Calls | None = hidden()  # the calls that this one continues; `n_samples` counts theirs, too
-    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-
-    _computed = ("n_needed",)
-
-    @property
-    def n_needed(self) -> int | None:
-        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
-        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
 
     @property
     def warnings(self) -> tuple[str, ...]:

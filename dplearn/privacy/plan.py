@@ -127,6 +127,22 @@ class Plan(Brief):
         yield from ((name, self._notes.get(name)) for name in self._computed)
 
 
+@dataclass(frozen=True)
+class SizedPlan(Plan):
+    """Base of the plans of learners that state a number of records for an accuracy."""
+
+    _: KW_ONLY
+    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
+    for_count: Any = hidden()  # from an estimate of their private number; see `plan_with_count`
+
+    _computed = ("n_needed",)
+
+    @property
+    def n_needed(self) -> int | None:
+        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
+        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
+
+
 def _values(*, compare: bool = False) -> Any:
     return field(default_factory=dict, repr=False, compare=compare)
 

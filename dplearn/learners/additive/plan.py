@@ -30,7 +30,7 @@ from dplearn.learners.linear import BALANCED, MOST_COLUMNS, LogisticPlan, logist
 from dplearn.learners.linear import FINEST as FINEST_LOGISTIC
 from dplearn.learners.linear import can_be_drawn as logistic_can_be_drawn
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
+from dplearn.privacy.plan import ALPHA, SizedPlan, hidden, records_needed
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.queries import VectorQuery
 from dplearn.queries.noise import can_be_drawn, noise_of
@@ -117,7 +117,7 @@ class Shares(NamedTuple):
 
 
 @dataclass(frozen=True)
-class AdditivePlan(Plan):
+class AdditivePlan(SizedPlan):
     """The plan of a fit of `AdditiveClassifier` or `AdditiveRegressor`.
 
     Attributes
@@ -180,12 +180,7 @@ class AdditivePlan(Plan):
     class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
     bits: Any = hidden()
     n_bins: int = hidden(BINS)  # of the histograms of residuals
-    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = (
-        hidden()
-    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
 
-    _computed = ("n_needed",)
     error_name = "deviation"
     _accounting = GAUSSIAN
 

@@ -28,7 +28,7 @@ from dplearn.kernels import blocks, nearest_shares
 from dplearn.kernels.rows import greatest_places
 from dplearn.learners.bins import MOST_BINS, UNDECLARED, Bins, binned, declared_columns, stacked, summed
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
+from dplearn.privacy.plan import SizedPlan, hidden
 from dplearn.privacy.shares import GAUSSIAN
 from dplearn.queries import HistogramQuery, LabelledRows, Oracle
 from dplearn.queries.noise import ShareNoise, central_noise, share_noise
@@ -388,7 +388,7 @@ class NaiveBayesFit(QueryFit):
 
 
 @dataclass(frozen=True)
-class NaiveBayesPlan(Plan):
+class NaiveBayesPlan(SizedPlan):
     """The plan of a fit of `StatisticalQueryNaiveBayes`.
 
     Attributes
@@ -435,16 +435,9 @@ class NaiveBayesPlan(Plan):
     earlier: Calls | None = hidden()  # the calls that this one continues; `public` counts their records too
     shared: Any = hidden()  # the parameters that later calls may not change
     undeclared: bool = hidden(False)  # whether no domain is declared
-    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
-    _computed = ("n_needed",)
     error_name = "tolerance"
     _accounting = GAUSSIAN
-
-    @property
-    def n_needed(self) -> int | None:
-        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
-        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from dplearn.kernels.rows import unit_rows
 from dplearn.learners.bins import UNDECLARED
 from dplearn.learners.linear.rows import Layout, OneHotRows, is_worth, numbers_of, places_of, second_moments
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN
 from dplearn.queries import HistogramQuery, LabelledRows, StatisticalQuery, VectorQuery
 
@@ -50,7 +50,7 @@ Parts = Callable[[Any, NDArray[np.intp]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class LogisticPlan(Plan):
+class LogisticPlan(SizedPlan):
     """The plan of a fit of `StatisticalQueryLogisticRegression`.
 
     Attributes
@@ -99,23 +99,13 @@ class LogisticPlan(Plan):
     bits: int = hidden(FINEST)  # rows and residuals are rounded to 2**-bits, towards 0
     class_weight: Any = hidden()  # None, "balanced" or a dict from labels to weights
     levels: int = hidden(9)  # number of score bins by magnitude; see `score_edges`
-    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = (
-        hidden()
-    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
 
-    _computed = ("n_needed",)
     error_name = "tolerance"
     _accounting = GAUSSIAN
 
     def __post_init__(self) -> None:
         more = (self.n_kept is not None) + (self.class_weight is not None)
         object.__setattr__(self, "n_queries", more + 1 + self.n_steps + self.n_score_queries)
-
-    @property
-    def n_needed(self) -> int | None:
-        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
-        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ from dplearn.learners.linear.rows import (
     spectrum,
 )
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.plan import ALPHA, Plan, hidden, noted, records_needed
+from dplearn.privacy.plan import SizedPlan, hidden, noted
 from dplearn.privacy.shares import GAUSSIAN, gaussian_budget
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.queries import LabelledRows, Oracle, VectorQuery
@@ -74,7 +74,7 @@ _WITHIN_NOISE, _RELATED = 4, 5
 
 
 @dataclass(frozen=True)
-class LinearPlan(Plan):
+class LinearPlan(SizedPlan):
     """The plan of a fit of `LinearRegressor`.
 
     Attributes
@@ -114,19 +114,12 @@ class LinearPlan(Plan):
     target: Any = hidden()  # the TargetRange
     public: Any = hidden()
     bits: int = hidden(_FINEST)  # the grid has 2**bits steps from 0 to the bound of a column
-    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
 
-    _computed = ("n_needed",)
     error_name = "tolerance"
     _accounting = GAUSSIAN
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "n_moments", self.n_numbers * (self.n_numbers + 1) // 2)
-
-    @property
-    def n_needed(self) -> int | None:
-        """A number of records for which `tolerance` is at most 0.05; None if 10**10 do not suffice."""
-        return records_needed(self.replan, lambda plan: plan.tolerance <= ALPHA)
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ from dplearn.learners.votes.aggregators import PREFERRED, Aggregator, Ballot
 from dplearn.learners.votes.asked import Asked, Labels
 from dplearn.learners.votes.teachers import check_copies
 from dplearn.privacy import ApproxDP
-from dplearn.privacy.plan import ALPHA, Plan, hidden, records_needed
+from dplearn.privacy.plan import ALPHA, SizedPlan, hidden, records_needed
 from dplearn.privacy.unknown_count import ADDED
 from dplearn.table import LabelledRows, as_table, count_of, rows_of
 from dplearn.table.features import read_rows
@@ -54,7 +54,7 @@ _INDEPENDENT = "a teacher's training and answers depend only on its own shard an
 
 
 @dataclass(frozen=True)
-class AggregationPlan(Plan):
+class AggregationPlan(SizedPlan):
     """The plan of a fit of an ensemble, a function of public values.
 
     Attributes
@@ -106,10 +106,6 @@ class AggregationPlan(Plan):
     public: Any = hidden()
     seeds: Any = hidden()
     shards: Any = hidden()
-    replan: Any = hidden()  # from a number of records to the plan of a fit on them; set by `plan`
-    for_count: Any = (
-        hidden()
-    )  # from an estimated number of records to the plan of a fit; see `plan_with_count`
     count: Any = hidden()  # the guarantee of the estimate
 
     @property
