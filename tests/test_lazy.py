@@ -6,9 +6,30 @@ import sys
 import pytest
 
 import dplearn
-from dplearn import learners, preprocessing, queries, releases, theory
+from dplearn import (
+    domains,
+    estimator,
+    learners,
+    model_selection,
+    preprocessing,
+    queries,
+    releases,
+    table,
+    theory,
+)
 
-PACKAGES = [dplearn, learners, preprocessing, queries, releases, theory]
+PACKAGES = [
+    dplearn,
+    domains,
+    estimator,
+    learners,
+    model_selection,
+    preprocessing,
+    queries,
+    releases,
+    table,
+    theory,
+]
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
