@@ -5,7 +5,6 @@ Functions have entries in common with others of their kind.
 """
 
 import re
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -189,12 +188,6 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
         return thing
 
     return completed
-
-
-def document_exports(package: str, kind: type) -> None:
-    """Complete the docstrings of all that a package exports by the entries of a kind."""
-    for name in vars(sys.modules[package])["__all__"]:
-        documented_by(kind)(getattr(sys.modules[package], name))
 
 
 def _complete(thing: Any, others: tuple[Any, ...]) -> None:

@@ -25,7 +25,7 @@ def exports_of_stub(
     """Return `__getattr__`, `__dir__` and `__all__` of a package, from its stub.
 
     The stub has a docstring, imports with `from`, and `__all__` unless each import is `name as name`. The
-    docstrings of functions are completed by the entries of a kind.
+    docstrings of exported functions are completed by the entries of a kind.
     """
     text = resources.files(package).joinpath("__init__.pyi").read_text(encoding="utf-8")
     exports: list[str] = []
@@ -48,7 +48,7 @@ def exports_of_stub(
             near = did_you_mean(name, modules)
             raise AttributeError(f"module {package!r} has no attribute {name!r}{near}")
         found = getattr(import_module(modules[name]), name)
-        if kind is not None and isfunction(found):
+        if kind is not None and isfunction(found) and name in exports:
             documented_by(kind)(found)
         vars(import_module(package))[name] = found  # is not asked for again
         return found

@@ -2,43 +2,32 @@
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import dplearn
-from dplearn import (
-    domains,
-    estimator,
-    learners,
-    model_selection,
-    preprocessing,
-    queries,
-    releases,
-    table,
-    theory,
-)
 
+ROOT = Path(dplearn.__file__).parent
+#: The package and its rooms, whose exports stand in stubs.
 PACKAGES = [
-    dplearn,
-    domains,
-    estimator,
-    learners,
-    model_selection,
-    preprocessing,
-    queries,
-    releases,
-    table,
-    theory,
+    import_module(".".join(("dplearn", *stub.relative_to(ROOT).parts[:-1])))
+    for stub in sorted(ROOT.rglob("__init__.pyi"))
 ]
+
+
+def test_there_are_stubs():
+    assert len(PACKAGES) > 20
 
 
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
 def test_every_exported_name_is_there_and_listed_and_others_are_refused(package):
-    assert len(package.__all__) >= 8
+    assert len(package.__all__) >= 4
     assert set(package.__all__) <= set(dir(package))
     for name in package.__all__:
         thing = getattr(package, name)
-        assert name in {"__version__", "ORDERS", "TRUSTED_TYPES", "population"} or thing.__name__ == name
+        assert name in {"__version__", "population"} or name.isupper() or thing.__name__ == name
         assert vars(package)[name] is thing
     with pytest.raises(
         AttributeError, match=rf"module '{package.__name__}' has no attribute 'StandardScaler'"

@@ -6,21 +6,6 @@ all outcomes with their exact probabilities, and `ReplayDice` records one run an
 Public choices are drawn from a `PublicStream`.
 """
 
-from dplearn.chance.dice import Dice
-from dplearn.chance.enumerating import EnumeratingDice, enumerate_paths
-from dplearn.chance.public import PublicStream, public_seed
-from dplearn.chance.replay import Draw, ReplayDice
-from dplearn.chance.sources import SeededDice, SystemDice, dice_for
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "Dice",
-    "Draw",
-    "EnumeratingDice",
-    "PublicStream",
-    "ReplayDice",
-    "SeededDice",
-    "SystemDice",
-    "dice_for",
-    "enumerate_paths",
-    "public_seed",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

@@ -1,44 +1,5 @@
 """Concept classes: public sets of concepts, with the number of errors of each member."""
 
-from dplearn.concepts.base import Concept, ConceptClass, CountedClass, CountedErrors, ErrorProfile
-from dplearn.concepts.conjunctions import Conjunctions
-from dplearn.concepts.corners import Corner, Corners
-from dplearn.concepts.finite import FiniteClass
-from dplearn.concepts.finite import VersionSpaces as VersionSpaces
-from dplearn.concepts.lines import Line, LinePoint, Lines
-from dplearn.concepts.parities import MaskedParity as MaskedParity
-from dplearn.concepts.parities import Parities, Parity
-from dplearn.concepts.parities import index_of as index_of
-from dplearn.concepts.parities import masked_layout as masked_layout
-from dplearn.concepts.parities import masked_rows as masked_rows
-from dplearn.concepts.stumps import DecisionStumps, Thresholds
-from dplearn.concepts.stumps import Stump as Stump
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "CONCEPT_CLASSES",
-    "Concept",
-    "ConceptClass",
-    "Conjunctions",
-    "Corner",
-    "Corners",
-    "CountedClass",
-    "CountedErrors",
-    "DecisionStumps",
-    "ErrorProfile",
-    "FiniteClass",
-    "Line",
-    "LinePoint",
-    "Lines",
-    "Parities",
-    "Parity",
-    "Thresholds",
-]
-
-#: Classes that a learner can build from a domain and a number of labels, by their public names.
-CONCEPT_CLASSES: dict[str, type[ConceptClass]] = {
-    "conjunctions": Conjunctions,
-    "corners": Corners,
-    "parities": Parities,
-    "stumps": DecisionStumps,
-    "thresholds": Thresholds,
-}
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

@@ -5,34 +5,6 @@ values, and values that its caller declares public; `from_estimator` of the disp
 releases them first, at a stated cost.
 """
 
-from dplearn.display.card import PrivacyCard, privacy_card
-from dplearn.display.curves import (
-    DistributionDisplay,
-    PrivateCalibrationDisplay,
-    PrivateConfusionMatrixDisplay,
-    PrivatePrecisionRecallDisplay,
-    PrivateRocCurveDisplay,
-)
-from dplearn.display.planning import (
-    EpsilonDisplay,
-)
-from dplearn.display.registry import RegistryEntry, registry_entry, registry_schema
-from dplearn.display.shapes import ShapesDisplay, SyntheticTableDisplay
-from dplearn.display.statistics import StatisticsDisplay
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "DistributionDisplay",
-    "EpsilonDisplay",
-    "PrivacyCard",
-    "PrivateCalibrationDisplay",
-    "PrivateConfusionMatrixDisplay",
-    "PrivatePrecisionRecallDisplay",
-    "PrivateRocCurveDisplay",
-    "RegistryEntry",
-    "ShapesDisplay",
-    "StatisticsDisplay",
-    "SyntheticTableDisplay",
-    "privacy_card",
-    "registry_entry",
-    "registry_schema",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

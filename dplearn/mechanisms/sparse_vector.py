@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import Mechanism, documented_by
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.kernels import decay_ratio, near_integers
@@ -22,6 +23,7 @@ _FAR = 1 << 61
 _STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
 
 
+@documented_by(Mechanism)
 class SparseVector:
     """Answers whether private values are above a threshold, until `max_positives` answers were True.
 
@@ -165,6 +167,7 @@ class SparseVector:
             return 0
 
 
+@documented_by(Mechanism)
 class AboveThreshold(SparseVector):
     """Answers whether private values are above a threshold, until the first answer True.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn._documented import Mechanism, documented_by
 from dplearn._validation import check_count
 from dplearn.chance.dice import Dice
 from dplearn.kernels import near_integers
@@ -18,6 +19,7 @@ _FAR = 1 << 61
 _STOPPED = "max_abstentions abstentions have occurred: the release has stopped"
 
 
+@documented_by(Mechanism)
 class StableAnswers:
     """Releases stable answers to queries unchanged, and abstains from others up to `max_abstentions` times.
 

@@ -10,18 +10,6 @@ of one model (`model.py`), whose weights are learned by noisy gradient steps (`s
 several models, whose residuals are summed in one answer.
 """
 
-from dplearn.learners.additive.estimators import AdditiveClassifier, AdditiveRegressor, ColumnShape
-from dplearn.learners.additive.label_sums import PublicRows
-from dplearn.learners.additive.losses import LogisticLoss
-from dplearn.learners.additive.plan import AdditivePlan
-from dplearn.learners.additive.queries import Rows
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "AdditiveClassifier",
-    "AdditivePlan",
-    "AdditiveRegressor",
-    "ColumnShape",
-    "LogisticLoss",
-    "PublicRows",
-    "Rows",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

@@ -9,56 +9,6 @@ allows are in `logistic.py`. `LinearRegressor` asks one query, for the second mo
 and computes coefficients and their covariance from the answer; all of it is in `regression.py`.
 """
 
-from dplearn.learners.linear.columns import kept_columns, mass_query, sparse_rows
-from dplearn.learners.linear.logistic import (
-    MOST_COLUMNS,
-    StatisticalQueryLogisticRegression,
-    can_be_drawn,
-    logistic_plan,
-)
-from dplearn.learners.linear.logistic_queries import (
-    FINEST,
-    WEIGHT_UNITS,
-    LogisticPlan,
-    Mapped,
-    label_parts,
-    moment_weights,
-    products_query,
-    score_queries,
-)
-from dplearn.learners.linear.logistic_steps import (
-    BALANCED,
-    check_class_weight,
-    check_weighted_classes,
-    learn_logistic,
-    released_weights,
-    take_steps,
-)
-from dplearn.learners.linear.regression import LinearPlan, LinearRegressor, target_moments_query
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "BALANCED",
-    "FINEST",
-    "MOST_COLUMNS",
-    "WEIGHT_UNITS",
-    "LinearPlan",
-    "LinearRegressor",
-    "LogisticPlan",
-    "Mapped",
-    "StatisticalQueryLogisticRegression",
-    "can_be_drawn",
-    "check_class_weight",
-    "check_weighted_classes",
-    "kept_columns",
-    "label_parts",
-    "learn_logistic",
-    "logistic_plan",
-    "mass_query",
-    "moment_weights",
-    "products_query",
-    "released_weights",
-    "score_queries",
-    "sparse_rows",
-    "take_steps",
-    "target_moments_query",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

@@ -7,20 +7,6 @@ solution or releases it if it is stable; or it counts the errors of all parities
 of `sizes.py`, and of the end of `masked.py`.
 """
 
-from dplearn.learners.parity.masked import (
-    Asking,
-    MaskedParityClassifier,
-    MaskedRecords,
-    learn_masked_parity,
-    masked_parity_sizes,
-)
-from dplearn.learners.parity.parity import ParityClassifier
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "Asking",
-    "MaskedParityClassifier",
-    "MaskedRecords",
-    "ParityClassifier",
-    "learn_masked_parity",
-    "masked_parity_sizes",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

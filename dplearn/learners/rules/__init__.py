@@ -8,17 +8,6 @@ sample sizes that the plan states, thresholds and corners in the same; those of 
 `point_sizes.py`.
 """
 
-from dplearn.learners.rules.generic import ExponentialMechanismClassifier
-from dplearn.learners.rules.line import LineClassifier
-from dplearn.learners.rules.point import ChosenKeys, ChosenPrefix, PointClassifier
-from dplearn.learners.rules.threshold import CornerClassifier, ThresholdClassifier
+from dplearn._lazy import exports_of_stub
 
-__all__ = [
-    "ChosenKeys",
-    "ChosenPrefix",
-    "CornerClassifier",
-    "ExponentialMechanismClassifier",
-    "LineClassifier",
-    "PointClassifier",
-    "ThresholdClassifier",
-]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)
