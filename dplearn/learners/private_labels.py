@@ -45,7 +45,13 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records
 from dplearn.table import LabelledRows, Table
 from dplearn.table.features import read_rows
-from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
+from dplearn.table.targets import (
+    check_classes,
+    check_known_labels,
+    check_several_labels,
+    labels_assumed,
+    read_labels,
+)
 
 __all__ = ["PrivateLabelsClassifier"]
 
@@ -345,6 +351,8 @@ class LabelsFit(FitRecipe):
             classes = classes[:2]
         attempt = partial(dry_run, given, rows, classes, facts.stream)
         trains = self.estimator is not None or plan.method != Sums.name
+        if trains:
+            check_known_labels(facts.classes)
         if failure := trains and attempt(most=_TRIED) and attempt(most=len(table)):  # some need more rows
             raise ValueError(
                 f"estimator must be able to learn from {len(table)} rows with random labels, but fails:"
