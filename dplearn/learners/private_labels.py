@@ -56,7 +56,6 @@ from dplearn.table.targets import (
 __all__ = ["PrivateLabelsClassifier"]
 
 _LEAF = 20  # effective records of the default boosting's leaves
-_TREES = 300  # of the default forest
 _STRATIFIED = 10  # reports of each label, from which on boosting may stop early by some of them
 _TRIED = 500  # rows by which an estimator is tried before the charge
 _MOST_NEEDED = 10**10  # records that a warning calls enough
@@ -178,6 +177,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     keeps_types = reads_parts = True
     _kept = "the randomised labels", "reports_"
     _n_clusters: ClassVar[int | None] = None  # None: by the plan; audits use other numbers
+    _n_trees: ClassVar[int] = 300  # of the default forest
     protects = "labels"  # the unit of protection; whole records are not protected
 
     @property
@@ -231,6 +231,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             estimator=self.estimator,
             method=check_choice("method", self.method, (AUTO, Reports.name, Clusters.name, Sums.name)),
             n_clusters=self._n_clusters,
+            n_trees=self._n_trees,
             sparse_rows=sparse,
         )
 
@@ -347,7 +348,7 @@ class LabelsFit(FitRecipe):
         facts, rows = plan.public, _whole(table).X  # features are public
         given, classes = self.estimator, facts.classes
         if given is None:  # which takes any number of labels
-            given = _standard(rows, np.ones(2, dtype=np.int64), facts, trees=1)
+            given = _standard(rows, np.ones(2, dtype=np.int64), facts, 1)
             classes = classes[:2]
         attempt = partial(dry_run, given, rows, classes, facts.stream)
         trains = self.estimator is not None or plan.method != Sums.name
@@ -380,7 +381,7 @@ class LabelsFit(FitRecipe):
         if np.count_nonzero(reported) == 1:  # which many classifiers refuse
             given = DummyClassifier()
         elif given is None:
-            given = _standard(rows.X, reported, facts)
+            given = _standard(rows.X, reported, facts, self.n_trees)
         return *trained(given, rows.X, reports, facts.stream.seeds(1)[0]), reports, found.counts
 
     def late_warnings(self, learner: Any, plan: Any) -> tuple[str, ...]:  # noqa: ARG002
@@ -401,7 +402,7 @@ def _whole(table: Table) -> Any:
     return table.take(np.arange(len(table))) if rows is None else rows
 
 
-def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts, trees: int = _TREES) -> Any:
+def _standard(X: Any, reported: NDArray[np.int64], facts: LabelsFacts, trees: int) -> Any:
     """Return the default classifier for tables like X; `reported` are the released numbers of reports."""
     n, way = facts.n_samples, facts.way
     sparse = not is_frame(X) and hasattr(X, "tocsr")

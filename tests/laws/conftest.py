@@ -184,6 +184,13 @@ class SoftLabelTransferClassifier(OnItsOwnRows, learners.SoftLabelTransferClassi
     __doc__ = learners.SoftLabelTransferClassifier.__doc__
 
 
+@dataclass(eq=False, repr=False)
+class PrivateLabelsClassifier(learners.PrivateLabelsClassifier):
+    # Of few trees, so that it is fitted soon.
+    __doc__ = learners.PrivateLabelsClassifier.__doc__
+    _n_trees = 10
+
+
 # Thresholds are of one column and corners of two; scikit-learn's checks fit tables of any number of columns.
 class ThresholdsOfAnyTable(Thresholds):
     @classmethod
@@ -274,6 +281,7 @@ CLASSIFIERS = (
     SoftLabelTransferClassifier(None, make_pipeline(StandardScaler(), Ridge())),
     SoftLabelTransferClassifier(GaussianNB(), GaussianNB()),
     KnowledgeTransferClassifier(GaussianNB(), GaussianNB(), aggregation="lnmax"),
+    PrivateLabelsClassifier(),
 )
 #: Learners that none of these settings is of: as they are by default.
 CLASSIFIERS += tuple(
