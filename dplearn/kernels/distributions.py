@@ -7,7 +7,7 @@ against them. The arithmetic is exact and meant for small supports.
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, log
+from math import ceil, comb, log
 from typing import Any
 
 import numpy as np
@@ -106,17 +106,20 @@ def permute_and_flip_probabilities(
     for i, winner in enumerate(multiplicities):
         survival = [Fraction(1)]  # coefficients of the polynomial in t, constant first
         for j, m in enumerate(multiplicities):
-            for _ in range(m - (i == j)):
-                survival = _times_one_minus(survival, accept[j])
+            survival = _times_power_of_one_minus(survival, accept[j], max(m - (i == j), 0))
         integral = sum((c / (k + 1) for k, c in enumerate(survival)), Fraction(0))
         distribution.append(winner * accept[i] * integral)
     return distribution
 
 
-def _times_one_minus(polynomial: list[Fraction], p: Fraction) -> list[Fraction]:
-    """Return the coefficients of polynomial(t) * (1 - p t)."""
-    shifted = [Fraction(0), *(-p * c for c in polynomial)]
-    return [a + b for a, b in zip([*polynomial, Fraction(0)], shifted, strict=True)]
+def _times_power_of_one_minus(polynomial: list[Fraction], p: Fraction, m: int) -> list[Fraction]:
+    """Return the coefficients of polynomial(t) * (1 - p t)**m."""
+    product = [Fraction(0)] * (len(polynomial) + m)
+    for k in range(m + 1):
+        factor = comb(m, k) * (-p) ** k
+        for place, c in enumerate(polynomial, k):
+            product[place] += factor * c
+    return product
 
 
 @lru_cache(maxsize=64)
