@@ -90,10 +90,18 @@ def _readers(kind: type) -> list[Callable[[Any], Any]]:
     return [take for base, take in _CONTENT.items() if issubclass(kind, base)]
 
 
+@lru_cache(maxsize=4096)
+def _fraction(value: Fraction) -> tuple[Any, int]:
+    """Return a frozen fraction, and how many mutable objects are met in its reduction."""
+    freezer = _Freezer()
+    return freezer.reduced(value), freezer.n_met
+
+
 class _Freezer:
     """Freezes one value; a repeated mutable object is represented by the index of its first occurrence."""
 
     def __init__(self) -> None:
+        self.n_met = 0
         self._met: dict[int, int] = {}
         self._kept: list[Any] = []  # keeps objects alive, so that no id is reused
         self._named: dict[type, Any] = {}
@@ -115,12 +123,18 @@ class _Freezer:
                 self._named[value] = "name", name
             return "name", name
         if _is_immutable(kind):
-            return self._object(value)
+            return self._fraction(value) if kind is Fraction else self.reduced(value)
         if id(value) in self._met:
             return "met before", self._met[id(value)]
-        self._met[id(value)] = len(self._met)
+        self._met[id(value)] = self.n_met
+        self.n_met += 1
         self._kept.append(value)
         return self._mutable(kind, value)
+
+    def _fraction(self, value: Fraction) -> Any:
+        frozen, n_met = _fraction(value)  # guarantees and plans hold many
+        self.n_met += n_met
+        return frozen
 
     def _all(self, values: Iterable[Any]) -> tuple[Any, ...]:
         return tuple([each if type(each) in _PLAIN else self.freeze(each) for each in values])
@@ -136,11 +150,11 @@ class _Freezer:
             return "holder", value.closed
         if isinstance(value, BaseException):
             linked = (value.__context__, value.__cause__, value.__suppress_context__)
-            return "exception", self._object(value), self._all(linked), self._all(kept_by(value).items())
+            return "exception", self.reduced(value), self._all(linked), self._all(kept_by(value).items())
         if isinstance(value, CodeType):
             held = (value.co_code, value.co_consts, value.co_names, value.co_varnames, value.co_freevars)
             return "code", self._all(held)
-        return self._callable(value) if _is_callable(kind) else self._object(value)
+        return self._callable(value) if _is_callable(kind) else self.reduced(value)
 
     def _array(self, array: np.ndarray) -> Any:
         flags = array.flags
@@ -166,7 +180,8 @@ class _Freezer:
         held = (value.__code__, cells, value.__defaults__, value.__kwdefaults__)
         return "function", called, self._all((*held, value.__dict__, value.__doc__, value.__annotations__))
 
-    def _object(self, value: Any) -> Any:
+    def reduced(self, value: Any) -> Any:
+        """Return an object as pickle reduces it, with its attributes."""
         kind: Any = type(value)
         slots = [name for name in _all_slots(kind) if hasattr(value, name)]
         # Before the reduction: a partial function has None in it until its dictionary is first asked for.

@@ -83,6 +83,7 @@ def halving_width(ratio: Fraction) -> tuple[int, float]:
     return width, width * decay_rate(ratio) / log(2)
 
 
+@lru_cache(maxsize=256)
 def laplace_quantile(ratio: Fraction, delta: Fraction) -> int:
     """Return the least threshold >= 1 with P[Z >= threshold] <= delta, for Z as ratio**abs(k)."""
     check_number("delta", delta, above=0)
