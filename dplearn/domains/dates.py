@@ -132,7 +132,10 @@ class Dates(IntegerRange):
     def _read(self, values: Any, encode: Any) -> Codes:
         cells = as_cells(values)
         if cells.dtype.kind in "OU":
-            steps = [self._step_or_cell(cell) for cell in cells.ravel().tolist()]
+            flat = cells.ravel().tolist()
+            if all(type(cell) is np.datetime64 for cell in flat) and len({cell.dtype for cell in flat}) == 1:
+                return self._read(cells.astype(flat[0].dtype), encode)  # an array of dates, read as one
+            steps = [self._step_or_cell(cell) for cell in flat]
             return encode(object_array(steps).reshape(cells.shape))  # type: ignore[no-any-return]
         if cells.dtype.kind != "M":
             return encode(cells)  # type: ignore[no-any-return]

@@ -3,8 +3,6 @@
 import json
 import math
 import re
-import subprocess
-import sys
 from fractions import Fraction
 from functools import partial
 from importlib import resources
@@ -315,8 +313,8 @@ assert not [name for name in sys.modules if name.startswith("dplearn.audit.cases
 """
 
 
-def test_a_card_imports_no_case():
-    subprocess.run([sys.executable, "-W", "ignore", "-c", PROGRAM], capture_output=True, check=True)
+def test_a_card_imports_no_case(program):
+    program(PROGRAM).check_returncode()
 
 
 def is_private(kind):

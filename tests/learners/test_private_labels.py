@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -253,7 +254,7 @@ def test_clusters_do_not_depend_on_how_scikit_learn_stores_output():
     for output in ("pandas", "polars"):
         with config_context(transform_output=output):
             model = PrivateLabelsClassifier(epsilon=2, method="clusters", random_state=0)
-            assert model.fit(TABLE, Y).score(TABLE, Y) > 0.75
+            assert model.fit(TABLE[:1500], Y[:1500]).score(TABLE[3000:], Y[3000:]) > 0.75
 
 
 def test_sparse_rows_are_predicted_like_dense_ones():
@@ -323,12 +324,17 @@ MISTAKES = {
 }
 
 
+@cache
+def exact_epsilon(name):
+    return CASES[name].run().epsilon
+
+
 @pytest.mark.parametrize(
     ("mechanism", "name", "mistake"), [(*key, each) for key, those in MISTAKES.items() for each in those]
 )
 def test_mistakes_are_caught(monkeypatch, mechanism, name, mistake):
     case, right = CASES[name], getattr(label_methods, mechanism)
-    assert case.with_fit(case.fit).run().epsilon <= 1 + 1e-9
+    assert exact_epsilon(name) <= 1 + 1e-9
     monkeypatch.setattr(label_methods, mechanism, lambda *given, **how: mistake(right, *given, **how))
     assert case.with_fit(case.fit).run().epsilon > 1.01
 
