@@ -80,7 +80,8 @@ def check_squares(name: str, low: float, high: float) -> None:
         )
 
 
-def least_noise(values: Vector, steps: int) -> NDArray[np.int64]:
+@lru_cache(maxsize=32)
+def least_noise(values: tuple[float, ...], steps: int) -> NDArray[np.int64]:
     """Return a strategy with little Gaussian noise in ranks, and in the sum of the values, in steps.
 
     Wanted are the numbers of records up to each cell, less its share of the cells of all records; these; and
@@ -90,7 +91,7 @@ def least_noise(values: Vector, steps: int) -> NDArray[np.int64]:
     """
     cells = len(values)
     ranks = np.tril(np.ones((cells, cells))) - np.arange(1, cells + 1)[:, None] / cells
-    places = values / max(2 * float(np.abs(values).max()), 1e-300)
+    places = np.array(values) / max(2 * float(np.abs(values).max()), 1e-300)
     wanted = ranks.T @ ranks + cells * (_SHARE_OF_ALL + _SHARE_OF_MEAN * np.outer(places, places))
     scales = np.ones(cells)
     for _ in range(_ROUNDS):
@@ -203,7 +204,9 @@ class ColumnSums:
             return cls(column, np.eye(column.size, dtype=np.int64))
         cells = column.size - column.gap
         if quantiles or column.ranged:
-            matrix = least_noise(means * from_middle(column), steps) if gaussian else tree(cells)
+            matrix = (
+                least_noise(tuple((means * from_middle(column)).tolist()), steps) if gaussian else tree(cells)
+            )
         elif means:
             matrix = moments(from_middle(column), steps, gaussian=gaussian)
         else:

@@ -189,7 +189,7 @@ class LearnedSchemaPlan(ReleasePlan):
             points = self.detail.points
             of_kind |= dict.fromkeys(("numbers", "integers"), Grid(0.0, 1.0, points, "accept", missing=True))
             of_kind |= {kind: Dates(0, points - 1, STEPS[kind], "accept", missing=True) for kind in STEPS}
-        listed = _HASHED if self.threshold is None else _categories([f"value {n}" for n in range(n_listed)])
+        listed = _HASHED if self.threshold is None else _any_categories(n_listed)
         of_kind |= {"booleans": _BOOLEANS, "categories": listed}
         kinds: ColumnKinds = self.columns
         return kinds.schema(of_kind[kind] for kind in kinds.kinds)
@@ -773,6 +773,11 @@ def _lists(rows: Table, plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
     parts, keys = plan.parts, rows.sums(partial(key_counts, plan.columns.of_categories))
     found = frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
     return [_categories(each[: plan.most]) for each in found]
+
+
+@lru_cache(maxsize=8)
+def _any_categories(n_listed: int) -> Categories:
+    return _categories([f"value {n}" for n in range(n_listed)])
 
 
 def _categories(keys: Sequence[Hashable]) -> Categories:

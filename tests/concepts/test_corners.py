@@ -48,7 +48,7 @@ def test_members_of_large_classes_make_the_errors_that_are_counted(domain, n_col
     rng = np.random.default_rng(2)
     concepts = Corners(Product([domain] * n_columns))
     ends = [0, 1, domain.size - 2, domain.size - 1]
-    for n in (1, 2, 7):
+    for n in (1, 2, 7 if n_columns < 4 else 4):
         codes = np.append(rng.integers(0, domain.size, size=n, dtype=np.uint64), np.array(ends, np.uint64))
         columns = [rng.permutation(codes)[:n] for _ in range(n_columns)]
         y = rng.integers(0, 2, size=n)

@@ -2,7 +2,7 @@
 
 import math
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -59,11 +59,13 @@ def test_the_probability_that_a_key_is_not_published_is_the_exact_sum(epsilon, d
     assert found == pytest.approx(float(wanted), rel=1e-9)
 
 
-def test_plans_of_any_allowed_size_have_a_failure_that_is_a_probability():
-    for epsilon, n_keys, k in product((1e-9, 0.1, 1, 210, 1e6), (1, 55, 100), (1, 32)):
-        plan = learner(method="sanitizer", epsilon=epsilon, n_keys=n_keys).plan(1000, n_outputs=k)
-        assert 0 <= plan.failure <= 1
-        assert plan.n_needed > 0
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 1, 210, 1e6])
+@pytest.mark.parametrize("n_keys", [1, 55, 100])
+@pytest.mark.parametrize("n_outputs", [1, 32])
+def test_plans_of_any_allowed_size_have_a_failure_that_is_a_probability(epsilon, n_keys, n_outputs):
+    plan = learner(method="sanitizer", epsilon=epsilon, n_keys=n_keys).plan(1000, n_outputs=n_outputs)
+    assert 0 <= plan.failure <= 1
+    assert plan.n_needed > 0
 
 
 def test_several_keys_are_named():
