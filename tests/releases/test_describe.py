@@ -116,7 +116,7 @@ def test_the_deviation_of_one_value_is_not_too_noisy():
 
 def test_a_quantile_that_may_lie_beyond_a_learned_range_has_an_open_interval():
     frame = pd.DataFrame({"x": RNG.normal(70, 10, 300), "day": pd.Timestamp("2020-01-01")})
-    with pytest.warns(UserWarning):
+    with pytest.warns(UserWarning, match="n_samples is 300"):
         found = describe(frame, statistics=["1%", "99%"], random_state=0)
     low, high = (each for each in found.statistics() if each.column == "x")
     assert (low.low, high.high) == (-math.inf, math.inf)
