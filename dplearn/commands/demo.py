@@ -11,6 +11,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 
+from dplearn._progress import progress, watched
 from dplearn.learners import ExponentialMechanismClassifier
 
 EPSILONS = (0.1, 0.5, 1.0, 3.0)
@@ -57,20 +58,11 @@ def _private(epsilon: float, classes: list[str]) -> ExponentialMechanismClassifi
 
 
 def _accuracies(learners: dict[str, Any], X: Any, y: Any) -> dict[str, list[float]]:
-    splits = StratifiedShuffleSplit(SPLITS, test_size=0.25, random_state=0)
+    splits = list(StratifiedShuffleSplit(SPLITS, test_size=0.25, random_state=0).split(X, y))
     accuracies: dict[str, list[float]] = {name: [] for name in learners}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), progress():
         warnings.filterwarnings("ignore", "n_samples is")  # the demonstration shows the effect of few records
-        for done, (train, test) in enumerate(splits.split(X, y), start=1):
+        for train, test in watched(splits, "Splitting"):
             for name, learner in learners.items():
                 accuracies[name].append(float(learner.fit(X[train], y[train]).score(X[test], y[test])))
-            _show_progress(done, SPLITS)
     return accuracies
-
-
-def _show_progress(done: int, total: int) -> None:
-    """Draw a progress bar on standard error if it is a terminal."""
-    if sys.stderr.isatty():
-        bar = "#" * (30 * done // total)
-        sys.stderr.write(f"\r[{bar:<30}] split {done} of {total}" + ("\r\033[K" if done == total else ""))
-        sys.stderr.flush()

@@ -240,9 +240,8 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             recipe = recipe.given(fit_arguments=public)
         kept = vars(self).copy()
         try:
-            for name in kept if recipe.earlier is None else ():
-                if name.endswith("_"):  # what an earlier fit published is not covered by this one's guarantee
-                    delattr(self, name)
+            if recipe.earlier is None:  # what an earlier fit published is not covered by this one's guarantee
+                self._delete_fitted_attributes()
             done = execute(recipe, X, y, groups=groups, ledger=self.ledger, dice=dice, stacklevel=_USER + 1)
             self._set_fitted(done)
         except BaseException:  # a refused table leaves the model as it was
