@@ -521,6 +521,7 @@ def test_no_client_fails_after_it_has_charged_but_for_what_cannot_be_refused_bef
 def test_a_client_works_or_is_refused_as_the_table_says(name, client):
     cell, error = measured(name, client)
     assert cell == CELLS[name][client]
-    if cell == "refused":  # in words: of a parameter, a method or a type
-        assert isinstance(error, (TypeError, ValueError, AttributeError))
+    if cell == "refused":  # in words: of a parameter, a method, a type or a lost state
+        lost = (RuntimeError,) if client == "pickle" else ()
+        assert isinstance(error, (TypeError, ValueError, AttributeError, *lost))
         assert len(str(error)) > 40
