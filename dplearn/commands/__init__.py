@@ -31,7 +31,7 @@ _COMMANDS = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error as one line, and takes -1,1 for a value, as that of Python 3.14 does."""
+    """A parser that reports an error as one line, and takes lists such as -1,1 for values."""
 
     def __init__(self, **given: Any):
         super().__init__(**given)
