@@ -439,7 +439,7 @@ class RuleFit(FitRecipe):
             },
             notes={
                 "excess_error": "on these records",
-                "n_needed": "for a true error of alpha",
+                "n_needed": "for a true error of alpha above that of the best concept",
                 "n_realizable": "if a concept labels all records",
                 "n_least": LEAST_NOTE,
             },

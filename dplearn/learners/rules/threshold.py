@@ -269,7 +269,7 @@ class ThresholdFit(_CutFit):
             keeps={"columns": columns, "domain": domain, "task": Task("thresholds", most > 1, most)},
             notes={
                 "excess_error": "on these records",
-                "n_needed": "for a true error of alpha",
+                "n_needed": "for a true error of alpha, if a cut labels the records",
                 "n_needed_agnostic": "for a true error of alpha above the least",
                 "n_least": LEAST_NOTE,
             },
