@@ -10,7 +10,7 @@ from dplearn.domains import Categories, IntegerRange, Product
 from dplearn.estimator import FitFacts, cost_of_fit, planned_columns, planned_table
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger, held_by
-from tests.changed import changed_recipe
+from tests.changed import changed_recipe, recipe_of
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 
 PRIVATE = [each for each in (*PREDICTORS, *TRANSFORMERS) if hasattr(each, "_recipe")]
@@ -22,7 +22,7 @@ def learner(**parameters):
 
 
 def test_parameters_do_not_change():
-    recipe = learner(method="exponential")._recipe(reproducible=False)
+    recipe = recipe_of(learner(method="exponential"))
     with pytest.raises(AttributeError, match="do not change, got 'method'"):
         recipe.method = "permute_and_flip"
     with pytest.raises(AttributeError, match="no attribute 'x'"):
@@ -34,7 +34,7 @@ def test_parameters_do_not_change():
 @pytest.mark.parametrize("each", PRIVATE, ids=repr)
 def test_no_parameter_hides_a_method_and_no_estimator_or_ledger_is_held(each):
     given = clone(each).set_params(ledger=PrivacyLedger(1))
-    recipe = given._recipe(reproducible=False)
+    recipe = recipe_of(given)
     assert not [name for name in vars(recipe) if callable(getattr(type(recipe), name, None))]
     held = list(held_by(recipe))
     assert not [one for one in held if one is given]
@@ -55,7 +55,7 @@ def test_a_table_has_n_samples_rows():
     def shorter(own):
         return lambda self, X, y, reader: (own(self, X, y, reader)[0], np.arange(len(X) + 1))
 
-    recipe = changed_recipe(learner()._recipe(reproducible=False), encoded=shorter)
+    recipe = changed_recipe(recipe_of(learner()), encoded=shorter)
     with pytest.raises(AssertionError):
         recipe.read(X, Y)
 

@@ -8,10 +8,9 @@ import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
 from dplearn import StatisticalQueryLogisticRegression
-from dplearn.audit import replay_privacy
+from dplearn.audit import fitted_with, replay_privacy
 from dplearn.audit.cases import CASES, additive, incremental
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import assert_caught, edit, edits, mistakes
@@ -150,7 +149,7 @@ def replayed_at_the_step():
     def fit(size, dice):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            clone(model)._fit(X[:size], y[:size], dice)
+            fitted_with(model, X[:size], y[:size], dice=dice)
 
     return [found for pair in ((12, 11), (11, 12)) for found in replay_privacy(fit, *pair).violations]
 

@@ -13,6 +13,7 @@ from dplearn.chance import SeededDice, SystemDice
 from dplearn.mechanisms import SparseVector
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger
+from tests.changed import fit_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
 
@@ -47,7 +48,7 @@ def fixed_shards(classifier):
 
 def n_draws(classifier, X, y):
     dice = FaultyDice(SeededDice(0))
-    fixed_shards(classifier)._fit(X, y, dice)
+    fit_with(dice, fixed_shards(classifier), X, y)
     assert 0 < dice.n_draws <= DRAWS_AT_MOST
     return dice.n_draws
 
@@ -86,7 +87,7 @@ def test_a_failure_at_any_draw_leaves_the_fit_paid_for_and_unpublished(
         ledger = budget(1)
         learner = fixed_shards(classifier).set_params(ledger=ledger)
         with pytest.raises(type(error)) as caught:
-            learner._fit(*iris, FaultyDice(SeededDice(0), at, error, drawn=drawn))
+            fit_with(FaultyDice(SeededDice(0), at, error, drawn=drawn), learner, *iris)
         assert ledger.spent().epsilon == ApproxDP(classifier.epsilon).epsilon
         assert released(learner) == kept_by(classifier, caught.value)
 
@@ -100,7 +101,7 @@ def test_a_failed_second_fit_leaves_the_first_one_whole(
     learner.random_state = 0
     for at in faulty_draws(classifier, *iris, most):
         with pytest.raises(KeyboardInterrupt) as caught:
-            learner._fit(*iris, FaultyDice(SeededDice(0), at))
+            fit_with(FaultyDice(SeededDice(0), at), learner, *iris)
         if kept := kept_by(classifier, caught.value):
             assert released(learner) == kept
             vars(learner).clear()
@@ -124,7 +125,7 @@ def test_a_failure_at_any_ledger_call_comes_before_the_first_draw(
     dice = FaultyDice(SystemDice())
     learner = clone(classifier).set_params(ledger=ledger)
     with pytest.raises(type(error)):
-        learner._fit(*iris, dice)
+        fit_with(dice, learner, *iris)
     assert dice.n_draws == 0
     assert released(learner) == set()
     # A charge that was written stays: there are no refunds.

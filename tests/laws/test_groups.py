@@ -12,6 +12,7 @@ from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import noise
 from dplearn.table import groups
+from tests.changed import recipe_of
 from tests.laws.conftest import protects_labels, public_rows
 
 
@@ -106,7 +107,7 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
         KnowledgeTransferClassifier(n_teachers=20, classes=[0, 1], max_queries=5),
     ):
         fit = ready(model, X, Y, groups=ids, **public_rows(model, X[:5]))
-        recipe = model._recipe(reproducible=False)
+        recipe = recipe_of(model)
         _, cut = recipe._cut(fit.summary, fit.plan, dice=None)
         assert cut["base"] == 25  # groups of a shard; the lengths of shards are private
         assert np.sort(np.concatenate(cut["shards"])).tolist() == list(range(2000))

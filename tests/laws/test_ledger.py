@@ -36,6 +36,7 @@ from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.domains import Grid
 from dplearn.fit import execute
 from dplearn.privacy import open_account
+from tests.changed import fit_with
 
 X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
 FOLDS, HALVES = KFold(5), KFold(2)
@@ -215,7 +216,7 @@ class Watching:
 def test_the_charge_is_durable_before_the_first_draw(tmp_path):
     ledger = PrivacyLedger(1, path=tmp_path / "ledger")
     dice = Watching(PrivacyLedger.open(tmp_path / "ledger"))
-    learner(ledger)._fit(X, Y, dice)
+    fit_with(dice, learner(ledger), X, Y)
     assert dice.seen == {1}
 
 
@@ -223,7 +224,7 @@ def test_the_charge_is_durable_before_the_first_draw(tmp_path):
 def test_a_transformer_draws_nothing_before_the_charge(one_a_class, any_transformer):
     ledger = PrivacyLedger(10, 0.1)
     if hasattr(any_transformer, "ledger"):
-        clone(any_transformer).set_params(ledger=ledger)._fit(X, None, dice := Watching(ledger))
+        fit_with(dice := Watching(ledger), clone(any_transformer).set_params(ledger=ledger), X)
         assert dice.seen == {1}
 
 
@@ -231,7 +232,7 @@ def test_a_secret_sample_is_drawn_after_the_charge():
     dice = Watching(ledger := PrivacyLedger(10, 0.1))
     inner = ThresholdClassifier(domain=Grid(0, 1, 5), classes=[0, 1])
     model = SecretSampleClassifier(inner, sample_size=5, ledger=ledger)
-    model._fit(np.linspace(0, 1, 5).repeat(20)[:, None], np.arange(100) % 2, dice)
+    fit_with(dice, model, np.linspace(0, 1, 5).repeat(20)[:, None], np.arange(100) % 2)
     assert dice.seen == {1}
 
 
@@ -247,7 +248,7 @@ def test_a_fit_that_is_overtaken_by_another_draws_nothing(monkeypatch):
 
     monkeypatch.setattr(execute, "open_account", overtaken)
     with pytest.raises(BudgetExceededError):
-        first._fit(X, Y, dice)
+        fit_with(dice, first, X, Y)
     assert dice.trace == []
     assert not hasattr(first, "concept_")
     assert len(ledger.history()) == 1

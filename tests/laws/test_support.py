@@ -21,7 +21,6 @@ from dplearn import (
     MaskedParityClassifier,
     ParityClassifier,
     PointClassifier,
-    PrivateLabelsClassifier,
     PrivateMultiOutputClassifier,
     PublicData,
     SecretSampleClassifier,
@@ -37,7 +36,13 @@ from dplearn.fit import FEATURES, REFUSALS, supported, supports
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from tests.laws.conftest import FEW_VALUES, KnowledgeTransferClassifier, SoftLabelTransferClassifier
+from tests.changed import recipe_of
+from tests.laws.conftest import (
+    FEW_VALUES,
+    KnowledgeTransferClassifier,
+    PrivateLabelsClassifier,
+    SoftLabelTransferClassifier,
+)
 from tests.laws.facts import ALL, NAMES, PARAMETERS
 from tests.laws.releases import RELEASES
 from tests.laws.test_snapshot import kept
@@ -204,7 +209,7 @@ def test_pairs_are_refused_with_one_message_before_a_value_is_read_or_charged(pa
     assert [text for text in errors.values() if not re.match(message(pair), text)] == []
     for each in with_all(pair) if {*pair} <= {*VALUES} else ():  # as plans are, where a recipe is made
         with pytest.raises(ValueError, match=message(pair)):
-            adapted(each, pair)._recipe(reproducible=False)
+            recipe_of(adapted(each, pair))
 
 
 BITS = np.random.default_rng(0).integers(0, 2, (200, 2))

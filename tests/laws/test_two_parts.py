@@ -23,6 +23,7 @@ from dplearn.releases.describe import _LearnedDescribe
 from dplearn.releases.mean import _Proportion
 from dplearn.releases.release import ColumnRelease, Release
 from dplearn.releases.synthetic_table import LearnedTableRelease
+from tests.changed import fit_with
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import in_places
 from tests.laws.test_enumeration import ONE_PAIR
@@ -211,12 +212,12 @@ def test_a_failure_at_any_draw_of_a_fit_on_parts_leaves_it_paid_for_and_unpublis
     X, y = load_iris(return_X_y=True)
     model = StatisticalQueryNaiveBayes(epsilon=1, classes=[0, 1, 2], random_state=0)
     dice = FaultyDice(SeededDice(0))
-    clone(model)._fit(*two_parts(X, y), dice)
+    fit_with(dice, clone(model), *two_parts(X, y))
     assert dice.n_draws > 0
     for at in range(dice.n_draws):
         ledger = PrivacyLedger(1, 1e-5)
         learner = clone(model).set_params(ledger=ledger, random_state=None)
         with pytest.raises(OSError, match="no entropy"):
-            learner._fit(*two_parts(X, y), FaultyDice(SeededDice(0), at, OSError("no entropy")))
+            fit_with(FaultyDice(SeededDice(0), at, OSError("no entropy")), learner, *two_parts(X, y))
         assert len(ledger.history()) == 1
         assert not hasattr(learner, "guarantee_")
