@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from math import prod
 from typing import Any, TypeVar
 
 import numpy as np
@@ -93,8 +94,6 @@ class EnumeratingDice:
 
     Attributes
     ----------
-    probability : Fraction
-        Product of the probabilities of the branches taken.
     branches : list of int
         The branches taken.
     widths : list of int
@@ -106,7 +105,13 @@ class EnumeratingDice:
         self._tail_bits = tail_bits
         self.branches: list[int] = []
         self.widths: list[int] = []
-        self.probability = Fraction(1)
+        self._factors = [Fraction(1)]
+
+    @property
+    def probability(self) -> Fraction:
+        """Product of the probabilities of the branches taken."""
+        over, under = zip(*(each.as_integer_ratio() for each in self._factors), strict=True)
+        return Fraction(prod(over), prod(under))  # reduced once
 
     def below(self, n: int, size: int | None = None) -> Any:
         """Enumerate the uniform distribution on 0..n-1."""
@@ -186,7 +191,7 @@ class EnumeratingDice:
             raise ValueError(f"branches must be below {width} at draw {position}, got {branch}")
         self.branches.append(branch)
         self.widths.append(width)
-        self.probability *= probabilities[branch] if len(probabilities) > 1 else probabilities[0]
+        self._factors.append(probabilities[branch] if len(probabilities) > 1 else probabilities[0])
         return branch
 
     def __reduce__(self) -> str | tuple[Any, ...]:

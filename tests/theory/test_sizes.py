@@ -332,16 +332,16 @@ def test_numbers_are_exact_and_their_ranges_are_checked_by_name(name):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1, 30])
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (0.01, 0.3), (0.45, 0.4)])
-def test_no_lower_bound_is_above_a_size_that_suffices(epsilon, alpha, beta):
+@pytest.mark.parametrize("bits", [1, 20, 65536])
+def test_no_lower_bound_is_above_a_size_that_suffices(epsilon, alpha, beta, bits):
     asked = {"epsilon": epsilon, "alpha": alpha, "beta": beta}
     assert theory.pure_private_lower_bound(2, **asked) <= theory.hashed_point_sizes(**asked).n_samples
-    for bits in (1, 20, 65536):
-        generic = theory.representation_sample_size(2**bits, **asked)
-        assert theory.pure_private_lower_bound(bits, **asked) <= generic  # all functions on so many points
-        public = {"domain_size": 2**bits, "epsilon": epsilon, "beta": beta}
-        for delta, methods in ((0, ("exponential",)), (1e-6, ("exponential", "recursive"))):
-            least = theory.interior_point_lower_bound(**public, delta=delta)
-            for method in methods:
-                assert least <= theory.interior_point_sample_size(method, **public, delta=delta)
+    generic = theory.representation_sample_size(2**bits, **asked)
+    assert theory.pure_private_lower_bound(bits, **asked) <= generic  # all functions on so many points
+    public = {"domain_size": 2**bits, "epsilon": epsilon, "beta": beta}
+    for delta, methods in ((0, ("exponential",)), (1e-6, ("exponential", "recursive"))):
+        least = theory.interior_point_lower_bound(**public, delta=delta)
+        for method in methods:
+            assert least <= theory.interior_point_sample_size(method, **public, delta=delta)
     named = theory.stable_point_sample_size(**asked, delta=1e-6)
     assert theory.proper_point_lower_bound(2**4096, **asked, delta=1e-6) <= named
