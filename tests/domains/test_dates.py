@@ -80,13 +80,13 @@ def test_far_times_are_clipped_without_overflow():
 
 def test_gaps_and_other_cells_have_the_code_of_missing_ones_or_are_refused_without_a_value():
     gaps = Dates("2020-01-01", "2024-12-31", missing=True)
-    cells = [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT"), datetime.date(2020, 1, 1)]
+    cells = [None, np.nan, pd.NaT, pd.NA, np.datetime64("NaT", "s"), datetime.date(2020, 1, 1)]
     assert gaps.encode(np.array(cells, dtype=object)).tolist() == [0] * 5 + [1]
     assert gaps.encode(np.array(["NaT", "2020-01-02"], dtype="datetime64[ns]")).tolist() == [0, 2]
     assert np.isnat(gaps.times(gaps.decode([0, 1]))).tolist() == [True, False]
     every = Dates("2020-01-01", "2024-12-31", outside="accept", missing=True)
     assert every.encode(np.array(["sunny", 1j, "1999-01-01"], dtype=object)).tolist() == [0, 0, 1]
-    for cell in (None, "sunny", "1999-01-01", datetime.date(2025, 1, 1), np.datetime64("NaT"), object()):
+    for cell in (None, "sunny", "1999-01-01", datetime.date(2025, 1, 1), np.datetime64("NaT", "s"), object()):
         with pytest.raises(DomainError, match="it is beyond the ends, no date or missing") as caught:
             DAYS.encode(np.array([cell], dtype=object))
         assert "1999" not in str(caught.value)
