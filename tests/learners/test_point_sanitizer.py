@@ -144,7 +144,7 @@ MAJORITY = point_cases.point_case(
     point_cases.point_model(method="sanitizer", epsilon=6.0, delta=Fraction(1, 5)),
     ApproxDP(6, Fraction(1, 5)),
     keys=("a",),
-    n=5,
+    n=3,
     n_outputs=6,
     rules=None,
 )
@@ -152,8 +152,7 @@ MAJORITY = point_cases.point_case(
 
 def exact_epsilon():
     both = [
-        distribution_on(MAJORITY.fit, rows, 0)
-        for rows in ((ONES,) * 3 + (ZEROS,) * 2, (ONES,) * 2 + (ZEROS,) * 3)
+        distribution_on(MAJORITY.fit, rows, 0) for rows in ((ONES,) * 2 + (ZEROS,), (ONES,) + (ZEROS,) * 2)
     ]
     return math.log(least_exp_epsilon(*both, Fraction(1, 5))[0])
 
