@@ -43,7 +43,8 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=False)]
+    dense = is_frame(X) or not hasattr(X, "tocsr")  # numbers far from 0, such as years, are moved to 0
+    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=dense)]
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
         return make_pipeline(*numbers, model)
     if not is_frame(X):
