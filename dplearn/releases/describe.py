@@ -685,8 +685,8 @@ class _LearnedDescribe(LearnedRelease):
             raise ValueError(
                 f"by must name columns whose categories can be learned, got {listed[0]!r}: n_samples is"
                 f" {facts.n_samples}, and {found.schema.n_needed} records are enough for lists with"
-                f" {len(facts.kinds)} columns; declare its categories, by domain=Schema(...) or by the type"
-                " pd.CategoricalDtype([...], ordered=True), or leave columns out"
+                f" {len(facts.kinds)} columns; leave columns out, list its categories by the type"
+                " pd.CategoricalDtype([...], ordered=True), or declare domain=Schema(...)"
             )
         return found
 

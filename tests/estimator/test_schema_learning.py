@@ -157,7 +157,7 @@ def test_the_warning_of_unlearned_ranges_tells_the_share_what_it_means_and_what_
             AdditiveClassifier(epsilon=1.0, delta=delta).fit(X, y)
         [text] = [str(each.message) for each in warned if "learned range" in str(each.message)]
         assert "a model may be no better than a constant" in text
-        assert text.endswith("spend more epsilon, leave columns out, or declare domain=Schema(...)")
+        assert "; spend more epsilon, leave columns out, or declare domain=Schema(...); if a private" in text
 
 
 def test_the_plan_and_the_warning_of_a_fit_name_the_same_number_of_records():

@@ -49,6 +49,7 @@ from dplearn.learners.votes.recipe import (
     VotesFit,
     notes_on_noise,
 )
+from dplearn.learners.votes.standard import check_alike
 from dplearn.learners.votes.teachers import answers_of, train_teachers
 from dplearn.privacy import OneTimeState, PrivacyLedger
 from dplearn.table import LabelledRows, Table, rows_of
@@ -77,6 +78,7 @@ class Ensemble:
     aggregator: Aggregator  # holds the dice, and counts the remaining queries
     asked: Asked
     published: dict[str, Any]  # the fitted attributes of the estimator
+    like: Any  # no rows, with the types of the columns of those of the fit
     n_asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any, n_bins: NDArray[np.int64] | None = None) -> Any:
@@ -92,6 +94,7 @@ class Ensemble:
             )
         if not number:
             return self.asked.no_answers
+        check_alike("X", queries, self.like)
         votes = self._votes(queries, n_bins)
         self.n_asked += len(votes)
         return self.aggregator.answer(votes)
@@ -176,7 +179,7 @@ class OnlineFit(VotesFit):
             published["bin_width_"] = plan.bin_width
         kept = published | (plan.public.columns or {})
         aggregator, asked = self._aggregator(plan.ballot).attach(dice), self.asked(plan.public.classes)
-        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept))
+        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, plan.public.like))
         return published | {"_one_time_state": state}
 
 
@@ -607,7 +610,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     ...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
     ... ).fit(X[:2000], y[:2000])
     >>> model.predict_proba(X[2000:2003]).round(1).tolist()
-    [[0.2, 0.8], [0.0, 1.0], [0.2, 0.8]]
+    [[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
     >>> model.remaining_queries_
     97
     """

@@ -43,8 +43,8 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-    dense = is_frame(X) or not hasattr(X, "tocsr")  # numbers far from 0, such as years, are moved to 0
-    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=dense)]
+    # Queries of numbers may be sparse, which cannot be centred.
+    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=is_mixed(X))]
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
         return make_pipeline(*numbers, model)
     if not is_frame(X):
@@ -59,6 +59,20 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
     encoded = make_column_transformer((one_hot, texts), (make_pipeline(*numbers), rest))
     return make_pipeline(encoded, model)
+
+
+def is_mixed(X: Any) -> bool:
+    """Return whether X is a data frame with columns that are no numbers."""
+    return is_frame(X) and not all(map(_is_numeric, X.dtypes))
+
+
+def check_alike(name: str, queries: Any, like: Any) -> None:
+    """Refuse arrays where teachers learn from a frame with columns that are no numbers: all would fail."""
+    if is_mixed(like) and not is_frame(queries):
+        raise TypeError(
+            f"{name} must be a data frame, as the rows of the fit, which has columns that are no numbers, got"
+            f" {type(queries).__name__}; nothing was spent"
+        )
 
 
 def coded(X: Any, boosting: Any) -> Any:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
+from dplearn import KnowledgeTransferClassifier, PrivacyLedger, PublicData, SubsampleAggregateClassifier
 from dplearn.kernels import FIXED_POINT_ONE
 from dplearn.learners.votes import NO_VOTE, Labels, Scores, answers_of
 
@@ -200,3 +201,23 @@ def test_a_teacher_that_changes_its_rows_and_fails_casts_no_vote_without_an_erro
     assert len(frame) == 3
     print("public")
     assert capsys.readouterr() == ("public\n", "")
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # of scikit-learn
+@pytest.mark.parametrize("learner", [SubsampleAggregateClassifier, KnowledgeTransferClassifier])
+def test_arrays_are_refused_where_teachers_learn_from_a_frame_with_texts(learner):
+    numbers = np.random.default_rng(0).normal(size=(4000, 2))
+    frame = pd.DataFrame(numbers, columns=["a", "b"]).assign(t=["u", "v"] * 2000)
+    rows, y, ledger = frame[:5].to_numpy(), (numbers[:, 0] > 0).astype(int), PrivacyLedger(10, 1e-3)
+    model = learner(epsilon=8, classes=[0, 1], ledger=ledger)
+    asked = {"X_public": PublicData(rows)} if learner is KnowledgeTransferClassifier else {}
+    with pytest.raises(TypeError, match=r"must be a data frame, .* got ndarray; nothing was spent"):
+        model.fit(frame, y, **asked).predict(rows)
+    assert len(ledger.history()) == (learner is SubsampleAggregateClassifier)
+
+
+def test_default_teachers_of_numbers_answer_sparse_queries():
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    for rows in (X, pd.DataFrame(X)):
+        model = SubsampleAggregateClassifier(epsilon=50, classes=[False, True]).fit(rows, X[:, 0] > 0)
+        assert (model.predict(csr_matrix(X[:9])) == (X[:9, 0] > 0)).mean() > 0.7
