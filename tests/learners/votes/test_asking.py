@@ -206,10 +206,10 @@ def test_a_teacher_that_changes_its_rows_and_fails_casts_no_vote_without_an_erro
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")  # of scikit-learn
 @pytest.mark.parametrize("learner", [SubsampleAggregateClassifier, KnowledgeTransferClassifier])
 def test_arrays_are_refused_where_teachers_learn_from_a_frame_with_texts(learner):
-    numbers = np.random.default_rng(0).normal(size=(4000, 2))
-    frame = pd.DataFrame(numbers, columns=["a", "b"]).assign(t=["u", "v"] * 2000)
-    rows, y, ledger = frame[:5].to_numpy(), (numbers[:, 0] > 0).astype(int), PrivacyLedger(10, 1e-3)
-    model = learner(epsilon=8, classes=[0, 1], ledger=ledger)
+    numbers = np.random.default_rng(0).normal(size=(1000, 2))
+    frame = pd.DataFrame(numbers, columns=["a", "b"]).assign(t=["u", "v"] * 500)
+    rows, y, ledger = frame[:5].to_numpy(), (numbers[:, 0] > 0).astype(int), PrivacyLedger(100, 1e-3)
+    model = learner(epsilon=30, classes=[0, 1], ledger=ledger)
     asked = {"X_public": PublicData(rows)} if learner is KnowledgeTransferClassifier else {}
     with pytest.raises(TypeError, match=r"must be a data frame, .* got ndarray; nothing was spent"):
         model.fit(frame, y, **asked).predict(rows)
