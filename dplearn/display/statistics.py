@@ -75,7 +75,7 @@ class StatisticsDisplay:
         if wanted not in names:
             raise ValueError(f"statistic must be one of {brief(names)}, got {brief(statistic)}")
         lines = [each for each in lines if each.statistic == wanted]
-        notes = {each.note for each in lines} - {"", "too noisy"}
+        notes = {each.note for each in lines if not np.isnan(each.estimate)} - {""}
         return cls(lines, ", ".join([f"{wanted} of {column}", *notes]))
 
     def plot(self, ax: Any = None, **options: Any) -> Self:

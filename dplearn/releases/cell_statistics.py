@@ -177,9 +177,11 @@ class CellNoise:
         return self.of(places), float(self.of_rank(shares)[near].max())
 
     def settled(self, cells: Vector, *, gaussian: bool) -> "tuple[CellNoise, Vector]":
-        """Return the noise and the numbers of cells without far ones whose records may be noise."""
+        """Return the noise and the numbers of cells without far ones whose records may be noise; no kept cell
+        has records of others, which means are said to be without.
+        """
         deviation = math.sqrt(len(cells) * float(np.diag(self.covariance).mean()))
-        column, places = merged(self.column, cells.sum(axis=0), deviation, gaussian=gaussian)
+        column, places = merged(self.column, cells.sum(axis=0), deviation, gaussian=gaussian, tails=False)
         joined = np.zeros((column.size, len(places)))
         joined[places, np.arange(len(places))] = 1.0
         return CellNoise(column, joined @ self.covariance @ joined.T), cells @ joined.T
@@ -403,7 +405,8 @@ class CellCounts:
         halves = (self._ends[1] - self._ends[0]) / 2  # numbers are so far from the middles of their cells
         within = math.sqrt(float(halves**2 @ np.abs(self._own)) / self.n)  # by Minkowski's inequality
         found = Line(value, max(least - within, 0.0), min(greatest + within, most))
-        return found._replace(estimate=math.nan) if found.low == 0.0 < most == found.high else found
+        unclear = found.low == 0.0 < found.high and (value == 0.0 or found.high == most)
+        return found._replace(estimate=math.nan) if unclear else found  # 0 would be said of noise
 
     def quantile(self, q: float, z: float, *, population: bool) -> Line:
         """Return a quantile of the numbers.
@@ -433,7 +436,8 @@ class CellCounts:
         if self.column.ranged:  # beyond what was learned there is no end
             lows[0], highs[-1] = -math.inf, math.inf
         found = Line(value, float(lows[first]), float(highs[last]))
-        whole = found.low <= low[0] < high[-1] <= found.high and len(upto) > 2
+        codes = len(upto) <= 2 and not (high > low).any()  # of which an interval of both is no surprise
+        whole = found.low <= low[0] < high[-1] <= found.high and not codes
         return found._replace(estimate=math.nan) if whole else found
 
     def _rank_error(self, q: float, *, population: bool) -> Vector:

@@ -24,7 +24,7 @@ from dplearn.releases.release import Released, covers_sampling, normal_tail
 from dplearn.releases.table_columns import TableColumn, columns_of_one_value
 
 _MISSING, _OTHER = "missing", "other"
-_NOISY = "too noisy"
+_NOISY, _AT_MOST = "too noisy", "at most"
 _NARROW, _OFF = 1e-290, 1e-9  # of rounded intervals: the least width, and what floats are off
 _MOST_WIDE = 6  # groups that have columns of their own where a result is shown
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
@@ -40,7 +40,7 @@ class Statistic(NamedTuple):
     estimate: float  # NaN if it is too noisy
     low: float
     high: float
-    note: str  # "too noisy", where the interval is all that is possible; or of which values it is
+    note: str  # "too noisy", where the interval is all that is possible, "at most"; or of which values it is
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,8 @@ class Described(Released, ResultTable):
         -------
         list of Statistic
             Named tuples (group, column, value, statistic, estimate, low, high, note). The estimate is NaN,
-            and the note "too noisy", where the interval is all that is possible. Missing and unlisted
+            and the note "too noisy", where the interval is all that is possible, or "at most" a number, where
+            a deviation may be 0. Missing and unlisted
             categories are left out where their number may be 0. With `by` and "count", the first are "n",
             the number of records of each group, with an empty column.
         """
@@ -150,7 +151,9 @@ class Described(Released, ResultTable):
         numbers = [each.name for each in self._columns if isinstance(each.domain, NumberDomain)]
         frame = self.to_frame()
         frame = frame[frame["value"].isna() & frame["column"].isin(numbers)]
-        noted = frame[frame["statistic"].isin(["mean", "std"]) & ~frame["note"].isin(["", _NOISY])]
+        noted = frame[
+            frame["statistic"].isin(["mean", "std"]) & frame["estimate"].notna() & (frame["note"] != "")
+        ]
         keys = ["statistic"] if not self.plan.by else list(self.plan.by)
         wide = ["column"] if not self.plan.by else ["column", "statistic"]
         found = frame.pivot_table("estimate", keys, wide, sort=False, dropna=False, observed=True)
@@ -205,8 +208,8 @@ class Described(Released, ResultTable):
 
     def _cell(self, line: Statistic | None) -> str:
         """Return an estimate and its interval; nothing for a category that is left out in a group."""
-        if line is None or line.note == _NOISY:
-            return "" if line is None else _NOISY
+        if line is None or math.isnan(line.estimate):
+            return "" if line is None else line.note
         estimate, interval = self._told(line)
         return f"{cell_text(estimate)} ({cell_text(interval)})"
 
@@ -221,7 +224,7 @@ class Described(Released, ResultTable):
             days, interval = _rounded(*(each * float(step) for each in numbers))
             return days, f"{cell_text(interval)} days"
         estimate, *between = _texts(domain, numbers)
-        return estimate, " to ".join(between)
+        return math.nan if math.isnan(line.estimate) else estimate, " to ".join(between)
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         if self.plan.by and len(self.groups) <= _MOST_WIDE:
@@ -243,7 +246,7 @@ class Described(Released, ResultTable):
                 f"the learned range of each of the columns {brief(one)} is one value: all others are left out"
                 " of mean and std; declare bounds in domain=Schema(...)",
             )
-        noisy = dict.fromkeys(each.column for each in self.statistics() if math.isnan(each.estimate))
+        noisy = dict.fromkeys(each.column for each in self.statistics() if each.note == _NOISY)
         if noisy and not self.plan.warnings:  # which say so before
             found += (
                 f"some statistics of {brief(list(noisy))} are too noisy to be estimated: their intervals are"
@@ -254,7 +257,7 @@ class Described(Released, ResultTable):
 
 def _range_of(of_group: dict[tuple[Any, ...], Statistic]) -> str:
     """Return the note of a statistic but for groups of which it is too noisy, which their cells say."""
-    return next((each.note for each in of_group.values() if each.note != _NOISY), "")
+    return next((each.note for each in of_group.values() if not math.isnan(each.estimate)), "")
 
 
 def _rounded(value: float, low: float, high: float) -> tuple[float, tuple[float, float]]:
@@ -287,14 +290,28 @@ def _note(column: TableColumn, value: Any, name: str, line: Line) -> str:
     """Return a remark about a statistic: a function of released numbers."""
     if name == "count" and value is None:
         return "not missing" if column.gap or None in getattr(column.domain, "values", ()) else ""
+    shown = name == "std" and not isinstance(column.domain, Dates)
+    if math.isnan(line.estimate) and shown and line.high < _greatest_std(column):
+        return f"{_AT_MOST} {line.high:.2g}"
     if math.isnan(line.estimate):
         return _NOISY
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
-        used = ~(column.gaps | column.unused)
-        low, high = (each[used] for each in ends(column))
+        low, high = _used_range(column)
         kept = "without values beyond" if column.ranged else "of numbers moved to"
-        return f"{kept} {' to '.join(_texts(column.domain, [low.min(), high.max()]))}"
+        return f"{kept} {' to '.join(_texts(column.domain, [low, high]))}"
     return ""
+
+
+def _used_range(column: TableColumn) -> tuple[float, float]:
+    """Return the least and the greatest number of the cells that are not left out."""
+    used = ~(column.gaps | column.unused)
+    low, high = (each[used] for each in ends(column))
+    return float(low.min()), float(high.max())
+
+
+def _greatest_std(column: TableColumn) -> float:
+    low, high = _used_range(column)
+    return (high - low) / 2
 
 
 def _name(line: Statistic) -> str:

@@ -51,7 +51,8 @@ class _OneNumber(Released):
     def __str__(self) -> str:
         low, high = ends = self.interval()
         value = "too noisy" if ends == self.plan.possible else f"{self.value:.6g}"
-        return f"{type(self).__name__}: {value} (95 % interval {low:.6g} to {high:.6g})"
+        moved = ", of numbers moved to {:g} to {:g}".format(*self.plan.bounds) if self.plan.clips else ""
+        return f"{type(self).__name__}: {value} (95 % interval {low:.6g} to {high:.6g}){moved}"
 
 
 @dataclass(frozen=True)
@@ -432,6 +433,7 @@ class _Mean(ColumnRelease[Result]):
                 "deviations": [deviation, self.of_squares(deviation) if self.weight else 0.0],
                 "bounds": self.bounds,
                 "possible": self.possible,
+                "clips": bool(self.weight),
             },
             warns=(few,) if n < needed else (),
         )

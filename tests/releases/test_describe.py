@@ -107,18 +107,38 @@ def test_few_records_are_too_noisy_and_say_so():
     assert "too noisy" in str(found)
 
 
-def test_the_deviation_of_one_value_is_not_too_noisy():
-    frame = pd.DataFrame({"x": [7.0] * 3000})
-    [std] = describe(frame, domain=Schema({"x": Grid(0, 10)}), statistics=["std"]).statistics()
-    assert (std.low, std.note) == (0, "")
-    assert std.estimate <= std.high < 1
+def test_a_deviation_that_may_be_0_is_at_most_a_number_and_not_too_noisy():
+    frame, notes = pd.DataFrame({"x": [7.0] * 3000}), set()
+    for seed in range(8):
+        released = describe(frame, domain=Schema({"x": Grid(0, 10)}), statistics=["std"], random_state=seed)
+        [std] = released.statistics()
+        assert std.low == 0 < std.high < 1
+        assert math.isnan(std.estimate) == std.note.startswith("at most 0.")
+        notes.add(std.note[:7])
+    assert notes == {"", "at most"}
+
+
+def test_means_are_without_values_beyond_a_learned_range_as_their_note_says():
+    missed = 0
+    for seed in range(12):
+        frame = pd.DataFrame(
+            {
+                "arm": pd.Categorical(["a", "b"] * 4000, ["a", "b"], ordered=True),
+                "x": RNG.lognormal(7, 1, 8000),
+            }
+        )
+        mean, _ = describe(frame, "arm", statistics=["mean"], random_state=seed).statistics(of="table")
+        low, high = map(float, re.findall(r"[\d.]+", mean.note))
+        own = frame["x"][::2]
+        missed += not mean.low <= own[own.between(low, high)].mean() <= mean.high
+    assert missed <= 2  # more often in 2 % of such tests; with the values beside the range in 19 of 60 runs
 
 
 def test_a_quantile_that_may_lie_beyond_a_learned_range_has_an_open_interval():
-    frame = pd.DataFrame({"x": RNG.normal(70, 10, 300), "day": pd.Timestamp("2020-01-01")})
+    frame = pd.DataFrame({"x": RNG.normal(70, 10, 300)})
     with pytest.warns(UserWarning, match="n_samples is 300"):
         found = describe(frame, statistics=["1%", "99%"], random_state=0)
-    low, high = (each for each in found.statistics() if each.column == "x")
+    low, high = found.statistics()
     assert (low.low, high.high) == (-math.inf, math.inf)
     assert "-inf to" in str(found)
     written = json.loads(found.to_json())["statistics"]
