@@ -123,4 +123,4 @@ class _Read:
         pandas = import_module("pandas")
         table = replace(self.table, formats=self.declared.formats)
         cells = cells_of(table, self.names, numbers_in(self.domain, 0))
-        return pandas.DataFrame(cells, columns=self.names)
+        return pandas.DataFrame(cells, columns=self.names, dtype=object)  # a column of texts, too

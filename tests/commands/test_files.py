@@ -1,5 +1,7 @@
 """Files of other formats, numbers that are written with signs, and what is told before the charge."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -182,6 +184,15 @@ def test_messages_of_the_library_name_options(run, tmp_path):
     assert "lists with 13 columns; leave columns out" in few.err
     assert "or declare --schema FILE" in few.err
     assert "domain=" not in found.err + few.err
+
+
+def test_a_column_of_numbers_without_a_readable_cell_is_missing_and_no_error(run, tmp_path):
+    prices = [f"${place:,}" for place in range(1000, 2000)]
+    pd.DataFrame({"age": range(1000), "price": prices}).to_csv(tmp_path / "t.csv", index=False)
+    found = run("describe t.csv --integers age --numbers price")
+    assert found.status == 0
+    [count] = re.findall(r"price +count +(\d+) ", found.out)
+    assert int(count) < 100
 
 
 def test_synthetic_records_are_written_with_their_types(run, tmp_path):
