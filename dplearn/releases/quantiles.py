@@ -434,6 +434,14 @@ class _Quantiles(ColumnRelease[Quantiles]):
         #: Whether the number of values that quantiles are of is public.
         self.sized = not (several or self.uncounted)
 
+    def _of_few(self, found: "QuantileSearch", beta: Fraction) -> tuple[str, ...]:
+        """Return a warning if a category with few records, whose number is private, may get any float."""
+        if self.categories is None or self.domain != as_number_domain("float64"):
+            return ()
+        inside = found.n_inside(beta)
+        few = "Of a category" if inside is None else f"Of a category with fewer than {inside} records"
+        return (f"{few}, a quantile may be any float, such as 1e200: declare domain=, such as Grid(0, 200)",)
+
     def parts_of(self, X: Any, y: Any) -> Table | None:
         return pairs_in_parts(X, y, ("values", "by"))
 
@@ -482,7 +490,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
                 "search": found,
                 "categories": self.categories,
             },
-            warns=quantile_warnings(n, found, epsilon=e),
+            warns=self._of_few(found, beta) + quantile_warnings(n, found, epsilon=e),
             text=_summary,
         )
 

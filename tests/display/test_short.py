@@ -36,6 +36,7 @@ def assert_short(thing):
         assert rows_of(re.sub(r"<style.*?</style>", "", html, flags=re.DOTALL)) <= MOST_ROWS
 
 
+@pytest.mark.filterwarnings("ignore:Of a category")
 @pytest.mark.parametrize("name", RELEASES)
 def test_releases_and_their_plans_are_short(name):
     found = RELEASES[name].make()
