@@ -134,7 +134,8 @@ class Dates(IntegerRange):
         if cells.dtype.kind in "OU":
             flat = cells.ravel().tolist()
             if all(type(cell) is np.datetime64 for cell in flat) and len({cell.dtype for cell in flat}) == 1:
-                return self._read(cells.astype(flat[0].dtype), encode)  # an array of dates, read as one
+                # An array of dates: each gets the step that it has by itself.
+                return self._read(cells.astype(flat[0].dtype), encode)
             steps = [self._step_or_cell(cell) for cell in flat]
             return encode(object_array(steps).reshape(cells.shape))  # type: ignore[no-any-return]
         if cells.dtype.kind != "M":
@@ -224,8 +225,9 @@ def _steps(times: NDArray[np.datetime64], nanoseconds: int) -> NDArray[np.int64]
     """Return times of any unit as whole numbers of steps, rounded down, those of NaT arbitrary."""
     unit, count = np.datetime_data(times.dtype)
     if unit not in _UNITS:
-        times = times.astype("datetime64[D]")  # of years, months or weeks
-        unit, count = "D", 1
+        # Of years, months or weeks; or finer than nanoseconds.
+        unit, count = "ns" if unit in ("ps", "fs", "as") else "D", 1
+        times = times.astype(f"datetime64[{unit}]")
     factor = Fraction(count * _UNITS[unit], nanoseconds)
     ticks = times.astype(times.dtype.newbyteorder("="), copy=False).view(np.int64)
     most = _MOST // factor.numerator  # beyond it a step is beyond all ends

@@ -161,3 +161,12 @@ def test_dates_for_a_model_of_numbers_are_refused_by_their_type():
     model = AdditiveClassifier(domain="learn", epsilon=5, classes=["early", "late"]).fit(numbers, LATE)
     with pytest.raises(TypeError, match="in column 'day' of X, values have a type of dates, datetime64"):
         model.predict(pd.DataFrame({"day": WHEN}))
+
+
+@pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "ns", "ps", "fs", "as"])
+def test_a_cell_of_any_unit_has_the_same_code_beside_other_cells(unit):
+    domain, cell = Dates("1969-12-31", "2020-01-01", "D", "accept", missing=True), np.datetime64(-1, unit)
+    alone, beside = np.empty(1, object), np.array([cell, None], dtype=object)
+    alone[:] = [cell]
+    codes = [domain.encode(cells)[0] for cells in (alone, beside, np.array([cell]))]
+    assert codes == domain.encode(["1969-12-31"] * 3).tolist()  # earlier ones are moved there

@@ -159,6 +159,7 @@ def test_a_ledger_of_replaced_records_charges_two_steps(learner):
         fitted(learner, 150, ledger=PrivacyLedger(Fraction(19, 10) * Fraction(str(learner.epsilon)), 1e-4))
 
 
+@pytest.mark.filterwarnings("ignore:Of a category")
 @pytest.mark.filterwarnings("ignore:for any number of records")
 @every_release
 def test_releases_keep_the_same_laws(record):

@@ -78,7 +78,7 @@ class Ensemble:
     aggregator: Aggregator  # holds the dice, and counts the remaining queries
     asked: Asked
     published: dict[str, Any]  # the fitted attributes of the estimator
-    like: Any  # no rows, with the types of the columns of those of the fit
+    like: Any  # no rows, with the types of the columns of those of the fit; None if the estimator is given
     n_asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any, n_bins: NDArray[np.int64] | None = None) -> Any:
@@ -94,7 +94,8 @@ class Ensemble:
             )
         if not number:
             return self.asked.no_answers
-        check_alike("X", queries, self.like)
+        if self.like is not None:
+            check_alike("X", queries, self.like)
         votes = self._votes(queries, n_bins)
         self.n_asked += len(votes)
         return self.aggregator.answer(votes)
@@ -179,7 +180,8 @@ class OnlineFit(VotesFit):
             published["bin_width_"] = plan.bin_width
         kept = published | (plan.public.columns or {})
         aggregator, asked = self._aggregator(plan.ballot).attach(dice), self.asked(plan.public.classes)
-        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, plan.public.like))
+        like = plan.public.like if self.estimator is None else None
+        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, like))
         return published | {"_one_time_state": state}
 
 

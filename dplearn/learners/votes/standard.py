@@ -43,8 +43,9 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     from sklearn.impute import SimpleImputer
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
-    # Queries of numbers may be sparse, which cannot be centred.
-    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=is_mixed(X))]
+    # Queries of numbers, and columns of a frame, may be sparse, which cannot be centred.
+    dense = is_mixed(X) and not any(type(kind).__name__ == "SparseDtype" for kind in X.dtypes)
+    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=dense)]
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
         return make_pipeline(*numbers, model)
     if not is_frame(X):
@@ -67,11 +68,12 @@ def is_mixed(X: Any) -> bool:
 
 
 def check_alike(name: str, queries: Any, like: Any) -> None:
-    """Refuse arrays where teachers learn from a frame with columns that are no numbers: all would fail."""
-    if is_mixed(like) and not is_frame(queries):
+    """Refuse rows on which default teachers fail, which learn from rows like these, with columns of texts."""
+    frame = is_frame(like)
+    if (is_mixed(like) or (not frame and like.dtype == object)) and is_frame(queries) != frame:
         raise TypeError(
-            f"{name} must be a data frame, as the rows of the fit, which has columns that are no numbers, got"
-            f" {type(queries).__name__}; nothing was spent"
+            f"{name} must be {'a data frame' if frame else 'an array'}, as the rows of the fit, which has"
+            f" columns that are no numbers, got {type(queries).__name__}; nothing was spent"
         )
 
 

@@ -10,7 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from dplearn import KnowledgeTransferClassifier, PrivacyLedger, PublicData, SubsampleAggregateClassifier
 from dplearn.kernels import FIXED_POINT_ONE
@@ -221,3 +224,18 @@ def test_default_teachers_of_numbers_answer_sparse_queries():
     for rows in (X, pd.DataFrame(X)):
         model = SubsampleAggregateClassifier(epsilon=50, classes=[False, True]).fit(rows, X[:, 0] > 0)
         assert (model.predict(csr_matrix(X[:9])) == (X[:9, 0] > 0)).mean() > 0.7
+
+
+def test_rows_of_another_kind_are_refused_for_default_teachers_alone():
+    numbers = np.random.default_rng(0).normal(size=(400, 2))
+    frame, y = pd.DataFrame(numbers).assign(t=["u", "v"] * 200), [0, 1] * 200
+    settings = {"epsilon": 500, "classes": [0, 1], "n_teachers": 10, "max_queries": 40}
+    model = SubsampleAggregateClassifier(**settings).fit(frame.to_numpy(), y)
+    with pytest.raises(TypeError, match=r"X must be an array, .* got DataFrame"):
+        model.predict(frame[:9].set_axis([*range(3)], axis=1))
+    own = SubsampleAggregateClassifier(make_pipeline(OneHotEncoder(), DecisionTreeClassifier()), **settings)
+    rows = pd.DataFrame({0: frame["t"], 1: frame["t"]})
+    assert (own.fit(rows, y).predict(rows[:20].to_numpy()) == y[:20]).mean() > 0.8
+    thin = frame.assign(t=frame["t"]).astype(dict.fromkeys((0, 1), pd.SparseDtype(float, 0.0)))
+    thin.columns = ["a", "b", "t"]
+    assert (SubsampleAggregateClassifier(**settings).fit(thin, y).predict(thin[:20]) == y[:20]).mean() > 0.8
