@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
+from dplearn.domains import Categories
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ResultTable
+from dplearn.releases.table_columns import TableColumn
 from dplearn.releases.table_network import SyntheticTablePlan, TableLayout, TableModel, counts_of, projected
 
 _ROWS = 1 << 18
@@ -40,7 +42,7 @@ class TableFidelity(ResultTable):
         Released. Whether the noise of a count is greater than the mean count of its table.
     lost : dict of str to tuple of str
         Released. For each column the listed values, or bins of a declared range, that none of 262,144
-        synthetic records has.
+        synthetic records has; and what is not listed: numbers beyond a learned range, or all categories.
     guarantee : ApproxDP
         Public. The guarantee of the table; the report costs no privacy.
     """
@@ -86,11 +88,24 @@ def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity
     for place, column in enumerate(layout.columns):
         gone = np.bincount(cells[:, place], minlength=column.size) == 0
         gone &= ~(column.rest | (column.unused & column.ranged))  # beyond a learned range nothing is listed
-        if gone.any():
-            lost[column.name] = tuple(np.array(column.described())[gone].tolist())
+        texts = np.array(column.described())
+        found = [*texts[gone].tolist(), *_unlisted(column, texts)]
+        if found:
+            lost[column.name] = tuple(found)
     return TableFidelity(
         tuple(names), tuple(sizes), tuple(noises), tuple(distances), tuple(noisy), lost, plan.guarantee
     )
+
+
+def _unlisted(column: TableColumn, texts: NDArray[Any]) -> list[str]:
+    """Return what no cell of a learned column stands for: other numbers, or all categories."""
+    used = texts[~(column.gaps | column.unused)]
+    if column.ranged and len(used):
+        low, high = used[0].partition(" to ")[0], used[-1].rpartition(" to ")[2]
+        return [f"what is beyond {low} to {high}"]
+    if isinstance(column.domain, Categories) and column.domain.other and not {*column.domain.values} - {None}:
+        return ["all categories: none is listed"]
+    return []
 
 
 def _measured(

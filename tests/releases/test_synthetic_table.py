@@ -609,3 +609,11 @@ def test_a_column_of_which_noise_leaves_no_number_is_drawn_as_gaps():
             table = SyntheticTable(epsilon=0.5, delta=0, random_state=seed).fit(np.ones((30, 2)))
             assert table.sample(3, random_state=0).shape == (3, 2)
             table.fidelity()
+
+
+def test_the_report_says_what_a_table_of_few_records_has_not_learned():
+    frame = pd.DataFrame({"age": np.arange(300) % 70 + 18.0, "town": ["north", "south", "east"] * 100})
+    with pytest.warns(UserWarning, match="categories are not listed"):
+        lost = SyntheticTable(random_state=0).fit(frame).fidelity().lost
+    assert lost["age"][-1].startswith("what is beyond ")
+    assert lost["town"] == ("all categories: none is listed",)
