@@ -126,6 +126,17 @@ class Unspent:
     """
 
 
+class TwoLabels:
+    """Entries of classifiers of two labels, which a schema may declare.
+
+    Parameters
+    ----------
+    classes : sequence, optional
+        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
+        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
+    """
+
+
 class Mechanism:
     """Entries of mechanisms.
 

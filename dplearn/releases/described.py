@@ -24,7 +24,7 @@ from dplearn.releases.release import Released, covers_sampling, normal_tail
 from dplearn.releases.table_columns import TableColumn, columns_of_one_value
 
 _MISSING, _OTHER = "missing", "other"
-_NOISY, _AT_MOST = "too noisy", "at most"
+_NOISY = "too noisy"
 _NARROW, _OFF = 1e-290, 1e-9  # of rounded intervals: the least width, and what floats are off
 _MOST_WIDE = 6  # groups that have columns of their own where a result is shown
 CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
@@ -290,11 +290,10 @@ def _note(column: TableColumn, value: Any, name: str, line: Line) -> str:
     """Return a remark about a statistic: a function of released numbers."""
     if name == "count" and value is None:
         return "not missing" if column.gap or None in getattr(column.domain, "values", ()) else ""
-    shown = name == "std" and not isinstance(column.domain, Dates)
-    if math.isnan(line.estimate) and shown and line.high < _greatest_std(column):
-        return f"{_AT_MOST} {line.high:.2g}"
     if math.isnan(line.estimate):
-        return _NOISY
+        may_be_0 = name == "std" and not isinstance(column.domain, Dates)
+        low, high = _used_range(column) if may_be_0 else (0.0, 0.0)
+        return f"at most {line.high:.2g}" if line.high < (high - low) / 2 else _NOISY
     if name in ("mean", "std") and getattr(column.domain, "outside", "refuse") != "refuse":
         low, high = _used_range(column)
         kept = "without values beyond" if column.ranged else "of numbers moved to"
@@ -307,11 +306,6 @@ def _used_range(column: TableColumn) -> tuple[float, float]:
     used = ~(column.gaps | column.unused)
     low, high = (each[used] for each in ends(column))
     return float(low.min()), float(high.max())
-
-
-def _greatest_std(column: TableColumn) -> float:
-    low, high = _used_range(column)
-    return (high - low) / 2
 
 
 def _name(line: Statistic) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn._documented import Calculator, documented_by
+from dplearn._documented import Calculator, TwoLabels, documented_by
 from dplearn._validation import check_count, check_goal, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -53,7 +53,7 @@ _MOST = 1 << 62
 _RULE = 0.9
 
 
-@documented_by()
+@documented_by(TwoLabels)
 @learns_schema()
 @dataclass(eq=False, repr=False, kw_only=True)
 class ConjunctionClassifier(RuleClassifier):
@@ -86,9 +86,6 @@ class ConjunctionClassifier(RuleClassifier):
         Target error, in (0, 1). A condition is kept if the noisy share of positive records that violate it is
         at most a threshold: the maximum of the noise bound and of alpha / (2 k), but at most 1 / (2 k), where
         k is the greatest number of conditions.
-    classes : sequence, optional
-        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
-        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
 
     Attributes
     ----------

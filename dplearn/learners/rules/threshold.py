@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from dplearn._documented import Calculator, Unspent, documented_by
+from dplearn._documented import Calculator, TwoLabels, Unspent, documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_goal, check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
@@ -53,7 +53,7 @@ _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
 _AT_OR_BELOW, _ABOVE = (1, 0), (0, 1)  # the labels up to a cut and above it
 
 
-@documented_by(Unspent)
+@documented_by(Unspent, TwoLabels)
 @dataclass(eq=False, repr=False, kw_only=True)
 class ThresholdClassifier(RuleClassifier):
     """Learn a threshold on one column, with the column and the direction chosen privately.
@@ -76,9 +76,6 @@ class ThresholdClassifier(RuleClassifier):
         The column, by position or name. None: a private selection among all columns with an ordered domain.
     alpha : float, default=0.1
         Target error, in (0, 1).
-    classes : sequence, optional
-        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
-        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
 
     Attributes
     ----------
@@ -483,7 +480,7 @@ def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
     )
 
 
-@documented_by()
+@documented_by(TwoLabels)
 @dataclass(eq=False, repr=False, kw_only=True)
 class CornerClassifier(RuleClassifier):
     """Learn a corner: one label where every column is on one side of its cut, the other label elsewhere.
@@ -505,9 +502,6 @@ class CornerClassifier(RuleClassifier):
         The label inside the corner. None: the second of `classes_`.
     alpha : float, default=0.1
         Target error, in (0, 1).
-    classes : sequence, optional
-        The two labels that can occur, known without looking at the data. None: the labels of the schema, or
-        else the labels that occur in `y`; the guarantee then assumes that the set of labels is public.
 
     Attributes
     ----------
