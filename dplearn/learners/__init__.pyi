@@ -12,10 +12,11 @@ from dplearn.learners.linear import (
 from dplearn.learners.parity.masked import MaskedParityClassifier
 from dplearn.learners.parity.parity import ParityClassifier
 from dplearn.learners.private_labels import PrivateLabelsClassifier
+from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.generic import ExponentialMechanismClassifier
 from dplearn.learners.rules.line import LineClassifier
 from dplearn.learners.rules.point import ChosenKeys, ChosenPrefix, PointClassifier
-from dplearn.learners.rules.threshold import CornerClassifier, ThresholdClassifier
+from dplearn.learners.rules.threshold import ThresholdClassifier
 from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
 from dplearn.learners.several.secret_sample import SecretSampleClassifier
 from dplearn.learners.synthetic_data import (

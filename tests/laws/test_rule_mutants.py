@@ -118,7 +118,7 @@ corner_classifier in learners.rules.constant:compared
     epsilon - part -> epsilon
 conjunction, parity_stable, point_stability in learners.rules.constant:Comparison.constant
     ApproxDP(self -> ApproxDP(20 * self
-corner_classifier_by_errors in learners.rules.threshold:CornerFit.run
+corner_classifier_by_errors in learners.rules.corner:CornerFit.run
     privacy=plan.guarantee -> privacy=ApproxDP(2 * plan.guarantee.epsilon)
 # Each cell counts once, whatever its number of cuts.
 corners in concepts.corners:_cuts_between

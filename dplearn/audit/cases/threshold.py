@@ -19,7 +19,8 @@ from dplearn.audit.replay import RULES, Rule
 from dplearn.chance.dice import Dice
 from dplearn.domains import IntegerRange
 from dplearn.learners.rules.constant import Comparison
-from dplearn.learners.rules.threshold import CornerClassifier, ThresholdClassifier, threshold_between
+from dplearn.learners.rules.corner import CornerClassifier
+from dplearn.learners.rules.threshold import ThresholdClassifier, threshold_between
 from dplearn.privacy import ApproxDP
 
 __all__ = ["CASES", "between_case", "comparison_case", "corner_classifier_case", "threshold_case"]

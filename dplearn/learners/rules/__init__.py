@@ -3,9 +3,8 @@
 How data flow: a domain turns records into codes. From codes and labels a summary computes, when it is asked,
 the errors of each rule (`dplearn.concepts`), or a leading rule and its distance to a change of the leader. A
 fit draws once or twice: by the exponential mechanism or permute-and-flip on errors, by an interior point, or
-by a release that abstains unless the leader is stable. A learner stands in one file with its plan and the
-sample sizes that the plan states, thresholds and corners in the same; those of points are in
-`point_sizes.py`.
+by a release that abstains unless the leader is stable. Each learner stands in one file with its plan and the
+sample sizes that the plan states; those of points are in `point_sizes.py`.
 """
 
 from dplearn._lazy import exports_of_stub
