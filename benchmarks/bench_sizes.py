@@ -114,7 +114,6 @@ def tasks() -> list[Task]:
             n_features=1,
             alpha=ALPHA,
             beta=BETA,
-            asks="n_realizable",
         ),
         learner("keys by stability, delta 1e-6", PointClassifier(delta=1e-6, classes=[0, 1]), *key),
         learner("keys by hashing", PointClassifier(classes=[0, 1]), *key),

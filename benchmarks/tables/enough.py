@@ -30,6 +30,11 @@ def by_n_needed(plan):
     return plan.n_samples >= plan.n_needed
 
 
+def for_any_labels(plan):
+    """Return whether the plan has as many records as it asks for with any labels."""
+    return plan.n_samples >= plan.n_needed_agnostic
+
+
 def by_tolerance(plan):
     """Return whether all averages are precise enough."""
     return plan.tolerance <= 0.05
@@ -75,7 +80,7 @@ ROWS = [  # learner, its terms, what is public, what is enough
     (ParityClassifier, central, COLUMNS, by_n_needed),
     (MaskedParityClassifier, either, {"n_features": 20}, by_n_needed),
     (ThresholdClassifier, central, COLUMNS, by_n_needed),
-    (ExponentialMechanismClassifier, central, AVERAGES, by_n_needed),
+    (ExponentialMechanismClassifier, central, AVERAGES, for_any_labels),
     (ConjunctionClassifier, either, COLUMNS, by_n_needed),
     (StatisticalQueryLogisticRegression, central, AVERAGES, by_tolerance),
     (LinearRegressor, ranged, COLUMNS, by_tolerance),

@@ -156,9 +156,10 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             Number of records of the planned fit.
         alpha : number, optional
             The wanted accuracy, in (0, 1): the least epsilon is returned for which the plan's `n_needed` for
-            this alpha is at most `n_samples`; for a plan without an alpha, the least one for which its
-            `tolerance` or `deviation` is at most alpha. If alpha and advantage are both None: the
-            least one for which `n_needed` as the plan states it is at most `n_samples`.
+            this alpha, or its `n_needed_agnostic` if it states both, is at most `n_samples`; for a plan
+            without an alpha, the least one for which its `tolerance` or `deviation` is at most alpha. If
+            alpha and advantage are both None: the least one for which this number as the plan states it is
+            at most `n_samples`.
         advantage : number, optional
             The wanted bound on the true minus the false positive rate of an attacker on one record, in
             (0, 1): the greatest epsilon is returned for which that of the plan is at most this.
@@ -690,6 +691,12 @@ def _planned(learner: Any, n_samples: int, public: dict[str, Any], place: int) -
     return clone(learner).set_params(epsilon=epsilon, ledger=None).plan(n_samples, **public)
 
 
+def _needed(plan: Any) -> int | None:
+    """Return the number of records that suffice: for any labels, if the plan states that."""
+    number: int | None = getattr(plan, "n_needed_agnostic", getattr(plan, "n_needed", None))
+    return number
+
+
 def _first(planned: Callable[[int], Any], wanted: Callable[[Any], bool]) -> int:
     """Return the place of the least epsilon whose plan is as wanted, which that of the last one is."""
 
@@ -721,12 +728,12 @@ def _least(planned: Callable[[int], Any], n_samples: int, alpha: Any, error: str
     def suffices(plan: Any) -> bool:
         if error is not None:
             return bool(getattr(plan, error) <= alpha)
-        needed = getattr(plan, "n_needed", None)
+        needed = _needed(plan)
         return needed is not None and bool(needed <= n_samples)
 
     if not suffices(best := planned(_LAST)):
         shown = "the error that the plan states" if alpha is None else f"alpha={float(alpha):g}"
-        needed = getattr(best, "n_needed", None)
+        needed = _needed(best)
         there = "" if needed is None else f", where {needed} are needed"
         if error is not None:
             there = f", where {error} is {float(getattr(best, error)):.3g}"

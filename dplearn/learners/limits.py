@@ -16,7 +16,12 @@ from dplearn.kernels import exp_bounds, first, float_above, least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import Guarantee
 
-LEAST_NOTE = "no pure private learner with fewer"  #: The note of a plan's `n_least`.
+#: What the numbers of records in the plan of a rule mean: one meaning for all learners.
+SIZE_NOTES = {
+    "n_needed": "for a true error of alpha, if a rule of the class labels the records",
+    "n_needed_agnostic": "for a true error of alpha above that of the best rule",
+    "n_least": "no pure private learner with fewer",
+}
 
 _MOST_LEVELS = 1 << 12  # of a tree; of a deeper one, as many are used
 _MOST_RECORDS = 10**9

@@ -1,15 +1,25 @@
 """Every learner's plan says how many records are needed."""
 
+from inspect import signature
+
 import pytest
 
 from dplearn import (
     AdditiveClassifier,
+    ConjunctionClassifier,
+    CornerClassifier,
+    ExponentialMechanismClassifier,
     KnowledgeTransferClassifier,
     LinearRegressor,
+    LineClassifier,
+    MaskedParityClassifier,
+    ParityClassifier,
+    PointClassifier,
     SoftLabelAggregateClassifier,
     StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
+    ThresholdClassifier,
 )
 from dplearn.domains import Floats, Grid
 from dplearn.preprocessing import PrivateKMeans, PrivatePCA, PrivateStandardScaler
@@ -61,3 +71,27 @@ def test_so_many_records_suffice_and_notably_fewer_do_not(learner, public, suffi
 
 def test_no_number_of_records_suffices_for_too_few_teachers():
     assert SubsampleAggregateClassifier(n_teachers=5).plan(1000, n_labels=2).n_needed is None
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ConjunctionClassifier(),
+        CornerClassifier(),
+        ExponentialMechanismClassifier(),
+        LineClassifier(101),
+        MaskedParityClassifier(),
+        ParityClassifier(),
+        PointClassifier(),
+        ThresholdClassifier(),
+    ],
+    ids=lambda rule: type(rule).__name__,
+)
+def test_all_rules_mean_the_same_by_n_needed(rule):
+    given = signature(rule.plan).parameters
+    public = {"n_features": 2, "n_labels": 2} if "n_labels" in given else {"n_features": 2}
+    public = {name: value for name, value in public.items() if name in given}
+    plan = rule.plan(20_000, **public)
+    [told] = [line for line in str(plan).split("\n") if line.split()[0] == "n_needed"]
+    assert told.endswith("(for a true error of alpha, if a rule of the class labels the records)")
+    assert getattr(plan, "n_needed_agnostic", plan.n_needed) >= plan.n_needed

@@ -103,14 +103,17 @@ def test_the_plan_adds_what_the_class_misses():
     fit = ready(learner(), X, Y).plan
     assert plan.class_size == fit.class_size == 1024
     assert plan.n_needed == fit.n_needed
-    goal = {"epsilon": 1, "alpha": 0.1, "beta": 0.05, "agnostic": True}
+    goal = {"epsilon": 1, "alpha": 0.1, "beta": 0.05}
     kappas = 0.1 * 2.0 ** -(np.arange(1, 96) / 4)
-    wanted = min(
-        representation_sample_size(1024, **goal, kappa=kappa, miss=1 / (1024 * kappa))
-        for kappa in kappas
-        if 1 / (1024 * kappa) < 0.05
-    )
-    assert plan.n_needed == wanted
+    wanted = [
+        min(
+            representation_sample_size(1024, **goal, agnostic=each, kappa=kappa, miss=1 / (1024 * kappa))
+            for kappa in kappas
+            if 1 / (1024 * kappa) < 0.05
+        )
+        for each in (False, True)
+    ]
+    assert [plan.n_needed, plan.n_needed_agnostic] == wanted
     assert learner(Hashed(n_buckets=64)).plan(500).n_needed is None
 
 

@@ -170,7 +170,7 @@ def test_probabilities_are_the_shares_of_the_labels_and_agree_with_the_rule(conc
     np.testing.assert_array_equal(parted.label_shares_, model.label_shares_)
     plans = [each.plan(4000, n_features=rows.shape[1]) for each in (plain, model)]
     assert (plans[1].counting, plans[1].selection.epsilon) == (Fraction(1, 10), Fraction(9, 10))
-    assert plans[1].n_realizable > plans[0].n_realizable
+    assert plans[1].n_needed > plans[0].n_needed
     assert [isinstance(each.event, BoundedRange) for each in plans] == [True, False]
 
 

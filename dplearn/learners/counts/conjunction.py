@@ -26,6 +26,7 @@ from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
 from dplearn.kernels import first
 from dplearn.learners.bins import MOST_BINS, Bins, binned, declared_columns, stacked
+from dplearn.learners.limits import SIZE_NOTES
 from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
@@ -252,7 +253,7 @@ class ConjunctionFit(QueryFit):
                 "comparison": comparison,
                 "rule_beta": beta,
             },
-            notes=NOTES,
+            notes=SIZE_NOTES | NOTES,
             warns=(_READ_AS_BITS,) * self.undeclared + (few,) * (n < needed),
             public=facts,
         )

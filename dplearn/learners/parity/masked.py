@@ -29,6 +29,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit import TABLE
 from dplearn.kernels import BitMatrix, decay_rate, decay_ratio, first, lowest
+from dplearn.learners.limits import SIZE_NOTES
 from dplearn.mechanisms.randomized_response import truth_probability
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
@@ -247,6 +248,7 @@ class MaskedParityFit(FitRecipe):
                 "beta": float(self.beta),
             },
             keeps={"domain": domain, "sizes": sizes},
+            notes=SIZE_NOTES,
             warns=(few,) if sizes.failure > self.beta else (),
             public=facts,
         )

@@ -32,7 +32,7 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
 from dplearn.fit import TABLE
 from dplearn.kernels import BitMatrix
 from dplearn.kernels.gf2 import solve
-from dplearn.learners.limits import Task, least_of_outputs
+from dplearn.learners.limits import SIZE_NOTES, Task, least_of_outputs
 from dplearn.learners.parity.sizes import (
     agnostic_failure,
     agnostic_sample_size,
@@ -516,7 +516,7 @@ def plan_of_method(method: str, params: FitRecipe, facts: OutputsFacts) -> State
         },
         least={"n_least": partial(least_of_outputs, tasks=[task] * facts.n_outputs, alpha=alpha, beta=beta)},
         keeps={"n_unknowns": n_unknowns, "task": task, "comparison": comparison},
-        notes={"n_least": "no private learner with fewer", **NOTES},
+        notes={**SIZE_NOTES, "n_least": "no such learner with fewer", **NOTES},
         warns=(few,) if n < n_needed else (),
         public=facts,
         ranged=method == "agnostic",

@@ -20,7 +20,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, planned_table
 from dplearn.fit import TABLE
 from dplearn.kernels import least
-from dplearn.learners.limits import LEAST_NOTE, least_of
+from dplearn.learners.limits import SIZE_NOTES, least_of
 from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import (
     checked_epsilon,
@@ -230,10 +230,8 @@ class CornerFit(CutFit):
             notes={
                 "n_examples": "nearest to each cut" if chosen.keeps else "all",
                 "excess_error": f"on these records{', if a corner labels them' if chosen.keeps else ''}",
-                "n_needed": "for a true error of alpha, if a corner labels the records",
-                "n_needed_agnostic": "for a true error of alpha above that of the best corner",
+                **SIZE_NOTES,
                 **NOTES,
-                "n_least": LEAST_NOTE,
             },
             warns=warns_of_order(domain) + warned,
             public=facts,

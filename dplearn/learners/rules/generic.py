@@ -31,7 +31,7 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import PUBLIC_ROWS, TABLE, refuse_unsupported
 from dplearn.kernels import least, selection_ratio
-from dplearn.learners.limits import LEAST_NOTE, Task, least_of
+from dplearn.learners.limits import SIZE_NOTES, Task, least_of
 from dplearn.mechanisms import select_exponential, select_permute_and_flip
 from dplearn.mechanisms.noisy_counts import laplace_counts
 from dplearn.mechanisms.selection import selection_excess
@@ -132,9 +132,9 @@ class ExponentialMechanismClassifier(RuleClassifier):
 
     **Accuracy.** With probability at least 1 - beta over the selection, the concept makes at most ln(size /
     beta) / ln(1 / ratio) training errors more than the best concept, where size is the number of concepts and
-    ratio is just above exp(-epsilon / 2). For a drawn class, `plan(n_samples).n_needed` is the least number
-    over kappa for which `representation_failure` is at most beta, in the agnostic setting, if the members
-    miss the best target with probability miss(kappa).
+    ratio is just above exp(-epsilon / 2). For a drawn class, `n_needed_agnostic` of `plan(n_samples)` is the
+    least number over kappa for which `representation_failure` is at most beta, in the agnostic setting, if
+    the members miss the best target with probability miss(kappa).
 
     **Source.** Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011), Section 3; for public features
     and public rows Chaudhuri and Hsu (2011), and Feldman and Xiao (2014), Section 1.2. The cuts at values and
@@ -236,14 +236,14 @@ class ExponentialMechanismClassifier(RuleClassifier):
               is a bound, and a fit has the number;
             - `excess_error`: with probability at least 1 - beta, the training error exceeds that of the best
               concept by at most this; with public rows that of the best concept that they leave;
-            - `n_needed`, a number of records from which on, with probability at least 1 - beta, the true
-              error exceeds that of the best concept by at most alpha; see
+            - `n_needed`, a number of records from which on, for a distribution that some concept labels
+              without error, the true error is at most alpha with probability at least 1 - beta; see
               `dplearn.theory.representation_sample_size`. None if no number suffices, since there are too few
               public rows; public rows count as drawn from the distribution of the private ones. For a drawn
-              class, the best concept is the best target, and the probability is over the seed too; None if
-              the class misses the target with probability above beta;
-            - `n_realizable`, the number for a true error of at most alpha if some concept labels every record
-              correctly;
+              class, the concept is a target, and the probability is over the seed too; None if the class
+              misses the target with probability above beta;
+            - `n_needed_agnostic`: the same for any labels, where the true error exceeds that of the best
+              concept, or the best target, by at most alpha;
             - `n_least`: no pure private learner of this class with this epsilon, for examples, has an error
               of at most alpha with probability at least 1 - beta on every such distribution with fewer
               records. None: no such number is known.
@@ -422,8 +422,8 @@ class RuleFit(FitRecipe):
                 "class_size": size,
                 "n_samples": n,
                 "excess_error": min(1.0, ceil(min(excess, n)) / n),
-                "n_needed": _sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
-                "n_realizable": _sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
+                "n_needed": _sample_size(target, size, n_rows, labels_only, agnostic=False, **goal),
+                "n_needed_agnostic": _sample_size(target, size, n_rows, labels_only, agnostic=True, **goal),
                 "alpha": alpha,
                 "beta": beta,
             },
@@ -437,12 +437,7 @@ class RuleFit(FitRecipe):
                 "task": partial(_task, concepts, "realizable"),
                 "agnostic_task": partial(_task, concepts, "agnostic"),
             },
-            notes={
-                "excess_error": "on these records",
-                "n_needed": "for a true error of alpha above that of the best concept",
-                "n_realizable": "if a concept labels all records",
-                "n_least": LEAST_NOTE,
-            },
+            notes={"excess_error": "on these records", **SIZE_NOTES},
             warns=_warnings(concepts, facts, size, excess, selection),
             public=facts,
             ranged=self.method == "exponential" and not self.counting,

@@ -38,7 +38,7 @@ from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.fit import TABLE
 from dplearn.kernels import least
-from dplearn.learners.limits import Task
+from dplearn.learners.limits import SIZE_NOTES, Task
 from dplearn.learners.rules.generic import (
     ErrorCounts,
     Summary,
@@ -255,7 +255,7 @@ class LineFit(FitRecipe):
             },
             # Two lines agree at a point of both or of none.
             keeps={"domain": domain, "task": Task("realizable", rooted=True)},
-            notes={"alpha": "the target error", "beta": "the allowed probability of failure"},
+            notes=SIZE_NOTES,
             public=facts,
             ranged=pure,
         )

@@ -41,7 +41,7 @@ from dplearn.kernels.points import (
     net_counts,
     prefix_errors,
 )
-from dplearn.learners.limits import Task, least_of
+from dplearn.learners.limits import SIZE_NOTES, Task, least_of
 from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import Summary, checked_epsilon
 from dplearn.learners.rules.point_sizes import (
@@ -404,7 +404,7 @@ class PointFit(FitRecipe):
             least={"n_least": partial(_least, method, self.n_keys, alpha, beta)},
             # Two point functions agree at a third key.
             keeps={"hashed": hashed, "task": Task("realizable", rooted=True), "comparison": comparison},
-            notes={"n_least": "no such learner with fewer", **NOTES},
+            notes={**SIZE_NOTES, "n_least": "no such learner with fewer", **NOTES},
             public=facts,
         )
 

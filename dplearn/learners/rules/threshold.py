@@ -25,7 +25,7 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_table
 from dplearn.fit import TABLE
 from dplearn.kernels import least
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
-from dplearn.learners.limits import LEAST_NOTE, Task, least_of
+from dplearn.learners.limits import SIZE_NOTES, Task, least_of
 from dplearn.learners.rules.generic import (
     representation_sample_size,
     selected,
@@ -258,12 +258,7 @@ class ThresholdFit(CutFit):
             },
             least={"n_least": partial(least_of, dimension=dimension, **goal)},
             keeps={"columns": columns, "domain": domain, "task": Task("thresholds", most > 1, most)},
-            notes={
-                "excess_error": "on these records",
-                "n_needed": "for a true error of alpha, if a cut labels the records",
-                "n_needed_agnostic": "for a true error of alpha above the least",
-                "n_least": LEAST_NOTE,
-            },
+            notes={"excess_error": "on these records", **SIZE_NOTES},
             warns=warned,
             public=facts,
             ranged=method == "exponential",
