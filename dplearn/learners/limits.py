@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc, gammaln
 
 from dplearn._validation import check_choice, check_count, check_goal, check_number
-from dplearn.kernels import exp_bounds, first, float_above, least
+from dplearn.kernels import exp_bounds, float_above, least
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import Guarantee
 
@@ -110,12 +110,7 @@ def packing_records(
     records, exponent = 0, float(epsilon) if epsilon < _LARGEST else _LARGEST
     excess = float_above(delta / (exp_bounds(min(epsilon, Fraction(_LARGEST_EXPONENT)))[0] - 1))
     for packing in choices:
-        suffices = partial(_suffices, *packing, exponent, excess, float(beta))
-        if records < _MOST_RECORDS and not suffices(records):
-            high = max(1, records)
-            while high < _MOST_RECORDS and not suffices(high):
-                high = min(2 * high, _MOST_RECORDS)
-            records = first(suffices, records, high)
+        records = least(partial(_suffices, packing, exponent, excess, float(beta)), records)
     return records
 
 
@@ -182,11 +177,10 @@ def _log_others(levels: int) -> NDArray[np.float64]:
 
 
 def _suffices(
-    share: float, rivals: float, others: float, epsilon: float, excess: float, beta: float, n: int
+    packing: tuple[float, float, float], epsilon: float, excess: float, beta: float, n: int
 ) -> bool:
     """Return whether n records are not excluded: the bound on the probability of failure is at most beta."""
-    failure = _failure(share, rivals, others, epsilon, n, excess)
-    return not failure > beta * (1 + _MARGIN)  # true also of NaN
+    return n >= _MOST_RECORDS or not _failure(*packing, epsilon, n, excess) > beta * (1 + _MARGIN)  # or NaN
 
 
 def _failure(
@@ -230,16 +224,8 @@ def least_of_outputs(
     each = known[0]
     if len(set(known)) > 1:
         each = Task("realizable", all(task.rooted for task in known))
-    return multi_label_lower_bound(
-        len(known),
-        task=each.task,
-        epsilon=guarantee.epsilon,
-        delta=guarantee.delta,
-        alpha=alpha,
-        beta=beta,
-        rooted=each.rooted,
-        size=each.size,
-    )
+    budget: dict[str, Any] = {"epsilon": guarantee.epsilon, "delta": guarantee.delta}
+    return multi_label_lower_bound(len(known), **each._asdict(), **budget, alpha=alpha, beta=beta)
 
 
 def multi_label_lower_bound(

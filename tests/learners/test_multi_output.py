@@ -52,7 +52,7 @@ def test_shares_are_the_greatest_that_the_theorems_allow(k):
         assert plan.guarantee.delta == (0 if k == 5 else Fraction("1e-6"))
         kind = BoundedRange if method == "exponential" else PureDP
         event = kind(plan.share.epsilon)
-        assert plan.fits[0].event == event
+        assert plan.fits[0].plan.event == event
         assert Composition({event: k}).total(plan.guarantee.delta).epsilon <= 1
         assert Composition({kind(plan.share.epsilon * Fraction(1001, 1000)): k}).total("1e-6").epsilon > 1
 

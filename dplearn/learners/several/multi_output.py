@@ -25,7 +25,7 @@ from dplearn.estimator.base import (
     refuse_parameters,
 )
 from dplearn.estimator.isolation import learner_alone
-from dplearn.estimator.recipe import FitFacts, FitRecipe
+from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
 from dplearn.fit import TABLE, begin, refuse_wrapped
 from dplearn.kernels import ignores_float_errors
 from dplearn.learners.limits import least_of_outputs
@@ -208,11 +208,9 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
                 learner, learner._recipe(fit.cost.reproducible), learner.plan(n_samples, **parameters)
             )
 
-        if len({None if each is None else len(each) for each in sets}) == 1:
-            share, fits = _shared(fit.cost, count, lambda share, _: planned(share, 0), alike=True)
-        else:
-            share, fits = _shared(fit.cost, count, planned)
-        plan: StatedPlan = fit.planned(MultiOutputFacts(n_samples, n_outputs=count, share=share, fits=fits))
+        alike = len({None if each is None else len(each) for each in sets}) == 1
+        fits = _shared(fit.cost, count, planned, alike=alike)
+        plan: StatedPlan = fit.planned(MultiOutputFacts(n_samples, n_outputs=count, fits=fits))
         return plan
 
     def _recipe(self, reproducible: bool) -> "MultiOutputFit":
@@ -303,7 +301,6 @@ class MultiOutputFit(FitRecipe):
             ready = learner_alone(learner, lambda: begin(own, rows, labels[records.y[:, place]]))
             return _Fit(learner, own, ready.plan)
 
-        share, fits = _shared(self.cost, count, read)
         public = MultiOutputFacts(
             n,
             rows.shape[1],
@@ -311,15 +308,14 @@ class MultiOutputFit(FitRecipe):
             n_outputs=count,
             many=outputs.many,
             sets=tuple(outputs.classes),
-            share=share,
-            fits=fits,
+            fits=_shared(self.cost, count, read),
         )
         return public, records
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         assert isinstance(facts, MultiOutputFacts)
         fits = facts.fits
-        composed = Composition([fit.event for fit in fits])
+        composed = Composition([fit.plan.event for fit in fits])
         pure = basic(composed, Fraction(0)) <= self.cost.epsilon
         theirs = [text for fit in fits for text in fit.plan.guarantee.assumes if text != labels_assumed(())]
         assumes = tuple(dict.fromkeys([*TABLE, labels_assumed(self.classes), *theirs]))
@@ -373,13 +369,10 @@ def _least(fits: "Sequence[_Fit]", task: str, guarantee: ApproxDP) -> int | None
 
 
 @dataclass(frozen=True)
-class MultiOutputFacts(FitFacts):
-    """The public values of a table with several labels a record."""
+class MultiOutputFacts(OutputsFacts):
+    """The public values of a table with several labels a record, and the planned fit of each."""
 
-    n_outputs: int = 1
-    many: bool = False
     sets: tuple[NDArray[Any], ...] = ()
-    share: ApproxDP | None = None
     fits: "tuple[_Fit, ...]" = ()
 
 
@@ -390,12 +383,6 @@ class _Fit:
     learner: Any
     recipe: Any
     plan: Any
-
-    @property
-    def event(self) -> Event:
-        """The privacy event of the release."""
-        event: Event = self.plan.event
-        return event
 
 
 def _released(learner: Any, X: Any, labels: NDArray[Any], fit: _Fit, dice: Dice) -> Any:
@@ -490,15 +477,15 @@ def _is_basic(cost: ApproxDP, k: int) -> bool:
 
 def _shared(
     cost: ApproxDP, count: int, fit: Callable[[ApproxDP, int], _Fit], *, alike: bool = False
-) -> tuple[ApproxDP, tuple[_Fit, ...]]:
-    """Return the greatest share for which the releases of all outputs together cost at most the budget."""
+) -> tuple[_Fit, ...]:
+    """Return fits with the greatest share for which all releases together cost at most the budget."""
     for share in equal_shares(cost, count):
         first = fit(share, 0)
-        if not _costs_at_most(cost, [first.event] * count):
+        if not _costs_at_most(cost, [first.plan.event] * count):
             continue
         fits = [first] * count if alike else [first, *(fit(share, place) for place in range(1, count))]
-        if _costs_at_most(cost, [each.event for each in fits]):
-            return share, tuple(fits)
+        if _costs_at_most(cost, [each.plan.event for each in fits]):
+            return tuple(fits)
     raise ValueError("estimator must cost at most its parameters epsilon and delta, got one that costs more")
 
 
