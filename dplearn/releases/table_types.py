@@ -49,7 +49,7 @@ class TableTypes:
         """Return the types of a private table; no cell is read."""
         d = table.shape[1]
         if not is_frame(table):
-            return cls(kind, (str(dtype),) * d)
+            return cls(kind, () if dtype is None else (str(dtype),) * d)  # None: of lists
         names = tuple(table.columns.tolist() if hasattr(table, "iloc") else table.columns)
         labels = () if named or not all(type(name) in (str, int) for name in names) else names
         types = list(table.dtypes)
@@ -66,6 +66,7 @@ class TableTypes:
         """Return the type of a column, in which categories are listed; None if it is not known."""
         name = self.name(place)
         if self.kind == "array":
+            name = "T" if name.startswith("StringDType") else name
             return np.dtype(name) if name else None
         library = import_module(self.kind)
         if name in _OF_GAPS and listed:

@@ -157,6 +157,17 @@ def test_arrays_have_their_type(dtype):
     assert rows.shape == (50, 2)
 
 
+@pytest.mark.parametrize("dtype", ["list", "U1", "T"])
+def test_lists_and_arrays_of_texts_give_objects(dtype):
+    table = np.array(["a", "b"])[np.stack([CODES, CODES], axis=1) % 2]
+    if dtype == "T" and not hasattr(np.dtypes, "StringDType"):
+        pytest.skip("numpy before 2.0")
+    rows = fitted(table.tolist() if dtype == "list" else table.astype(dtype)).sample(50)
+    assert rows.dtype == object
+    assert {*rows.ravel()} <= {"a", "b", "other"}
+    assert (rows != "other").mean() > 0.9
+
+
 @pytest.mark.parametrize("dtype", ["uint64", "UInt64", "uint64[pyarrow]", "UInt64 of polars", "array"])
 def test_the_greatest_integer_of_64_bits_is_given_back_where_it_is_learned(dtype):
     gaps, table = dtype not in ("uint64", "array"), np.full((len(CODES), 2), 2**64 - 1, np.uint64)
