@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dplearn.kernels import FIXED_POINT_ONE, scores_per_row
 from dplearn.kernels.votes import SoftVotes, Votes, fixed_point, soft_tally, tally
 from dplearn.learners.votes.aggregators import AGGREGATIONS, NO_VOTE, SOFT_AGGREGATIONS, Answers
-from dplearn.learners.votes.standard import standard_estimator, standard_scorer
+from dplearn.learners.votes.standard import standard_estimator, standard_scorer, standard_teacher
 from dplearn.learners.votes.student import fit_weighted, standard_soft_student, teach, teach_scores
 
 _NUMBERS, _TEXT = "biuf", "U"
@@ -72,7 +72,7 @@ class Labels(_Asked):
     @staticmethod
     def standard_teacher(X: Any) -> Any:
         """Return the default teacher, unfitted, for tables like X."""
-        return standard_estimator(X, C=10)
+        return standard_teacher(X)
 
     @staticmethod
     def standard_student(X: Any) -> Any:

@@ -255,6 +255,18 @@ def scale(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:
     return replace(stack, rows=rows), Fitted(certain.all(axis=1) & stack.moderate, known)
 
 
+def scale_numbers(parameters: Parameters, stack: Stack) -> tuple[Stack, Fitted]:
+    """Return the stack with its first columns scaled."""
+    n, (k, _, d) = parameters["n_numbers"], stack.rows.shape
+    known, certain, rows = {"mean_": np.zeros((k, d)), "scale_": np.ones((k, d))}, stack.moderate, stack.rows
+    if n:
+        scaled, fitted = scale({"with_mean": True, "with_std": True}, replace(stack, rows=rows[:, :, :n]))
+        certain, rows = certain & fitted.valid, np.concatenate([scaled.rows, rows[:, :, n:]], axis=2)
+        for name, numbers in known.items():
+            numbers[:, :n] = fitted.by_teacher[name]
+    return replace(stack, rows=rows), Fitted(certain, known)
+
+
 def fit_logistic(parameters: Parameters, stack: Stack) -> Fitted:
     """Return logistic regressions by L-BFGS, multinomial where three labels or more are present."""
     d = stack.rows.shape[2]
@@ -457,6 +469,7 @@ _KNOWN: dict[str, tuple[str, frozenset[str]]] = {
     "Pipeline": ("sklearn.pipeline", frozenset({"steps"})),
     "SimpleImputer": ("sklearn.impute", frozenset({"keep_empty_features", "copy"})),
     "StandardScaler": ("sklearn.preprocessing", frozenset({"with_mean", "with_std", "copy"})),
+    "NumberScaler": ("dplearn.learners.votes.standard", frozenset({"n_numbers"})),
     "LogisticRegression": (
         "sklearn.linear_model",
         frozenset({"C", "tol", "max_iter", "fit_intercept", "random_state", "n_jobs", "verbose"}),
@@ -468,7 +481,7 @@ _KNOWN: dict[str, tuple[str, frozenset[str]]] = {
     ),
 }
 _TRANSFORMERS: dict[str, Callable[[Parameters, Stack], tuple[Stack, Fitted]]]
-_TRANSFORMERS = {"SimpleImputer": impute, "StandardScaler": scale}
+_TRANSFORMERS = {"SimpleImputer": impute, "StandardScaler": scale, "NumberScaler": scale_numbers}
 _MODELS: dict[str, Callable[[Parameters, Stack], Fitted]] = {
     "LogisticRegression": fit_logistic,
     "GaussianNB": fit_naive_bayes,
@@ -725,7 +738,7 @@ class BatchedAsking:
         bayes = _name_of(model) == "GaussianNB"
         if not bayes and not _is_linear(model, self._asked):
             return
-        scalers = [step for step in steps if _name_of(step) == "StandardScaler"]
+        scalers = [step for step in steps if _name_of(step) in ("StandardScaler", "NumberScaler")]
         imputers = [step for step in steps if _keeps_rows(step)]
         fitted = all(getattr(step, "n_features_in_", None) == len(self._columns) for step in (*steps, model))
         places = self._places(model.classes_) if fitted else np.zeros(0, dtype=np.int64)

@@ -49,7 +49,7 @@ from dplearn.learners.votes.recipe import (
     VotesFit,
     notes_on_noise,
 )
-from dplearn.learners.votes.standard import check_alike
+from dplearn.learners.votes.standard import CellColumns, apart
 from dplearn.learners.votes.teachers import answers_of, train_teachers
 from dplearn.privacy import OneTimeState, PrivacyLedger
 from dplearn.table import LabelledRows, Table, rows_of
@@ -78,7 +78,7 @@ class Ensemble:
     aggregator: Aggregator  # holds the dice, and counts the remaining queries
     asked: Asked
     published: dict[str, Any]  # the fitted attributes of the estimator
-    like: Any  # no rows, with the types of the columns of those of the fit; None if the estimator is given
+    columns: CellColumns | None  # how rows are read, before the teachers
     n_asked: int = 0  # queries answered so far
 
     def answer(self, queries: Any, n_bins: NDArray[np.int64] | None = None) -> Any:
@@ -94,15 +94,13 @@ class Ensemble:
             )
         if not number:
             return self.asked.no_answers
-        if self.like is not None:
-            check_alike("X", queries, self.like)
         votes = self._votes(queries, n_bins)
         self.n_asked += len(votes)
         return self.aggregator.answer(votes)
 
     def _votes(self, queries: Any, n_bins: Any) -> Any:
         """Return the counted votes of the teachers on queries."""
-        return self.asked.counted(answers_of(self.teachers, queries, self.asked), n_bins)
+        return self.asked.counted(answers_of(self.teachers, queries, self.asked, self.columns), n_bins)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the dice, since another process needs its own.
@@ -180,8 +178,8 @@ class OnlineFit(VotesFit):
             published["bin_width_"] = plan.bin_width
         kept = published | (plan.public.columns or {})
         aggregator, asked = self._aggregator(plan.ballot).attach(dice), self.asked(plan.public.classes)
-        like = plan.public.like if self.estimator is None else None
-        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, like))
+        columns, _ = apart(plan.public.estimator)
+        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, columns))
         return published | {"_one_time_state": state}
 
 

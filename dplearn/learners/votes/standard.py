@@ -1,15 +1,25 @@
-"""The default teachers: models of scikit-learn, with preprocessing for the types of the columns.
+"""The default teachers and students: models of scikit-learn, with preprocessing for the types of the columns.
+
+A student encodes texts in the categories of all of its rows. A teacher has a few rows, and there are many: it
+reads them by `CellColumns`, a public function of one row, which is applied to the rows of many teachers at
+once (`apart`). So all teachers learn from arrays of numbers of one width, and read every kind of query.
 
 >>> standard_estimator(np.zeros((3, 2)), C=10).steps[-1]
 ('logisticregression', LogisticRegression(C=10, max_iter=200))
+>>> rows = np.array([[1.5, "a"], [2, "b"]], dtype=object)
+>>> CellColumns(kinds=("number", "text")).transform(rows)[:, :4].tolist()
+[[1.5, 0.0, 0.0, 0.0], [2.0, 0.0, 0.0, 0.0]]
 """
 
 import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
+from dplearn.domains import Hashed
 from dplearn.domains.cells import any_as_numbers, frame_column, is_frame, is_missing, text_of
 
 _NUMBER_KINDS = "iufb"
@@ -19,6 +29,7 @@ _LONG_TAILS = 20  # the fourth moment of a column, over its squared variance, fr
 _FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
+_BUCKETS = Hashed(16)  # of the texts of a column, for teachers
 
 
 # The parts of scikit-learn that default estimators consist of are imported inside functions: they would be a
@@ -30,11 +41,98 @@ def standard_estimator(X: Any, C: float) -> Pipeline:
     return _prepared(X, LogisticRegression(C=C, max_iter=200))
 
 
+def standard_teacher(X: Any) -> Pipeline:
+    """Return a logistic regression on few rows of tables like X."""
+    from sklearn.linear_model import LogisticRegression
+
+    return _of_cells(X, LogisticRegression(C=10, max_iter=200))
+
+
 def standard_scorer(X: Any) -> Pipeline:
-    """Return an unfitted logistic regression by stochastic gradient descent, for tables like X."""
+    """Return a logistic regression by stochastic gradient descent, on few rows of tables like X."""
     from sklearn.linear_model import SGDClassifier
 
-    return _prepared(X, SGDClassifier(loss="log_loss", alpha=0.01, average=True))
+    return _of_cells(X, SGDClassifier(loss="log_loss", alpha=0.01, average=True))
+
+
+def _of_cells(X: Any, model: Any) -> Pipeline:
+    """Return a pipeline that reads cells one by one, and imputes and scales numbers before the model."""
+    from sklearn.impute import SimpleImputer
+
+    if hasattr(X, "tocsr"):
+        return _prepared(X, model)
+    if is_frame(X):
+        kinds = ["number" if _is_numeric(kind) else "text" for kind in X.dtypes]
+    else:
+        kinds = ["number" if X.dtype.kind in _NUMBER_KINDS else "cell"] * X.shape[1]
+    scaler = NumberScaler(sum(kind != "text" for kind in kinds))
+    return make_pipeline(CellColumns(tuple(kinds)), SimpleImputer(keep_empty_features=True), scaler, model)
+
+
+class CellColumns(TransformerMixin, BaseEstimator):
+    """Reads rows as numbers, each row by itself: first one for each column of numbers, then 16 for each text.
+
+    A text is 1 in the column of its bucket. A column of cells of both kinds has a number and a text.
+    """
+
+    def __init__(self, kinds: tuple[str, ...] = ()):
+        self.kinds = kinds  # of each column: "number", "text" or "cell"
+
+    def fit(self, X: Any, y: Any = None) -> "CellColumns":  # noqa: ARG002
+        """Return the estimator: it learns nothing."""
+        return self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the numbers of each row; NaN where a number is missing or very large."""
+        X = X.toarray() if hasattr(X, "toarray") else X
+        if set(self.kinds) == {"number"} and not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
+            return X if X.dtype.kind != "f" else _moderate(X)
+        numbers, texts = [], []
+        for place, kind in enumerate(self.kinds):
+            cells = frame_column(X, place) if is_frame(X) else X[:, place]
+            found = _moderate(any_as_numbers(cells)) if kind != "text" else np.full(len(cells), np.nan)
+            if kind != "number":
+                buckets = np.eye(_BUCKETS.size)[_BUCKETS.encode(cells)]
+                texts.append(np.where(np.isnan(found)[:, None], buckets, 0))
+            if kind != "text":
+                numbers.append(found if kind == "number" else np.nan_to_num(found))
+        return np.column_stack([*numbers, *texts]).astype(np.float64, copy=False)
+
+
+def _moderate(numbers: NDArray[Any]) -> NDArray[Any]:
+    return np.where(abs(numbers) <= _FARTHEST, numbers, np.nan)
+
+
+class NumberScaler(TransformerMixin, BaseEstimator):
+    """Scales the first columns as StandardScaler does, and leaves all others as they are."""
+
+    with_mean = with_std = True
+
+    def __init__(self, n_numbers: int = 0):
+        self.n_numbers = n_numbers
+
+    def fit(self, X: Any, y: Any = None) -> "NumberScaler":  # noqa: ARG002
+        """Learn means and deviations."""
+        from sklearn.preprocessing import StandardScaler
+
+        n, d = self.n_numbers, X.shape[1]
+        self.n_features_in_, self.mean_, self.scale_ = d, np.zeros(d), np.ones(d)
+        if n:
+            scaler = StandardScaler().fit(X[:, :n])
+            self.mean_[:n], self.scale_[:n] = scaler.mean_, scaler.scale_
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Return the scaled rows."""
+        scaled: NDArray[np.float64] = (X - self.mean_) / self.scale_
+        return scaled
+
+
+def apart(estimator: Any) -> tuple[CellColumns | None, Any]:
+    """Return how an estimator first reads each row by itself, None if it does not, and its other steps."""
+    if isinstance(estimator, Pipeline) and isinstance(estimator.steps[0][1], CellColumns):
+        return estimator.steps[0][1], Pipeline(estimator.steps[1:])
+    return None, estimator
 
 
 def _prepared(X: Any, model: Any) -> Pipeline:
@@ -65,16 +163,6 @@ def _prepared(X: Any, model: Any) -> Pipeline:
 def is_mixed(X: Any) -> bool:
     """Return whether X is a data frame with columns that are no numbers."""
     return is_frame(X) and not all(map(_is_numeric, X.dtypes))
-
-
-def check_alike(name: str, queries: Any, like: Any) -> None:
-    """Refuse rows on which default teachers fail, which learn from rows like these, with columns of texts."""
-    frame = is_frame(like)
-    if (is_mixed(like) or (not frame and like.dtype == object)) and is_frame(queries) != frame:
-        raise TypeError(
-            f"{name} must be {'a data frame' if frame else 'an array'}, as the rows of the fit, which has"
-            f" columns that are no numbers, got {type(queries).__name__}; nothing was spent"
-        )
 
 
 def coded(X: Any, boosting: Any) -> Any:

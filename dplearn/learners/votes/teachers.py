@@ -42,6 +42,7 @@ from dplearn.learners.votes.batches import (
     can_be_stacked,
     equal_runs,
 )
+from dplearn.learners.votes.standard import CellColumns, apart
 from dplearn.learners.votes.worker_pool import run_tasks
 from dplearn.privacy.held import held_by
 from dplearn.privacy.ledger import PrivacyLedger
@@ -111,19 +112,29 @@ def train_and_ask(
         "base": base,
         "progress": progress,
     }
-    given = _run(X, y, shards, estimator=estimator, queries=plain(sliceable(queries)), asked=asked, **how)
+    given = _run(
+        X, y, shards, estimator=estimator, queries=_read(apart(estimator)[0], queries), asked=asked, **how
+    )
     return np.stack(given)
 
 
-def answers_of(teachers: Sequence[Any], queries: Any, asked: Asked) -> NDArray[Any]:
+def answers_of(
+    teachers: Sequence[Any], queries: Any, asked: Asked, columns: CellColumns | None = None
+) -> NDArray[Any]:
     """Return each teacher's answer to each query, of shape (k, m * asked.width).
 
-    `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid.
+    `NO_VOTE` if there is no teacher, if its prediction fails, and if its answer is invalid. `columns`: how
+    each row is read by itself, for teachers that have been trained on such rows.
     """
-    queries = plain(sliceable(queries))
+    queries = _read(columns, queries)
     # The number of threads could change how sums of floats are rounded, as in training.
     with muted_output(), isolated(), native_threads(None):
         return _all_answers(teachers, range(len(teachers)), queries, asked)
+
+
+def _read(columns: CellColumns | None, queries: Any) -> Any:
+    """Return queries as teachers read them."""
+    return plain(sliceable(queries)) if columns is None else columns.transform(queries)
 
 
 class LabelShares:
@@ -155,11 +166,13 @@ class _Teaching:
     config: Any  # of scikit-learn: every process uses the caller's
     training: BatchedTraining | None
     base: int | None
+    columns: CellColumns | None  # how each row is read by itself, before the teachers' own steps
     queries: Any = None
     asked: Asked | None = None
 
     def __call__(self, task: tuple[int, Any, NDArray[Any], NDArray[Any], NDArray[Any]]) -> list[Any]:
         first, table, codes, ends, seeds = task
+        table = table if self.columns is None else self.columns.transform(table)
         rows, labels = [table], [codes]
         if len(ends) > 1:
             rows, labels = ([given[i:j] for i, j in pairwise((0, *ends))] for given in (table, codes))
@@ -241,20 +254,23 @@ def _run(
 ) -> list[Any]:
     """Return the teacher of each shard, or its answers."""
     check_teachable(estimator)  # raises before any shard is read
-    base_estimators = Seeded(quiet(estimator))
+    columns, teacher = apart(estimator)
+    base_estimators = Seeded(quiet(teacher))
     if len(seeds) != len(shards):
         raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
     results: list[Any] = []
     for table, labels, own in _in_memory(X, y, shards, base):
-        training = batched_training(base_estimators.pattern, table, classes, len(shards))
+        like = rows_of(table, np.arange(0))
+        like = like if columns is None else columns.transform(like)
+        training = batched_training(base_estimators.pattern, like, classes, len(shards))
         runs = [(i, i + 1) for i in range(len(own))]
         if training is not None and base is None:
-            runs = equal_runs([len(shard) for shard in own], table.shape[1])
+            runs = equal_runs([len(shard) for shard in own], like.shape[1])
         elif training is not None:
             runs = [(start, min(start + _RUN, len(own))) for start in range(0, len(own), _RUN)]
         sizes = iter([end - start for start, end in runs])
         given = run_tasks(
-            _Teaching(base_estimators, sklearn.get_config(), training, base, **asking),
+            _Teaching(base_estimators, sklearn.get_config(), training, base, columns, **asking),
             partial(_task, table, labels, own, np.array(seeds), len(results), runs),
             len(runs),
             context=isolated,

@@ -32,7 +32,6 @@ from dplearn.learners.votes.recipe import (
     check_classifier,
     notes_on_noise,
 )
-from dplearn.learners.votes.standard import check_alike
 from dplearn.learners.votes.teachers import train_and_ask
 from dplearn.privacy import PrivacyLedger
 from dplearn.table import Table, count_of, plain, rows_of
@@ -50,8 +49,6 @@ class TransferFit(VotesFit):
     def known(self, facts: Any, table: Table) -> Any:  # noqa: ARG002 - the public rows tell all
         reader = self.given(columns=facts.columns).reader()
         rows = read_rows(reader, _public_part(self.fit_arguments), reset=False, sparse=self.accepts.sparse)
-        if self.estimator is None:
-            check_alike("X_public", rows, facts.like)
         public = replace(facts, n_rows=count_of(rows))
         most = self._ballot(public).max_queries
         if self._estimates:  # the release keeps the first of them

@@ -38,6 +38,7 @@ from dplearn.learners.votes.batches import (
     batched_training,
     can_be_stacked,
 )
+from dplearn.learners.votes.standard import CellColumns, NumberScaler, apart, standard_teacher
 from dplearn.learners.votes.teachers import LabelShares
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -46,6 +47,7 @@ THREE, TWO = np.array(["no", "perhaps", "yes"]), np.array([0, 1])
 DEFAULT = standard_estimator(np.zeros((1, 1)), C=10)
 ESTIMATORS = {
     "the default": DEFAULT.set_params(logisticregression__tol=1e-8),
+    "of cells": make_pipeline(SimpleImputer(), NumberScaler(1), LogisticRegression(tol=1e-8)),
     "logistic regression": LogisticRegression(tol=1e-8),
     "scaled": make_pipeline(StandardScaler(), LogisticRegression(tol=1e-8)),
     "naive Bayes": GaussianNB(),
@@ -56,8 +58,8 @@ ESTIMATORS = {
     "smooth": GaussianNB(var_smoothing=0.1),
     "ridge without intercept": RidgeClassifier(alpha=7.5, fit_intercept=False),
 }
-ASKED = list(ESTIMATORS)[:7]
-TEACHERS = ASKED[:5]
+ASKED = list(ESTIMATORS)[:8]
+TEACHERS = ASKED[:6]
 each_number_of_labels = pytest.mark.parametrize("n_labels", [2, 3])
 
 
@@ -180,7 +182,7 @@ def column(change):
 MANY, RIDGE = [*ESTIMATORS.values()], [RidgeClassifier()]
 SPOILED = {
     "a single label": (one_label, MANY),
-    "a missing value": (cell(np.nan), [ESTIMATORS[each] for each in TEACHERS[1:]]),
+    "a missing value": (cell(np.nan), [ESTIMATORS[each] for each in TEACHERS[2:]]),
     "an infinite value": (cell(-np.inf), MANY),
     "a huge value": (cell(1e200), MANY),
     "a column that is constant but for rounding": (
@@ -593,3 +595,36 @@ def test_lengths_of_other_shards_change_no_bit_of_a_teacher(name, monkeypatch):
     assert shapes == {(K, 3, 3), (K, 6, 3), (K, 12, 3), (1, 30, 3)}
     for place in range(0, K, 4):
         assert pickle.dumps(whole[place]) == pickle.dumps(other[place])
+
+
+def test_default_teachers_of_texts_are_trained_in_batches():
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": generator.normal(size=900), "t": generator.choice(list("uvwx"), 900)})
+    y = np.where(frame["t"] == "u", frame["a"] > 0, frame["a"] < 0).astype(int)
+    columns, model = apart(standard_teacher(frame))
+    rows, cut, how = columns.transform(frame), np.array_split(np.arange(900), 45), {"classes": TWO}
+    assert batched_training(model, rows[:0], TWO, 45) is not None
+    together = train_teachers(standard_teacher(frame), frame, y, cut, seeds=range(45), **how)
+    for teacher, shard in zip(together, cut, strict=True):
+        alone = clone(model).fit(rows[shard], y[shard])
+        np.testing.assert_allclose(teacher.decision_function(rows), alone.decision_function(rows), atol=0.05)
+    given = answers_of(together, frame[::-1], Labels(TWO), columns)
+    assert (given == [teacher.predict(rows[::-1]) for teacher in together]).all()
+
+
+def test_cells_are_read_row_by_row():
+    frame = pd.DataFrame(
+        {"a": [1.5, np.nan, -np.inf], "t": ["u", None, ""], "c": [7, "u", None]}, dtype=object
+    )
+    columns = CellColumns(("number", "text", "cell"))
+    rows = columns.transform(frame)
+    assert rows.shape == (3, 2 + 2 * 16)
+    for place in range(3):
+        np.testing.assert_array_equal(columns.transform(frame[place : place + 1]), rows[place : place + 1])
+        np.testing.assert_array_equal(columns.transform(frame.to_numpy()[place : place + 1])[0], rows[place])
+    np.testing.assert_array_equal(rows[:, :2], [[1.5, 7], [np.nan, 0], [np.nan, 0]])
+    texts, cells = rows[:, 2:18], rows[:, 18:]
+    assert texts.sum(axis=1).tolist() == [1, 1, 1]
+    assert cells.sum(axis=1).tolist() == [0, 1, 1]  # a number is no text
+    assert texts[:, 0].tolist() == [0, 1, 1]  # missing values and empty texts are alike
+    np.testing.assert_array_equal(cells[1], texts[0])
