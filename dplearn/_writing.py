@@ -95,6 +95,12 @@ def first_of(names: Iterable[Any], most: int) -> str:
     return ", ".join(shown[:most]) + rest
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of a table, whose columns begin one below the other."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return the end of a message about an unknown name: the nearest known one, whatever its case, or ""."""
     folded, name = {each.casefold(): each for each in known}, name.casefold()

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dplearn._writing import did_you_mean
+from dplearn._writing import aligned, did_you_mean
 from dplearn.commands.csv_table import FORMATS, Table, listed
 from dplearn.commands.options import FLAG, LIST, PATH, Option, Refusal
 from dplearn.domains import Learn, Schema
@@ -94,6 +94,4 @@ def told(table: Table, declared: Declared, domain: Any, other: str, said: Mappin
             becomes += f"; NAME:{'|'.join(FORMATS)} reads signs"
         how, becomes = ("target", said[name]) if name in said else (how, becomes)
         rows.append((repr(name), table.types[place] if table.types else "text", how or "-", becomes))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "".join(f"{line.rstrip()}\n" for line in ("Before the charge:", *lines, ""))
+    return "\n".join(["Before the charge:", *aligned(rows), "", ""])

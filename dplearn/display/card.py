@@ -21,6 +21,7 @@ from typing import Any
 import sklearn
 
 from dplearn._version import __version__
+from dplearn._writing import aligned
 from dplearn.display.described import (
     Check,
     Evidence,
@@ -503,10 +504,8 @@ def _html_table(table: Table) -> str:
 
 def _text_table(table: Table) -> str:
     rows = [[_one_line(cell) for cell in row] for row in (table.head, *table.rows)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
     caption = textwrap.fill(_one_line(table.caption), _WIDTH)
-    return "\n".join([caption, *(f"  {line}" for line in lines)])
+    return "\n".join([caption, *(f"  {line}" for line in aligned(rows))])
 
 
 def _one_line(text: str) -> str:

@@ -35,6 +35,7 @@ from types import ModuleType
 from typing import IO, Any, TypeVar
 
 from dplearn._version import __version__
+from dplearn._writing import aligned
 from dplearn.privacy.guarantees import Guarantee, amounts, decimals, with_amounts
 from dplearn.privacy.privacy_filter import LedgerError, PrivacyFilter
 
@@ -138,13 +139,7 @@ def new_record(number: int, estimator: str, guarantee: Guarantee, cost: Guarante
 
 def as_text(rule: PrivacyFilter, entries: list[Entry]) -> str:
     """Return the table of a ledger as text."""
-    rows = _rows(rule, entries)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [f"A privacy ledger of {rule.describe()}"]
-    lines += [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
-    return "\n".join(lines)
+    return "\n".join([f"A privacy ledger of {rule.describe()}", *aligned(_rows(rule, entries))])
 
 
 def as_html(rule: PrivacyFilter, entries: list[Entry]) -> str:

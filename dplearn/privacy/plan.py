@@ -11,7 +11,7 @@ from html import escape
 from itertools import islice
 from typing import Any, ClassVar
 
-from dplearn._writing import Brief, are_in_full, called, cut
+from dplearn._writing import Brief, aligned, are_in_full, called, cut
 from dplearn.kernels import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.events import BoundedRange, Event, event_of
@@ -259,13 +259,12 @@ class ResultTable(Brief, ABC):
     def _table(self) -> tuple[list[str], list[list[str]], int]:
         """Return the names of the columns, the texts of the first rows, and the number of the others."""
         names, found = self._shown()
-        rows = [[cell_text(value) for value in row] for row in found]
         others = {cell_text(value) for row in found for value in row if not isinstance(value, str)}
-        if any(value in others for row in found for value in row if isinstance(value, str)):
-            rows = [
-                [repr(value) if isinstance(value, str) else cell_text(value) for value in row]
-                for row in found
-            ]
+        quoted = any(value in others for row in found for value in row if isinstance(value, str))
+        rows = [
+            [repr(value) if quoted and isinstance(value, str) else cell_text(value) for value in row]
+            for row in found
+        ]
         most = len(rows) if are_in_full() else _MOST
         return list(names), rows[:most], max(0, len(rows) - most)
 
@@ -274,12 +273,7 @@ class ResultTable(Brief, ABC):
 
     def __str__(self) -> str:
         names, rows, more = self._table()
-        widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
-        lines = [
-            "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True))
-            for row in [names, *rows]
-        ]
-        lines += [self._others(more)] if more else []
+        lines = aligned([names, *rows]) + ([self._others(more)] if more else [])
         return "\n".join([self._caption(), *(f"  {line}".rstrip() for line in lines)])
 
     def _repr_html_(self) -> str:
