@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from dplearn._version import __version__
 from dplearn.commands.options import Refusal, in_options
@@ -30,12 +30,12 @@ _COMMANDS = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error as one line, and takes lists such as -1,1 for values."""
+#: A list that begins with a negative number, such as -1,1, which argparse takes for the name of an option.
+_NEGATIVE = re.compile(r"-\.?\d[^,]*,")
 
-    def __init__(self, **given: Any):
-        super().__init__(**given)
-        self._negative_number_matcher = re.compile(r"-\.?\d")
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that reports an error as one line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: {message}\n")
@@ -43,7 +43,10 @@ class _Parser(argparse.ArgumentParser):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    given: list[str] = []
+    for each in sys.argv[1:] if arguments is None else arguments:
+        of_option = given and given[-1].startswith("--") and _NEGATIVE.match(each)
+        given.append(f"{given.pop()}={each}" if of_option else each)
     parser = _Parser(prog="python -m dplearn", description=_DESCRIPTION, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"dplearn {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=_Parser)

@@ -16,6 +16,7 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -293,13 +294,14 @@ def _declared(columns: tuple[str, ...], first: list[str], path: Path) -> list[st
 
 
 def _columns(rows: Iterable[list[str]], d: int, path: Path) -> list[list[str]]:
-    """Return the cells of each of d columns; equal texts share one object."""
+    """Return the cells of each of d columns; texts that repeat share one object."""
     columns: list[list[str]] = [[] for _ in range(d)]
+    stripped = lru_cache(maxsize=1 << 16)(str.strip)
     for row in rows:
         if not row and d > 1:
             continue  # In a table of one column an empty line is an empty cell; otherwise it is not a record.
         if len(row) != d and (row or d > 1):
             raise Refusal(f"{path}: every row must have as many cells as the first line, {d}")
         for column, text in zip(columns, row or [""], strict=True):
-            column.append(sys.intern(text.strip()))
+            column.append(stripped(text))
     return columns

@@ -67,7 +67,8 @@ _ELSEWHERE = {
     "ledger": "--ledger names one",
     "random_state": "noise that can be drawn again can be subtracted",
 }
-_MANY_LABELS, _FEW_LABELS, _PER_LABEL = 200, 20, 5  # see `_most_labels`
+#: From min(200, max(20, n / 5)) undeclared labels on they are refused, as numbers or names.
+_MANY_LABELS, _FEW_LABELS, _PER_LABEL = 200, 20, 5
 _FEW = 8  # the greatest number of labels that are listed
 
 
@@ -179,11 +180,6 @@ def last_of(model: Any) -> Any:
     return model[-1] if isinstance(model, Pipeline) else model
 
 
-def encoded(model: Any, cells: NDArray[Any]) -> Any:
-    """Return cells as the learner of a model reads them."""
-    return model[:-1].transform(cells) if isinstance(model, Pipeline) else cells
-
-
 def columns_of(model: Any) -> list[str] | None:
     """Return the names of a fitted model's columns, in order; None for any other object."""
     learner = last_of(model)
@@ -192,12 +188,6 @@ def columns_of(model: Any) -> list[str] | None:
     domain = getattr(learner, "domain", None)
     names = domain.names if isinstance(domain, Schema) else getattr(model, "feature_names_in_", None)
     return None if names is None or not hasattr(learner, "guarantee_") else list(map(str, names))
-
-
-def set_column_names(model: Any, names: Sequence[str]) -> None:
-    """Set the names of the columns of a model that was fitted on an array."""
-    first = model[0] if isinstance(model, Pipeline) else model
-    first.feature_names_in_ = np.array(list(names), dtype=object)
 
 
 def numbers_wanted(model: Any, d: int) -> list[bool]:
@@ -276,7 +266,8 @@ class Classification:
         Return the arguments of its plan about the labels.
         """
         found, declared = set(y.tolist()), learner.classes
-        if declared is None and len(found) >= (most := _most_labels(len(y))):
+        most = min(_MANY_LABELS, max(_FEW_LABELS, len(y) // _PER_LABEL))
+        if declared is None and len(found) >= most:
             raise Refusal(
                 f"--target must be a column of few labels, got {most} or more in {options.target!r}, and none"
                 " is declared: if it is a number to predict, --task regression --target-range LOW,HIGH"
@@ -386,11 +377,6 @@ def _finite(cell: Any) -> float:
     except (ValueError, OverflowError):
         return math.nan
     return value if math.isfinite(value) else math.nan
-
-
-def _most_labels(n: int) -> int:
-    """Return the number of undeclared labels from which on they are refused, as numbers or names."""
-    return min(_MANY_LABELS, max(_FEW_LABELS, n // _PER_LABEL))
 
 
 def _some(classes: Iterable[Any]) -> str:

@@ -35,10 +35,8 @@ from dplearn.commands.learners import (
     best_learner,
     candidates,
     columns_of,
-    encoded,
     last_of,
     numbers_wanted,
-    set_column_names,
 )
 from dplearn.commands.ledger import opened
 from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public, warn
@@ -145,7 +143,9 @@ def run_fit(options: argparse.Namespace) -> None:
     form, task = format_of(options), TASKS[options.task]
     ledger = open_ledger(options)
     learners, schema = _learners(options, task, ledger)
-    _check_files(options)
+    check_out(options.out, options.table, options.schema, options.test, options.ledger)
+    if options.test is not None and _same_file(options.test, options.table):
+        raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
     table = read_table(options.table, form)
     names = _feature_columns(table, options.target, schema)
     learner = learners[best_learner(learners, len(table.columns[0]))]
@@ -176,7 +176,8 @@ def run_fit(options: argparse.Namespace) -> None:
             learner.set_params(ledger=ledger)
             model.fit(X, y)
         learner.set_params(ledger=None)  # the model may be shared, and must not contain the ledger's path
-        set_column_names(model, names)
+        first = model[0] if isinstance(model, Pipeline) else model
+        first.feature_names_in_ = np.array(names, dtype=object)
         setattr(model, _VERSION, __version__)
         setattr(model, _FORMATS, dict(declared.formats))
         joblib.dump(model, draft)
@@ -208,13 +209,6 @@ def _learners(
     return found, schema
 
 
-def _check_files(options: argparse.Namespace) -> None:
-    """Refuse an output that is an input, and the private table as the public test file."""
-    check_out(options.out, options.table, options.schema, options.test, options.ledger)
-    if options.test is not None and _same_file(options.test, options.table):
-        raise Refusal("--test must not be the private table: an accuracy measured on it is a release")
-
-
 def run_predict(options: argparse.Namespace) -> None:
     """Write the predicted label or number of each row."""
     form = format_of(options)
@@ -236,7 +230,8 @@ def run_predict(options: argparse.Namespace) -> None:
             parts.append(model.predict_proba(cells).astype(object))
         if options.intervals:
             columns += ["low", "high"]
-            parts.append(last_of(model).predict_interval(encoded(model, cells)).astype(object))
+            rows = model[:-1].transform(cells) if isinstance(model, Pipeline) else cells
+            parts.append(last_of(model).predict_interval(rows).astype(object))
     open_text: Any = gzip.open if options.out.name.lower().endswith(".gz") else open
     with replacing(options.out) as draft, open_text(draft, "wt", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
