@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
-from dplearn.domains import Grid, IntegerRange
+from dplearn.domains import DomainError, Grid, IntegerRange
 from dplearn.fit.execute import Facts
 from dplearn.fit.relation import N_IS_PUBLIC
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -30,6 +31,7 @@ from dplearn.releases.release import (
     few_records,
     normal_tail,
     planned_rows,
+    read_codes,
     rows_of_groups,
     unseen_variance,
 )
@@ -472,6 +474,14 @@ class _Proportion(_Mean[Mean]):
 
     def domain_of(self) -> Any:
         return IntegerRange(0, 1)
+
+    def read(self, X: Any, y: Any) -> tuple[Facts, Any]:  # noqa: ARG002 - there is none
+        with suppress(DomainError):
+            codes = read_codes(X, self.domain)
+            return Facts(len(codes)), codes
+        raise DomainError(
+            "values must be True or False, or 1 or 0, none missing; of others give a test, such as x == 'yes'"
+        )
 
 
 class _Std(_Mean[Std]):

@@ -39,7 +39,7 @@ from dplearn.table.sources import column_in_parts, column_of, is_arrow
 
 _ALL_FLOATS = Floats()
 _LARGEST = 1e300
-_NUMBERS = "give numbers, such as pd.to_numeric(d); stable_counts counts text"
+_NUMBERS = "give numbers, such as pd.to_numeric(d), or d == 'yes' for a share; stable_counts counts text"
 WRITTEN_OUT = 1 << 20  # smaller numbers of values are written as digits
 _FEW = 1001  # values: of so many at most, the example would be no smaller domain
 #: What to do about a column of a subset of private size.

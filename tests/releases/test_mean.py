@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from dplearn.domains import DomainError
 from dplearn.releases import mean, proportion, std
 
 RNG = np.random.default_rng(0)
@@ -47,6 +48,12 @@ def test_bounds_whose_squares_are_no_floats_have_an_interval_or_are_refused():
 def test_no_rows_of_a_group_are_refused(release):
     with pytest.raises(ValueError, match="max_rows_per_group must be an integer from 1 to 1000, got 0"):
         release([0, 1], groups=[1, 2], max_rows_per_group=0)
+
+
+@pytest.mark.parametrize("values", [["yes", "no"], [0, 2], [1, None], np.array(["yes"])])
+def test_a_proportion_of_other_values_needs_a_test(values):
+    with pytest.raises((DomainError, TypeError), match="== 'yes'"):
+        proportion(values)
 
 
 def test_results_print_their_interval():
