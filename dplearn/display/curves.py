@@ -258,7 +258,7 @@ class PrivatePrecisionRecallDisplay(_OfBinnedCounts, PrecisionRecallDisplay):
         )
         display.score_ = score
         beta = Fraction(repr(score.beta)) / 2
-        band = curve_band(score.table, beta, population=True)
+        band = curve_band(score.table, beta)
         display.recall_low, display.recall_high = band.tpr
         display.precision_low, display.precision_high = _precision_band(score, beta)
         return display
@@ -420,7 +420,7 @@ def _positive_label(score: PrivateScore) -> Any:
 
 
 def _band(score: PrivateScore) -> Band:
-    return curve_band(score.table, Fraction(repr(score.beta)), population=True)
+    return curve_band(score.table, Fraction(repr(score.beta)))
 
 
 def _precision_band(score: PrivateScore, beta: Fraction) -> tuple[Floats64, Floats64]:

@@ -195,10 +195,11 @@ def _ratio_values(ratio: str, table: NoisyTable) -> list[float]:
     return [change(a / (a + b)) if a else 0.0 for a, b in zip(hits, others, strict=True)]
 
 
-def one_label(ratio: str, labels: tuple[Any, ...], place: int) -> Measure:
-    """Return the measure of a ratio for one label."""
+def _of_one_label(ratio: str, asked: "Asked") -> Measure:
+    """Return the measure of a ratio for the positive label."""
+    place = _positive(asked, others=[f"{ratio}_{average}" for average in ("macro", "micro", "weighted")])
     return Measure(
-        ConfusionCounts(labels),
+        ConfusionCounts(asked.labels),
         lambda table: _ratio_values(ratio, table)[place],
         lambda table, beta, population: _ratio_ends(ratio, table, [place], beta, population)[0],
     )
@@ -208,11 +209,14 @@ def macro(ratio: str, labels: tuple[Any, ...]) -> Measure:
     """Return the measure of the mean of a ratio over all labels."""
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
-        ends = np.array(_ratio_ends(ratio, table, range(len(labels)), beta, population))
-        low, high = ends.mean(axis=0)
-        return float(low), float(high)
+        return _mean_ends(_ratio_ends(ratio, table, range(len(labels)), beta, population))
 
     return Measure(ConfusionCounts(labels), lambda table: float(np.mean(_ratio_values(ratio, table))), bounds)
+
+
+def _mean_ends(ends: Sequence[Interval]) -> Interval:
+    low, high = np.mean(ends, axis=0).tolist()
+    return low, high
 
 
 def weighted(ratio: str, labels: tuple[Any, ...]) -> Measure:
@@ -301,17 +305,15 @@ def minus_a_mean(statistic: Statistic, most: float, *, root: bool = False) -> Me
     def negated(share: float) -> float:
         return -math.sqrt(most * share) if root else 0.0 - most * share
 
-    def share_of(steps: float, table: NoisyTable) -> float:
-        return steps / (table.n * table.statistic.high)
-
     def value(table: NoisyTable) -> float:
-        return negated(share_of(int(table.counts[0]), table))
+        return negated(int(table.counts[0]) / (table.n * table.statistic.high))
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
         reach, noisy = table.reach(1, beta / (4 if population else 2)), int(table.counts[0])
         extra = 0.5 * table.n  # each record's number is rounded by half a step at most
-        low = min(1.0, max(0.0, share_of(noisy - reach - extra, table)))
-        high = max(0.0, min(1.0, share_of(noisy + reach + extra, table)))
+        steps = table.n * table.statistic.high
+        low = min(1.0, max(0.0, (noisy - reach - extra) / steps))
+        high = max(0.0, min(1.0, (noisy + reach + extra) / steps))
         if population:
             error = float(beta / 4)
             low, high = mean_bounds(low, table.n, error)[0], mean_bounds(high, table.n, error)[1]
@@ -365,28 +367,26 @@ class Band:
     positives: tuple[int, int]
 
 
-def binned_counts(table: NoisyTable, which: int = 0) -> Floats64:
+def binned_counts(table: NoisyTable) -> Floats64:
     """Return the counts by "positive or not" and by bin nearest to the noisy ones, >= 0, of the same sums."""
     rows = []
-    for each in table.matrix[which]:
+    for each in table.matrix[0]:
         total = max(float(each.sum()), 0.0)
         rows.append(total * nearest_shares(each / total) if total else np.zeros(len(each)))
     return np.array(rows)
 
 
-def curve_band(table: NoisyTable, beta: Fraction, *, population: bool, which: int = 0) -> Band:
-    """Return bounds on all points of the curve of binned scores, right together with probability 1 - beta: of
-    the population, over noise and records, or of the records, over the noise.
+def curve_band(table: NoisyTable, beta: Fraction) -> Band:
+    """Return bounds on all points of the curve of binned scores of the population, right together with
+    probability 1 - beta over noise and records.
 
     **Accuracy.** Records from a bin on, and before it, are partial sums of cells. By Levy's inequality all of
     a row's sums exceed r in one direction with probability at most 2 P[all cells' noise > r]: eight such
     events.
     """
-    counts = table.matrix[which]
+    counts = table.matrix[0]
     n_bins = counts.shape[1]
-    share = beta / (2 if population else 1)
-    reach = table.reach(n_bins, share / 16)
-    error = share / (4 * max(1, n_bins - 1)) if population else None
+    reach, error = table.reach(n_bins, beta / 32), beta / (8 * max(1, n_bins - 1))
     rates, totals = [], []
     for row in counts:
         after = np.concatenate([np.cumsum(row[::-1])[::-1], [0]])
@@ -408,9 +408,7 @@ def areas(labels: tuple[Any, ...], places: tuple[int, ...], edges: tuple[float, 
     k = len(places)
 
     def bounds(table: NoisyTable, beta: Fraction, population: bool) -> Interval:
-        ends = np.array([_area_bounds(table, beta / k, population, which) for which in range(k)])
-        low, high = ends.mean(axis=0)
-        return float(low), float(high)
+        return _mean_ends([_area_bounds(table, beta / k, population, which) for which in range(k)])
 
     return Measure(
         BinnedScores(labels, places, edges, method),
@@ -547,11 +545,6 @@ def _of_targets(kind: str, asked: Asked) -> Measure:
     return minus_a_mean(sums, width if kind == "absolute" else width**2, root=kind == "root")
 
 
-def _of_one_label(ratio: str, asked: Asked) -> Measure:
-    others = [f"{ratio}_{average}" for average in ("macro", "micro", "weighted")]
-    return one_label(ratio, asked.labels, _positive(asked, others=others))
-
-
 def _of_all_labels(make: Callable[[tuple[Any, ...]], Measure]) -> Metric:
     return Metric(lambda asked: make(asked.labels))
 
@@ -564,16 +557,21 @@ def _positive(asked: Asked, *, others: Sequence[str]) -> int:
         raise ValueError(
             f"scoring={scorer.name!r} needs two labels, got {len(labels)}; for more, choose {names}"
         )
-    if scorer.pos_label is None:
+    return place_of_positive(scorer.name, scorer.pos_label, labels, needed="PrivateScorer(..., pos_label=)")
+
+
+def place_of_positive(scoring: str, pos_label: Any, labels: Sequence[Any], *, needed: str) -> int:
+    """Return the place of the positive label of two: the second one by default, where that is 1."""
+    if pos_label is None:
         if set(labels) in ({0, 1}, {-1, 1}):
             return 1
         raise ValueError(
-            f"scoring={scorer.name!r} needs PrivateScorer(..., pos_label=), one of {list(labels)}: it is 1 by"
-            " default only for the labels 0 and 1, or -1 and 1"
+            f"scoring={scoring!r} needs {needed}, one of {list(labels)}: it is 1 by default only for the"
+            " labels 0 and 1, or -1 and 1"
         )
-    if scorer.pos_label not in labels:
-        raise ValueError(f"pos_label must be None or one of {list(labels)}, got {shown(scorer.pos_label)}")
-    return labels.index(scorer.pos_label)
+    if pos_label not in labels:
+        raise ValueError(f"pos_label must be None or one of {list(labels)}, got {shown(pos_label)}")
+    return labels.index(pos_label)
 
 
 def _roc_auc(asked: Asked) -> Measure:

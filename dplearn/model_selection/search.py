@@ -293,7 +293,6 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
 
     def _publish(self, outcome: "Choice", plan: "SearchPlan") -> None:
         index, kept = outcome.index, outcome.fitted
-        assert plan.measure is not None
         scores = {each: plan.measure.value(table) for each, table in outcome.tables.items()}
         params = plan.params.grid
         self.guarantee_, self.method_ = plan.guarantee, plan.method
@@ -481,7 +480,7 @@ class SearchPlan(Plan):
     params: Any = hidden()
     public: Any = hidden()
     stopping: RandomStopping | None = hidden()  # distribution of the number of runs, with random stopping
-    measure: Measure | None = hidden()  # the metric, once the labels are known
+    measure: Any = hidden()  # the metric, a `Measure`, once the labels are known
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -686,12 +685,8 @@ class SearchFit(FitRecipe):
 
     def run(self, summary: Trial, plan: SearchPlan, dice: Dice) -> "Choice":
         # The search: fits, counts and the selection. Then the last fit, of the selected candidate.
-        if plan.method == FLIPS:
-            choice = _by_permute_and_flip(summary, plan, dice)
-        elif plan.method == NOISY_SCORES:
-            choice = _by_noisy_scores(summary, plan, dice)
-        else:
-            choice = _by_random_stopping(summary, plan, dice)
+        ways = {FLIPS: _by_permute_and_flip, NOISY_SCORES: _by_noisy_scores, STOPPING: _by_random_stopping}
+        choice = ways[plan.method](summary, plan, dice)
         if plan.refit is None:
             return choice
         try:
@@ -719,7 +714,7 @@ def _by_permute_and_flip(trial: Trial, plan: SearchPlan, dice: Dice) -> Choice:
 def flipped(tables: Sequence[Counts], plan: SearchPlan, dice: Dice) -> int:
     """Return the place of a table with a small first cell by permute-and-flip; the metric falls with it."""
     qualities = -np.array([counts[0] for counts in tables])
-    most = plan.public.exposure.tests * _known(plan).statistic.first
+    most = plan.public.exposure.tests * plan.measure.statistic.steps  # no contribution to it is negative
     return permute_and_flip(qualities, privacy=_half(plan.scoring), dice=dice, sensitivity=most)
 
 
@@ -752,26 +747,20 @@ def _all_counted(trial: Trial, plan: SearchPlan, dice: Dice) -> list[tuple[Count
 
 
 def _counted(trial: Trial, plan: SearchPlan, index: int, dice: Dice) -> tuple[Counts, Any]:
-    return trial.counted(index, _known(plan).statistic, plan.fit, dice, gaussian=plan.gaussian)
+    return trial.counted(index, plan.measure.statistic, plan.fit, dice, gaussian=plan.gaussian)
 
 
 def _noisy(counts: Counts, plan: SearchPlan, privacy: ApproxDP, dice: Dice, *, tables: int = 1) -> NoisyTable:
     """Release the counts of one or several tables; a test record is in each, `exposure.tests` times."""
-    statistic = _known(plan).statistic
+    statistic = plan.measure.statistic
     noise = statistic.noise(privacy, tables=tables, tests=plan.public.exposure.tests)
     return noisy_table(counts, plan.public.tested, statistic, noise, dice)
 
 
 def _rank(table: NoisyTable, plan: SearchPlan) -> Fraction:
     """Return the score of a released table, exactly; a score that is not defined is the least."""
-    value = _known(plan).value(table)
+    value = plan.measure.value(table)
     return Fraction(value) if math.isfinite(value) else _LEAST
-
-
-def _known(plan: SearchPlan) -> Measure:
-    """Return the metric of a plan for a table whose labels are known."""
-    assert plan.measure is not None
-    return plan.measure
 
 
 def _check_searched(name: str, estimator: Any) -> None:

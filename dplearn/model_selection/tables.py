@@ -66,11 +66,6 @@ class Statistic(ABC):
         return self.steps
 
     @property
-    def first(self) -> int:
-        """The greatest difference of the first cell between neighbours: no contribution is negative."""
-        return self.steps
-
-    @property
     def moved(self) -> int:
         """The number of cells, or of groups of them, that one replaced record moves by `steps` at most."""
         return 1

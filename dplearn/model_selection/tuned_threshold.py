@@ -36,7 +36,7 @@ from dplearn.model_selection.candidates import (
     steps_assumed,
     with_assumptions,
 )
-from dplearn.model_selection.metrics import FARTHEST, PrivateScorer
+from dplearn.model_selection.metrics import FARTHEST, PrivateScorer, place_of_positive
 from dplearn.model_selection.search import SearchFit
 from dplearn.model_selection.tables import BinnedScores, Floats64, NoisyTable, TableNoise, noisy_table
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -360,17 +360,9 @@ def _checked_thresholds(thresholds: Any) -> Floats64:
 def _positive(params: FitRecipe, classes: NDArray[Any]) -> int:
     """Return the place of the positive label among the two."""
     check_two_labels(classes, "a threshold")
-    listed: list[Any] = classes.tolist()
-    if params.pos_label is None:
-        if params.scoring in _OF_ONE_LABEL and set(listed) not in ({0, 1}, {-1, 1}):
-            raise ValueError(
-                f"scoring={params.scoring!r} needs pos_label=, one of {listed}: it is 1 by default only for"
-                " the labels 0 and 1, or -1 and 1"
-            )
+    if params.pos_label is None and params.scoring not in _OF_ONE_LABEL:
         return 1
-    if params.pos_label not in listed:
-        raise ValueError(f"pos_label must be None or one of {listed}, got {params.pos_label!r}")
-    return listed.index(params.pos_label)
+    return place_of_positive(params.scoring, params.pos_label, classes.tolist(), needed="pos_label=")
 
 
 def _scores(counts: NDArray[np.int64], score: Score) -> Floats64:

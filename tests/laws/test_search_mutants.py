@@ -53,7 +53,7 @@ tuned_threshold in model_selection.tables:TableNoise.added
 """
 HALF_THE_RANGE = together(
     edit("model_selection.tables:Statistic.l1", "self.steps", "self.steps // 2"),
-    edit("model_selection.tables:Statistic.first", "self.steps", "self.steps // 2"),
+    edit("model_selection.search:flipped", "statistic.steps", "statistic.steps // 2"),
 )
 # The noisy sum may be as great as the errors are; the sensitivity is that of clipped ones.
 NOT_CLIPPED = together(

@@ -212,7 +212,7 @@ def test_points_of_a_curve_are_within_the_bounds_of_clopper_and_pearson_all_toge
     counts, statistic = np.array([30, 9, 5, 1, 2, 8, 20, 15]), BinnedScores((0, 1), (1,), (0.2, 0.5, 0.8), "")
     noise = TableNoise.of(NOISELESS, l1=2, squared_l2=2)
     table = NoisyTable(counts, 90, noise, statistic)
-    band = curve_band(table, Fraction(1, 10), population=True)
+    band = curve_band(table, Fraction(1, 10))
     # Half of beta is for records: of two rows of 4 bins there are 3 points each, with two ends.
     error = 0.1 / 2 / 2 / 2 / 3
     for (low, high), row in zip((band.fpr, band.tpr), table.matrix[0], strict=True):
