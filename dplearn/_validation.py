@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral
+from operator import ge, gt, le, lt
 from typing import Any
 
 import numpy as np
@@ -54,25 +55,18 @@ def check_number(
 
     `low` and `high` are inclusive, `above` and `below` are exclusive.
     """
-    bounds = (("at least", low), ("at most", high), ("above", above), ("below", below))
+    given = (("at least", low, ge), ("at most", high, le), ("above", above, gt), ("below", below, lt))
+    bounds = [(words, bound, holds) for words, bound, holds in given if bound is not None]
 
     def rule() -> str:
-        wanted = " and ".join(f"{words} {_written(bound)}" for words, bound in bounds if bound is not None)
+        wanted = " and ".join(f"{words} {_written(bound)}" for words, bound, _ in bounds)
         return f"{name} must be a finite number {wanted}".rstrip()
 
     try:
         number = as_fraction(value)
-    except TypeError:
-        raise TypeError(f"{rule()}, got {shown(value)}") from None
-    except ValueError:
-        raise ValueError(f"{rule()}, got {shown(value)}") from None
-    inside = (
-        (low is None or number >= _exact(low))
-        and (high is None or number <= _exact(high))
-        and (above is None or number > _exact(above))
-        and (below is None or number < _exact(below))
-    )
-    if not inside:
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{rule()}, got {shown(value)}") from None
+    if not all(holds(number, _exact(bound)) for _, bound, holds in bounds):
         raise ValueError(f"{rule()}, got {_written(value)}")
     return number
 

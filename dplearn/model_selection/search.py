@@ -558,7 +558,7 @@ def _score_error(plan: SearchPlan, beta: Fraction) -> float:
     noise = statistic.noise(spent, tables=tables, tests=public.exposure.tests)
     n_cells, most = tables * statistic.n_cells, public.tested * statistic.high
     reach = noise.reach(1, beta / (2 * n_cells), n_cells=n_cells, room=most)
-    return (reach + 1) / int(most)
+    return float((reach + 1) / int(most))
 
 
 class _Division(NamedTuple):
