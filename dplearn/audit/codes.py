@@ -382,8 +382,7 @@ def _hypergeometric_tail(found: int, marked: int, others: int, drawn: int) -> fl
 
 
 def _log_choices(n: int, k: NDArray[np.int64]) -> NDArray[np.float64]:
-    chosen: NDArray[np.float64] = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return chosen
+    return gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
 
 
 _MOST_DIGITS = 1 << 14  # of a codeword

@@ -331,8 +331,7 @@ class ListedMembers(CountedClass):
         return self._concepts.assumes
 
     def error_counts(self, columns: Any, y: Labels) -> NDArray[Any]:
-        counts: NDArray[Any] = self._concepts.error_counts(columns, y)[self._positions]
-        return counts
+        return self._concepts.error_counts(columns, y)[self._positions]
 
     def member_at(self, position: int) -> Concept:
         return self._concepts.member_at(int(self._positions[position]))

@@ -197,8 +197,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     keys = (numbers + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     keys = (keys ^ keys >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ keys >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
-    mixed: NDArray[np.uint64] = keys ^ keys >> np.uint64(31)
-    return mixed
+    return keys ^ keys >> np.uint64(31)
 
 
 _CUBE_BLOCK = 10  # variables: 3**10 int32 results fit into the cache

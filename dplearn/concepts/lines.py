@@ -281,8 +281,7 @@ def _term(slope: int) -> str:
 
 
 def _codes(where: Any) -> Labels:
-    codes: Labels = np.asarray(where, dtype=bool).astype(np.intp)
-    return codes
+    return np.asarray(where, dtype=bool).astype(np.intp)
 
 
 Points = Mapping[tuple[int, int], int]

@@ -360,8 +360,7 @@ class Grid(_WithGaps):
             values = np.clip(values, self.low, self.high)
         steps = np.subtract(values, self.low)
         steps *= self._scale
-        codes: Codes = steps.astype(smallest_uint(self.size))
-        return codes
+        return steps.astype(smallest_uint(self.size))
 
     def decode(self, codes: Any) -> NDArray[np.float64]:
         """Return the grid point of each code, NaN for a missing value.

@@ -507,12 +507,10 @@ class RuleClassifier(HasImportances, PrivateClassifier):
         return self.domain_.nearest(read_features(self, X, domain=self.domain_, reset=False))
 
     def _scores(self, columns: Any) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = self.concept_.scores(columns)
-        return scores
+        return self.concept_.scores(columns)
 
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
-        codes: NDArray[np.intp] = self.concept_.predict(columns)
-        return codes
+        return self.concept_.predict(columns)
 
     def _publish_rule(self, rule: Any, plan: Any) -> None:
         """Set what a fit publishes that selects one rule over the domain of its plan."""

@@ -186,8 +186,7 @@ def _of_bits(work: Floats, spare: Floats, low: int, high: int) -> Floats:
 def _signs(bits: int, kind: np.dtype[Any]) -> Floats:
     """Return the matrix of (-1)**popcount(r & x)."""
     numbers = np.arange(1 << bits)
-    signs: Floats = np.where(np.bitwise_count(numbers[:, None] & numbers) & 1, -1, 1).astype(kind)
-    return signs
+    return np.where(np.bitwise_count(numbers[:, None] & numbers) & 1, -1, 1).astype(kind)
 
 
 def _absolute_sum(values: NDArray[Any]) -> int:

@@ -120,8 +120,7 @@ class StableAnswers:
         """Public. Number of further abstentions."""
         try:
             with self._one_time_state.use() as questions:
-                left: int = questions.epoch[0]
-                return left
+                return questions.epoch[0]
         except RuntimeError:  # another process owns the one-time state
             return 0
 

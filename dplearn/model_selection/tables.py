@@ -233,8 +233,7 @@ class TargetSums(Statistic):
 
 
 def _steps(shares: Floats64, steps: int) -> Counts:
-    found: Counts = np.rint(shares * steps).clip(0, steps).astype(np.int64)
-    return found
+    return np.rint(shares * steps).clip(0, steps).astype(np.int64)
 
 
 def _codes(y: NDArray[Any], labels: tuple[Any, ...]) -> NDArray[np.intp]:
@@ -283,11 +282,10 @@ def count_errors(predicted: Any, labels: NDArray[Any]) -> int:
             f"predict must return one label for each of {len(labels)} records, got another shape"
         )
     given, truth = cells.ravel(), labels.astype(object)
-    errors: int = attempt(
+    return attempt(
         lambda: int(np.count_nonzero(given != truth)),
         lambda _: sum(_differ(*each) for each in zip(given, truth, strict=True)),
     )
-    return errors
 
 
 def _differ(predicted: Any, label: Any) -> bool:

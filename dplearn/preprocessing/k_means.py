@@ -300,5 +300,4 @@ def _apart(stream: PublicStream, k: int, d: int) -> Numbers:
 def _normal(stream: PublicStream, shape: tuple[int, ...]) -> Numbers:
     """Return public standard normal numbers, within three deviations."""
     uniform = stream.uniform(int(np.prod(shape))).reshape(shape)
-    found: Numbers = ndtri(uniform.clip(0.00135, 0.99865))
-    return found
+    return ndtri(uniform.clip(0.00135, 0.99865))

@@ -266,8 +266,7 @@ def interpolate(x: Numbers, points: Numbers, heights: Numbers, side: str = "righ
     # A number at equal points is at both ends of its interval; `side` chooses one of them.
     equal = (points[first] == points[first + 1]) & (x == points[first])
     share = np.where(equal, float(side == "right"), share)
-    between: Numbers = (1 - share) * heights[first] + share * heights[first + 1]
-    return between
+    return (1 - share) * heights[first] + share * heights[first + 1]
 
 
 @documented_by(QuantilesOfColumns, NumberColumns)
@@ -734,8 +733,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         else:
             bins = rows.reshape(len(rows), d, self.n_bins).argmax(axis=2)
         middles = np.vstack([self.cuts_[:1], self.cuts_[:-1] / 2 + self.cuts_[1:] / 2, self.cuts_[-1:]])
-        inverse: Numbers = middles[bins, np.arange(d)]
-        return inverse
+        return middles[bins, np.arange(d)]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the columns; for one-hot encodings followed by `_` and the bin's number.

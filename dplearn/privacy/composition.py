@@ -376,8 +376,7 @@ def renyi(event: Event, delta: Fraction) -> Epsilon:
 
 def _tail(orders: Floats, delta: Fraction) -> Floats:
     """Return the difference between the epsilon at `delta` and the divergence, for each order."""
-    tail: Floats = (-np.log(orders) - log_float(delta)) / (orders - 1) + np.log1p(-1 / orders)
-    return tail
+    return (-np.log(orders) - log_float(delta)) / (orders - 1) + np.log1p(-1 / orders)
 
 
 def gaussian(event: Event, delta: Fraction, below: Epsilon = math.inf) -> Epsilon:

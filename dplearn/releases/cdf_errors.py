@@ -96,8 +96,7 @@ class TreePlan(Plan):
             self._tail(level * spread, min(level * log_knots, log_size) + log_sides) if level else 0.0
             for level in distinct.tolist()
         ]
-        found: NDArray[np.float64] = np.array(table)[places.reshape(depths.shape)]
-        return found
+        return np.array(table)[places.reshape(depths.shape)]
 
     def error(self, n: int, beta: float) -> float:
         """Return a bound on the greatest error of the distribution function made from the tree.

@@ -103,8 +103,7 @@ class SchemaFitPlan(Plan):
     @property
     def error_name(self) -> str | None:  # type: ignore[override]
         """That of the inner fit."""
-        name: str | None = getattr(self.inner, "error_name", None)
-        return name
+        return getattr(self.inner, "error_name", None)
 
     @property
     def division(self) -> str:

@@ -868,8 +868,7 @@ def _tables(
     records: Any, tables: Sequence[tuple[int, ...]], sizes: Sequence[int]
 ) -> Sequence[NDArray[np.int64]]:
     """Return the counts of some tables, in one pass over the records."""
-    found: Sequence[NDArray[np.int64]] = as_table(records).sums(partial(_counted, tables, sizes))
-    return found
+    return as_table(records).sums(partial(_counted, tables, sizes))
 
 
 def _counted(

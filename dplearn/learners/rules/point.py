@@ -719,8 +719,7 @@ class ChosenKeys(_Rule):
             return np.ones(len(keys), dtype=np.intp)
         texts = map(spelled, keys)
         if self.hashed is not None:
-            chosen: NDArray[np.intp] = np.isin(self.hashed.buckets(texts), self.where or ()).astype(np.intp)
-            return chosen
+            return np.isin(self.hashed.buckets(texts), self.where or ()).astype(np.intp)
         wanted = set(map(spelled, self.where or ()))
         return np.array([text in wanted for text in texts], dtype=np.intp)
 

@@ -181,8 +181,7 @@ class _Classifier:
         return (self.fitted,)
 
     def scores(self, X: Any) -> Floats:
-        scores: Floats = self._probabilities(X) * (1 + len(self.classes) * self.margin) - self.margin
-        return scores
+        return self._probabilities(X) * (1 + len(self.classes) * self.margin) - self.margin
 
     def _probabilities(self, X: Any) -> Floats:
         if not hasattr(self.fitted, "predict_proba"):
@@ -314,13 +313,11 @@ def _fitted(X: Any, scores: Floats, strength: float, start: Floats) -> Floats:
         return value, slope.ravel()
 
     best = minimize(loss, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    weights: Floats = best.x.reshape(start.shape)
-    return weights
+    return best.x.reshape(start.shape)
 
 
 def _curve(X: Any, weights: Floats) -> Floats:
-    probabilities: Floats = softmax(_heights(X, weights), axis=1)
-    return probabilities
+    return softmax(_heights(X, weights), axis=1)
 
 
 def _heights(X: Any, weights: Floats) -> Floats:
