@@ -58,6 +58,7 @@ except ImportError:  # scikit-learn before 1.9
 
 
 Outcome = TypeVar("Outcome")
+
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
 #: groups, which a guarantee can protect.
 ROUTED = {"sample_weight": True, "groups": True}
@@ -69,6 +70,11 @@ _USER = 4  # the stack level of a user's call: above `_fit`, `_fit_privately` an
 # Parameters that do not enter the context of a seeded fit: the seed enters by itself, and the others do not
 # affect any draw.
 _NOT_OF_THE_STREAM = {"classes", "ledger", "max_rows_per_group", "random_state"}
+
+
+def available_where(condition: Callable[[Any], bool]) -> Callable[[Callable[..., Any]], Any]:
+    """Make a method available where a condition on the estimator holds; it ignores float errors."""
+    return lambda method: available_if(condition)(ignores_float_errors(method))
 
 
 class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
@@ -285,7 +291,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         raise NotImplementedError
 
     def _publish(self, outcome: Any, plan: Any) -> None:
-        """Set the fitted attributes; neither records nor a summary of them are seen."""
+        """Set the fitted attributes besides `guarantee_`; neither records nor a summary of them are seen."""
         raise NotImplementedError
 
     def _declared(self) -> Any:
@@ -483,8 +489,7 @@ class RuleClassifier(HasImportances, PrivateClassifier):
         codes = self._codes(X)
         return np.eye(len(self.classes_))[codes]
 
-    @available_if(attrgetter("has_margins"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(attrgetter("has_margins"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each class, or with two classes that of the second; costs no privacy.
 
@@ -514,7 +519,7 @@ class RuleClassifier(HasImportances, PrivateClassifier):
 
     def _publish_rule(self, rule: Any, plan: Any) -> None:
         """Set what a fit publishes that selects one rule over the domain of its plan."""
-        self.classes_, self.domain_, self.guarantee_ = plan.public.classes, plan.domain, plan.guarantee
+        self.classes_, self.domain_ = plan.public.classes, plan.domain
         if hasattr(rule, "at_integers"):
             rule = rule.at_integers(plan.public.whole)
         self.concept_ = ChosenConcept(rule, tuple(plan.domain.names), tuple(self.classes_.tolist()))

@@ -174,6 +174,7 @@ class FitRecipe(Recipe):
     def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
         """Set the fitted attributes of an estimator."""
         vars(learner).update(facts.columns or {})
+        learner.guarantee_ = plan.guarantee
         learner._publish(outcome, plan)
         vars(learner).pop("schema_", None)  # of a fit before `partial_fit`
 

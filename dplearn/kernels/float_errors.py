@@ -54,7 +54,7 @@ def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Par
 class IgnoresFloatErrors:
     """Base of classes whose methods that read private rows ignore float errors, in all subclasses."""
 
-    # A method behind a descriptor, such as scikit-learn's `available_if`, must be decorated explicitly.
+    # A method behind a descriptor must be decorated explicitly, as `estimator.base.available_where` does.
 
     _read_private_rows: ClassVar[frozenset[str]] = frozenset()
 

@@ -25,7 +25,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_choice, check_count, check_given
@@ -33,11 +32,11 @@ from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
 from dplearn.domains.column_kinds import kinds_of
 from dplearn.estimator import PrivateClassifier, PrivateEstimator
+from dplearn.estimator.base import available_where
 from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.public_data import PUBLIC_FEATURES
 from dplearn.estimator.recipe import FitFacts, FitRecipe
-from dplearn.kernels import ignores_float_errors
 from dplearn.learners.label_methods import Clusters, Reports, Sums
 from dplearn.learners.votes.standard import coded, scaled, standard_estimator
 from dplearn.privacy import ApproxDP, PrivacyLedger
@@ -237,7 +236,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
 
     def _publish(self, outcome: tuple[Any, ...], plan: StatedPlan) -> None:
         self.estimator_, self.estimator_error_, self.reports_, self.counts_ = outcome
-        self.classes_, self.guarantee_ = plan.public.classes, plan.guarantee
+        self.classes_ = plan.public.classes
         self.truth_ = plan.states.get("truth")
 
     def _rows(self, X: Any) -> Any:
@@ -261,8 +260,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         model = self._trained()
         return np.asarray(model.predict(self._rows(X)))
 
-    @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of each label, corrected for the noise in the reports; costs no privacy.
 

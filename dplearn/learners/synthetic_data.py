@@ -12,7 +12,6 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -23,13 +22,12 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Dates, Domain, Floats, Grid, Product
 from dplearn.domains.cells import frame_column, is_frame
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
-from dplearn.estimator.base import PrivateEstimator
+from dplearn.estimator.base import PrivateEstimator, available_where
 from dplearn.estimator.base_models import dry_run
 from dplearn.estimator.on_released import TrainedOnReleased, check_not_private, offers, trained
 from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_columns, planned_table
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
-from dplearn.kernels import ignores_float_errors
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import CONCENTRATED
@@ -112,7 +110,7 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
 
     def _publish_table(self, tables: TableModel, plan: SyntheticTablePlan) -> None:
         """Set the attributes that classifiers and regressors share, except for the estimator."""
-        self.guarantee_, self.domain_, self.fills_gaps_ = plan.guarantee, plan.domain, plan.fills_gaps
+        self.domain_, self.fills_gaps_ = plan.domain, plan.fills_gaps
         kept = replace(plan, public=None)  # a stream of public choices is not saved
         self.synthetic_ = SyntheticTable.of(tables, kept, types=self._types, n_bins=self.n_bins)
 
@@ -363,14 +361,12 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """
         return self._trained().predict(self._rows(X))  # type: ignore[no-any-return]
 
-    @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the fitted classifier; costs no privacy."""
         return self._trained().predict_proba(self._rows(X))  # type: ignore[no-any-return]
 
-    @available_if(offers("decision_function"))  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(offers("decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the fitted classifier; costs no privacy."""
         return self._trained().decision_function(self._rows(X))  # type: ignore[no-any-return]

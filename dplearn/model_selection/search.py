@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -27,13 +26,12 @@ from dplearn._validation import AUTO, check_bool, check_choice, check_count, che
 from dplearn._writing import brief, did_you_mean
 from dplearn.chance import public_seed
 from dplearn.chance.dice import Dice
-from dplearn.estimator.base import PrivateEstimator, refuse_parameters
+from dplearn.estimator.base import PrivateEstimator, available_where, refuse_parameters
 from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.on_released import offers
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
-from dplearn.kernels import ignores_float_errors
 from dplearn.mechanisms import permute_and_flip
 from dplearn.mechanisms.selection import best_of_runs
 from dplearn.model_selection.candidates import (
@@ -295,7 +293,7 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         index, kept = outcome.index, outcome.fitted
         scores = {each: plan.measure.value(table) for each, table in outcome.tables.items()}
         params = plan.params.grid
-        self.guarantee_, self.method_ = plan.guarantee, plan.method
+        self.method_ = plan.method
         if plan.public.classes is not None:
             self.classes_ = plan.public.classes
         spent = {"fit": plan.fit, "scoring": plan.scoring, "refit": plan.refit}
@@ -339,15 +337,13 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         found: NDArray[Any] = self._best().predict(X)
         return found
 
-    @available_if(offers("decision_function"))  # type: ignore[untyped-decorator]
-    @ignores_float_errors
+    @available_where(offers("decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the best candidate; costs no privacy."""
         margins: NDArray[np.float64] = self._best().decision_function(X)
         return margins
 
-    @available_if(offers("predict_proba"))  # type: ignore[untyped-decorator]
-    @ignores_float_errors
+    @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities that the best candidate predicts; costs no privacy."""
         likely: NDArray[np.float64] = self._best().predict_proba(X)

@@ -26,7 +26,7 @@ from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
-from dplearn.kernels import decay_ratio, ignores_float_errors, nearest_shares
+from dplearn.kernels import decay_ratio, nearest_shares
 from dplearn.model_selection.candidates import (
     SearchFacts,
     Trial,
@@ -253,7 +253,7 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
         fitted, counts = outcome[0], outcome[1].matrix[0]
         scores = _scores(counts, _SCORES[plan.params.scoring])
         best = int(np.argmax(scores))
-        self.classes_, self.guarantee_ = plan.public.classes, plan.guarantee
+        self.classes_ = plan.public.classes
         self.counts_ = counts
         self.cv_results_ = {"thresholds": plan.thresholds.copy(), "scores": scores}
         self.best_threshold_, self.best_score_ = float(plan.thresholds[best]), float(scores[best])
@@ -269,7 +269,6 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
         labels: NDArray[Any] = self.classes_[np.where(reached, place, 1 - place)]
         return labels
 
-    @ignores_float_errors
     def predict_proba(self, X: Any) -> Floats64:
         """Return the probabilities that the fitted classifier predicts; costs no privacy."""
         check_is_fitted(self)

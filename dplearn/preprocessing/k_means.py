@@ -133,7 +133,7 @@ class PrivateKMeans(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
     def _publish(self, outcome: tuple[Numbers, Numbers], plan: BoxPlan) -> None:
         self.cluster_centers_, self.cluster_counts_ = outcome
         self.n_iter_, self._n_features_out = self._rounds, len(self.cluster_centers_)
-        self.noise_, self.guarantee_ = plan.noise, plan.guarantee
+        self.noise_ = plan.noise
 
     def transform(self, X: Any) -> Numbers:
         """Return the distance of each row to each centre.

@@ -144,7 +144,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, BoxedColumns):
         others = outcome.variances[count:]
         self.noise_variance_ = float(others.mean()) if len(others) else 0.0
         self.mean_, self.n_clear_ = outcome.mean, outcome.n_clear
-        self.noise_, self.n_samples_, self.guarantee_ = plan.noise, n, plan.guarantee
+        self.noise_, self.n_samples_ = plan.noise, n
 
     def transform(self, X: Any) -> Numbers:
         """Return the coordinates of rows along the components, measured from the mean.

@@ -119,8 +119,7 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
         cost = ApproxDP(epsilon if fractions else 0, reproducible=reproducible)
         return QuantilesOfColumnsFit(self, cost, declared=declared, fractions=fractions)
 
-    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:
-        self.guarantee_ = plan.guarantee
+    def _publish(self, outcome: Numbers, plan: ReleasePlan) -> None:  # noqa: ARG002
         self._publish_quantiles(outcome)
 
 

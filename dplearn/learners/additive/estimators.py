@@ -11,14 +11,13 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 from sklearn.base import clone
 from sklearn.utils import Tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
 from dplearn._validation import AUTO, check_number, shown
 from dplearn.domains import Floats
 from dplearn.estimator import PrivateRegressor
-from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier
+from dplearn.estimator.base import PrivateEstimator, SeveralOutputsClassifier, available_where
 from dplearn.estimator.isolation import native_threads
 from dplearn.estimator.recipe import (
     FitFacts,
@@ -30,7 +29,6 @@ from dplearn.estimator.recipe import (
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
 from dplearn.fit.support import refused_pair
-from dplearn.kernels import ignores_float_errors
 from dplearn.learners.additive.cells import Column
 from dplearn.learners.additive.losses import (
     RESIDUAL_BITS,
@@ -154,7 +152,7 @@ class _Additive(PrivateEstimator):
 
     def _publish_model(self, model: AdditiveModel, plan: AdditivePlan, unit: float, origin: float) -> None:
         """Set the attributes that classifiers and regressors share; margins are multiplied by `unit`."""
-        self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        self.noise_, self.domain_ = plan.noise, plan.domain
         self.intercept_ = origin + unit * model.intercept
         self.interactions_ = model.joint.scaled(unit) if model.joint else None
         self.shapes_ = [
@@ -170,8 +168,7 @@ class _Additive(PrivateEstimator):
             )
         ]
 
-    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(_of_one_output)
     def effects(self, X: Any) -> NDArray[np.float64]:
         """Return the effect of each column on each row's prediction; costs no privacy.
 
@@ -427,7 +424,7 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
             self.class_weight_ = weights_of(plan.class_weight, self.classes_, shares)
             self.intercept_ = self.intercept_ + self._shift()
             return
-        self.guarantee_, self.noise_, self.domain_ = plan.guarantee, plan.noise, plan.domain
+        self.noise_, self.domain_ = plan.noise, plan.domain
         self.estimators_ = []
         for model, labels, loss in zip(outcome.models, self.classes_, plan.loss.outputs, strict=True):
             own = clone(self).set_params(ledger=None, classes=labels.tolist())
@@ -464,8 +461,7 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         ]
         return label_columns([model.classes_ for model in self._models()], np.column_stack(codes))
 
-    @available_if(_of_one_output)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(_of_one_output)
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margin of each class, or with two classes that of the second; costs no privacy.
 

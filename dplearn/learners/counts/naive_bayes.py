@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -18,7 +17,7 @@ from dplearn._validation import AUTO, check_count, check_count_or_auto, check_nu
 from dplearn._writing import brief
 from dplearn.domains import Floats
 from dplearn.estimator import RuleClassifier
-from dplearn.estimator.base import refuse_parameters
+from dplearn.estimator.base import available_where, refuse_parameters
 from dplearn.estimator.incremental import Calls, Incremental, joined_deviations, joined_means, next_calls
 from dplearn.estimator.recipe import FitFacts, QueryFit, planned_table
 from dplearn.estimator.schema_learning import learns_schema
@@ -203,7 +202,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         plan: NaiveBayesPlan = fit.planned(public, beta=beta)
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
-    @available_if(_has_public_count)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    @available_where(_has_public_count)
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, *, groups: Any = None, **fit_parameters: Any
     ) -> Self:
@@ -264,7 +263,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         if plan.earlier is None:
             self.classes_ = plan.public.classes
         self.domain_ = plan.domain
-        self.guarantee_ = plan.guarantee
         if outcome.count is None:
             self.calls_ = next_calls(
                 plan.earlier,

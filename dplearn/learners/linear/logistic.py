@@ -248,7 +248,6 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
     def _publish(self, outcome: "_Outcome", plan: LogisticPlan) -> None:
         model, matrix = outcome.model, outcome.matrix
         self.classes_ = plan.public.classes
-        self.guarantee_ = plan.guarantee
         self.design_ = plan.design
         self.columns_ = outcome.columns
         self.noise_, self.n_steps_ = plan.noise, outcome.plan.n_steps

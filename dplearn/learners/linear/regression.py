@@ -383,7 +383,6 @@ class LinearRegressor(PrivateRegressor):
         self.residual_std_ = half * float(np.sqrt(outcome.residual))
         self.noise_, self.design_ = plan.noise, plan.design
         self.target_range_ = (plan.target.low, plan.target.high)
-        self.guarantee_ = plan.guarantee
 
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict targets, clipped to the declared range; costs no privacy.

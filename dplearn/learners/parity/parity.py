@@ -236,7 +236,6 @@ class ParityClassifier(SeveralOutputsClassifier):
         ]
         self.method_ = plan.method
         self.domain_ = plan.domain
-        self.guarantee_ = plan.guarantee
         self.abstained_ = outcome is None
         if public.many:
             self.parity_, self.intercept_ = parity, intercept

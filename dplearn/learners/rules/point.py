@@ -311,7 +311,7 @@ class PointClassifier(SeveralOutputsClassifier):
         one = plan.n_keys == 1 and not plan.prefixes
         points = [where[0] if where and one else where for where in outcome]
         abstained = [where is None for where in outcome]
-        self.method_, self.hash_, self.guarantee_ = plan.method, plan.hashed, plan.guarantee
+        self.method_, self.hash_ = plan.method, plan.hashed
         found: tuple[Any, ...] = points, np.array(abstained), concepts, public.classes
         if not public.many:
             found = tuple(each for [each] in (points, abstained, concepts, public.classes))

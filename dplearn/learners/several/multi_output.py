@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import MetaEstimatorMixin, MultiOutputMixin, clone, is_classifier
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -22,12 +21,13 @@ from dplearn.estimator.base import (
     ROUTED_PUBLIC,
     PrivateEstimator,
     SeveralOutputsClassifier,
+    available_where,
     refuse_parameters,
 )
 from dplearn.estimator.isolation import learner_alone
+from dplearn.estimator.on_released import offers
 from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
 from dplearn.fit import TABLE, begin, refuse_wrapped
-from dplearn.kernels import ignores_float_errors
 from dplearn.learners.limits import least_of_outputs
 from dplearn.learners.votes import OnlineEnsembleClassifier
 from dplearn.privacy import ApproxDP, Composition, Event, PrivacyLedger
@@ -47,10 +47,6 @@ from dplearn.table.targets import (
 )
 
 _LEAST_DELTA = Fraction(1, 10**40)  # composition theorems are computed down to about this delta
-
-
-def _predicts_likelihoods(model: "PrivateMultiOutputClassifier") -> bool:
-    return hasattr(model.estimator, "predict_proba")
 
 
 @documented_by()
@@ -240,10 +236,8 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
         sets = list(plan.public.sets)
         self.classes_ = sets if plan.public.many else sets[0]
         self.n_outputs_ = plan.n_outputs
-        self.guarantee_ = plan.guarantee
 
-    @available_if(_predicts_likelihoods)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the probabilities that the fitted classifiers predict; costs no privacy.
 

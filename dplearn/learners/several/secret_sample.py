@@ -135,7 +135,7 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
         return SecretSampleFit(self, fit.cost, inner=inner, fit=fit, sample_size=m)
 
     def _publish(self, outcome: Any, plan: StatedPlan) -> None:
-        outcome.guarantee_ = self.guarantee_ = plan.guarantee
+        outcome.guarantee_ = plan.guarantee
         self.estimator_, self.classes_ = outcome, outcome.classes_
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -8,18 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
 from sklearn.utils import Tags, get_tags
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from dplearn._documented import documented_by
 from dplearn.chance.dice import Dice
 from dplearn.domains.cells import is_frame
-from dplearn.estimator.base import ROUTED_PUBLIC, refuse_parameters
+from dplearn.estimator.base import ROUTED_PUBLIC, available_where, refuse_parameters
 from dplearn.estimator.base_models import MANY_ROWS, Seeded, dry_run
 from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.public_data import public_rows
 from dplearn.fit import PUBLIC_ROWS
-from dplearn.kernels import ignores_float_errors
 from dplearn.learners.votes.aggregators import Aggregator, Ballot, transfer_ballot
 from dplearn.learners.votes.asked import Scores
 from dplearn.learners.votes.dry_runs import notes_on_gaps
@@ -279,8 +277,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         predicted: NDArray[Any] = self.student_.predict(rows)
         return predicted
 
-    @available_if(_knows_probabilities)  # type: ignore[untyped-decorator]  # scikit-learn has no types
-    @ignores_float_errors
+    @available_where(_knows_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the student's probabilities; costs no privacy.
 
