@@ -26,6 +26,7 @@ from dplearn.domains.column_kinds import as_learn
 from dplearn.estimator import PrivateClassifier, PrivateRegressor
 from dplearn.estimator.base import PrivateEstimator
 from dplearn.preprocessing import CellEncoder
+from dplearn.preprocessing.cells import finite_number
 from dplearn.table.targets import TargetRange
 
 Learner = PrivateClassifier | PrivateRegressor
@@ -318,7 +319,7 @@ class Regression:
                 "--task regression needs --target-range LOW,HIGH: public bounds on the target, known without"
                 " looking at the table"
             )
-        given = tuple(map(_finite, listed(options.target_range)))
+        given = tuple(map(finite_number, listed(options.target_range)))
         if len(given) != 2 or any(map(math.isnan, given)):
             raise Refusal(f"--target-range must be two numbers, LOW,HIGH, got {options.target_range!r}")
         if not given[0] < given[1]:
@@ -336,7 +337,7 @@ class Regression:
         """Return the numbers."""
         advice = "leave records without a target out, if how many remain may be public"
         cells = _target_cells(table, options.target, source, advice)
-        numbers = np.array([_finite(table.number(options.target, cell)) for cell in cells])
+        numbers = np.array([finite_number(str(table.number(options.target, cell))) for cell in cells])
         if np.isnan(numbers).any():
             raise Refusal(
                 f"{source}: column {options.target!r} must hold finite numbers with --task regression, and"
@@ -368,15 +369,6 @@ class Regression:
 
 Task = Classification | Regression
 TASKS: dict[str, Task] = {"classification": Classification(), "regression": Regression()}
-
-
-def _finite(cell: Any) -> float:
-    """Return a number, or the text of one, as a finite number, or NaN if it is not one."""
-    try:
-        value = math.nan if "_" in str(cell) else float(cell)
-    except (ValueError, OverflowError):
-        return math.nan
-    return value if math.isfinite(value) else math.nan
 
 
 def _some(classes: Iterable[Any]) -> str:

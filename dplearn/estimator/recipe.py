@@ -32,8 +32,12 @@ from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, is_used, read_features, schemas_of
 from dplearn.table.groups import MOST_ROWS
 from dplearn.table.targets import (
+    check_classes,
     check_equal_outputs,
+    check_pairs,
     check_two_labels,
+    declared_classes,
+    declared_sets,
     labels_in_parts,
     read_labels,
     read_outputs,
@@ -64,6 +68,11 @@ class FitFacts:
         if self.classes is not None:
             object.__setattr__(self, "n_labels", len(self.classes))
 
+    @classmethod
+    def of_rows(cls, X: Any, reader: Any, **more: Any) -> Self:
+        """Return the facts of rows, and names of columns that were set on `reader`."""
+        return cls(X.shape[0], X.shape[1], names=getattr(reader, "feature_names_in_", None), **more)
+
 
 @dataclass(frozen=True)
 class OutputsFacts(FitFacts):
@@ -79,8 +88,8 @@ class OutputsFacts(FitFacts):
 class FitRecipe(Recipe):
     """The recipe of a fit: the checked parameters `values` and what the learner's class says are attributes.
 
-    The estimator's `_recipe` shows which values there are. They do not change; `given` returns a recipe with
-    others.
+    The estimator's `_recipe` shows which values there are; what it declares of columns and labels is read
+    here. They do not change; `given` returns a recipe with others.
     """
 
     cost: ApproxDP
@@ -106,8 +115,13 @@ class FitRecipe(Recipe):
             most = check_count("max_rows_per_group", learner.max_rows_per_group, low=1, high=MOST_ROWS)
             # In the local model each group makes one report, of one row.
             values = {"group_rows": None if values.get("trust_model") == "local" else most} | values
+        if hasattr(learner, "classes") and "classes" not in values:
+            values["classes"] = found = declared_classes(learner.classes, getattr(learner, "domain", None))
+            if found is not None:
+                sets = declared_sets(found) if kind.reads_outputs else [check_classes(found)]
+                check_pairs(sets, learner._two_labels)
         vars(self).update(
-            values,
+            {"declared": learner._declared()} | values,
             cost=cost if neighbors == cost.neighbors else replace(cost, neighbors=neighbors),
             kind=kind,
             name=kind.__name__,
@@ -155,10 +169,8 @@ class FitRecipe(Recipe):
         """Return the public facts of a table, and the codes of its columns in the domain `declared`."""
         stream = self.stream()
         X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
-        names = getattr(reader, "feature_names_in_", None)
-        domain = as_product(self.declared, X.shape[1], names)
-        facts = FitFacts(len(X), X.shape[1], names=names, stream=stream, whole=whole_columns(X))
-        return facts, self.codes_of(X, domain)
+        facts = FitFacts.of_rows(X, reader, stream=stream, whole=whole_columns(X))
+        return facts, self.codes_of(X, as_product(self.declared, X.shape[1], facts.names))
 
     def codes_of(self, X: Any, domain: Product) -> Columns:
         """Return the codes of a table; raise an error if nothing can be learned over the domain."""

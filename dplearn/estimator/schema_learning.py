@@ -207,10 +207,9 @@ class LearnedFit(FitRecipe):
         schema = self.release(kinds, self.cost).plan(Facts(X.shape[0])).narrowest
         inner, rows = self.inner(schema, classes=classes), LabelledRows(X, targets)
         found, _ = inner.read(X, _given_targets(rows, classes))
-        public = _SchemaFacts(
-            X.shape[0],
-            X.shape[1],
-            names=getattr(reader, "feature_names_in_", None),
+        public = _SchemaFacts.of_rows(
+            X,
+            reader,
             classes=classes,
             kinds=kinds,
             inner=found,

@@ -45,7 +45,6 @@ from dplearn.releases.release import few_records
 from dplearn.table import LabelledRows, Table
 from dplearn.table.features import read_rows
 from dplearn.table.targets import (
-    check_classes,
     check_known_labels,
     check_several_labels,
     labels_assumed,
@@ -219,14 +218,11 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     def _recipe(self, reproducible: bool) -> "LabelsFit":
         if self.estimator is not None:
             check_not_private(self.estimator, is_classifier, "classifier", "the reports")
-        if self.classes is not None:
-            check_classes(self.classes)
         cost = self._cost(reproducible, protects="labels")
         sparse = get_tags(self).input_tags.sparse
         return LabelsFit(
             self,
             cost,
-            classes=self.classes,
             estimator=self.estimator,
             method=check_choice("method", self.method, (AUTO, Reports.name, Clusters.name, Sums.name)),
             n_clusters=self._n_clusters,
@@ -310,11 +306,8 @@ class LabelsFit(FitRecipe):
         X = read_rows(reader, X, reset=True, sparse=self.sparse_rows)
         classes, codes = read_labels(y, X.shape[0], self.classes)
         check_several_labels(classes)
-        names = getattr(reader, "feature_names_in_", None)
         mixed = _n_categorical(X)
-        facts = LabelsFacts(
-            X.shape[0], X.shape[1], names=names, classes=classes, stream=stream, n_categorical=mixed
-        )
+        facts = LabelsFacts.of_rows(X, reader, classes=classes, stream=stream, n_categorical=mixed)
         return facts, LabelledRows(X, codes.astype(np.int64))
 
     def plan(self, facts: LabelsFacts) -> StatedPlan:

@@ -54,7 +54,6 @@ from dplearn.table.targets import (
     STEPS,
     TargetRange,
     check_known_labels,
-    declared_classes,
     labels_assumed,
     read_target,
 )
@@ -102,7 +101,6 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
         """Return the checked parameters that classifiers and regressors share."""
         return {
             "cost": checked_cost(self, reproducible=reproducible),
-            "declared": self._declared(),
             "choices": TableChoices.of(self),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,
@@ -336,10 +334,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
         if self.estimator is not None:
             check_not_private(self.estimator, is_classifier, "classifier")
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
-        return SyntheticClassifierFit(
-            self, **self._values(reproducible), classes=classes, estimator=self.estimator
-        )
+        return SyntheticClassifierFit(self, **self._values(reproducible), estimator=self.estimator)
 
     def _publish(self, outcome: TableModel, plan: SyntheticTablePlan) -> None:
         self._publish_table(outcome, plan)

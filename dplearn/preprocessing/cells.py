@@ -103,7 +103,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
             for row, cell in enumerate(cells[:, column].tolist()):
                 text = text_of(cell)
                 if text not in known:
-                    known[text] = _number(text), hashed.bucket(text)
+                    known[text] = finite_number(text), hashed.bucket(text)
                 encoded[row, 2 * column : 2 * column + 2] = known[text]
         return encoded
 
@@ -153,7 +153,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
         return tags
 
 
-def _number(text: str) -> float:
+def finite_number(text: str) -> float:
     """Return a text as a finite decimal number, or NaN if it is not one."""
     try:
         value = float(text) if "_" not in text else math.nan

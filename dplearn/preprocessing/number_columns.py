@@ -93,9 +93,9 @@ class NumberColumnsFit(FitRecipe):
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:  # noqa: ARG002
         X = read_features(reader, X, domain=self.declared, reset=self.earlier is None)
-        names = getattr(reader, "feature_names_in_", None)
-        product = as_product(self.declared, X.shape[1], names)
-        return FitFacts(len(X), X.shape[1], names=names), Columns(product.encode(X, takes_missing=False))
+        facts = FitFacts.of_rows(X, reader)
+        product = as_product(self.declared, X.shape[1], facts.names)
+        return facts, Columns(product.encode(X, takes_missing=False))
 
 
 class NamesOfColumns(OneToOneFeatureMixin):

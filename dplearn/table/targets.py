@@ -112,17 +112,9 @@ def labels_assumed(classes: Sequence[Any] | None) -> str:
     return "labels are among the declared classes"
 
 
-def declared_classes(
-    classes: Sequence[Any] | None, domain: Any, learned: str | None = None
-) -> Sequence[Any] | None:
-    """Return the declared labels: `classes` if given, else those of a schema, else None.
-
-    They are checked if `learned` is given, as `check_two_labels` takes it.
-    """
-    found = domain.labels if classes is None and isinstance(domain, Schema) else classes
-    if found is not None and learned is not None:
-        check_two_labels(check_classes(found), learned)
-    return found
+def declared_classes(classes: Sequence[Any] | None, domain: Any) -> Sequence[Any] | None:
+    """Return the declared labels: `classes` if given, else those of a schema, else None."""
+    return domain.labels if classes is None and isinstance(domain, Schema) else classes
 
 
 def check_two_labels(classes: NDArray[Any], learned: str) -> None:
@@ -135,7 +127,7 @@ def check_two_labels(classes: NDArray[Any], learned: str) -> None:
 
 
 def check_pairs(sets: Sequence[NDArray[Any]], learned: str) -> None:
-    """Raise an error unless every output has two labels."""
+    """Raise an error unless every output has two labels, as `check_two_labels` does."""
     for classes in sets:
         check_two_labels(classes, learned)
 

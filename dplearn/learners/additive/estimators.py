@@ -142,7 +142,6 @@ class _Additive(PrivateEstimator):
         """Return the checked parameters that classifiers and regressors share."""
         return {
             "cost": cost_of("central", self.epsilon, self.delta, reproducible=reproducible),
-            "declared": self._declared(),
             "finest": self._finest,
             "bits": self._bits,
             "steps": self._steps,
@@ -428,7 +427,8 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         self.estimators_ = []
         for model, labels, loss in zip(outcome.models, self.classes_, plan.loss.outputs, strict=True):
             own = clone(self).set_params(ledger=None, classes=labels.tolist())
-            own.__dict__ |= {name: value for name, value in vars(self).items() if name.endswith("_in_")}
+            shared = {name: vars(self)[name] for name in vars(self) if name.endswith(("_in_", "guarantee_"))}
+            own.__dict__ |= shared
             one = replace(plan.public, classes=labels, n_outputs=1, many=False)
             alone = replace(plan, public=one, loss=loss, n_outputs=1)
             own._publish(_Outcome([model], alone), alone)

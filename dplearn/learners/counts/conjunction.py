@@ -37,7 +37,6 @@ from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table import as_table
 from dplearn.table.features import as_product
 from dplearn.table.targets import (
-    declared_classes,
     labels_assumed,
     positive_code,
 )
@@ -187,20 +186,18 @@ class ConjunctionClassifier(RuleClassifier):
         return plan
 
     def _recipe(self, reproducible: bool) -> "ConjunctionFit":
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
-        positive_code(self.positive, classes)
-        return ConjunctionFit(
+        fit = ConjunctionFit(
             self,
             cost_of(self.trust_model, self.epsilon, self.delta, reproducible=reproducible),
             trust_model=self.trust_model,
-            declared=self._declared(),
             undeclared=self.domain is None,
             n_bins=check_count("n_bins", self.n_bins, low=2, high=MOST_BINS),
             positive=self.positive,
             alpha=float(check_number("alpha", self.alpha, above=0, below=1)),
             beta=float(check_number("beta", self.beta, above=0, below=1)),
-            classes=classes,
         )
+        positive_code(fit.positive, fit.classes)
+        return fit
 
     def _publish(self, outcome: Concept, plan: StatedPlan) -> None:
         self._publish_rule(outcome, plan)

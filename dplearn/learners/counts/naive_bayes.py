@@ -35,7 +35,7 @@ from dplearn.queries.oracle import check_reports, cost_of
 from dplearn.table import Columns
 from dplearn.table.encodings import encoded
 from dplearn.table.features import as_product, read_features
-from dplearn.table.targets import declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import labels_assumed, read_labels
 
 _UNDECLARED = Floats()
 _BINS = {"central": (32, 16, 8, 4), "local": (32, 16, 8, 4, 2)}  # the choices of n_bins="auto"
@@ -242,7 +242,6 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         return fitted
 
     def _recipe(self, reproducible: bool) -> "NaiveBayesFit":
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
         n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)
         if n_bins is not None:
             check_count("n_bins", n_bins, low=2, high=MOST_BINS)
@@ -252,11 +251,9 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             cost,
             trust_model=self.trust_model,
             domain=self.domain,
-            declared=self._declared(),
             n_bins=n_bins,
             smoothing=float(check_number("smoothing", self.smoothing, above=0)),
             priors=_checked_priors(self.priors),
-            classes=classes,
         )
 
     def _publish(self, outcome: "NaiveBayesTables", plan: "NaiveBayesPlan") -> None:
@@ -314,9 +311,8 @@ class NaiveBayesFit(QueryFit):
         declared = None if self.domain is None else self.declared
         X = read_features(reader, X, domain=declared, reset=self.earlier is None)
         classes, codes = read_labels(y, len(X), self.classes)
-        names = getattr(reader, "feature_names_in_", None)
-        domain = as_product(self.declared, X.shape[1], names)
-        public = FitFacts(len(X), X.shape[1], names=names, classes=classes, stream=stream)
+        public = FitFacts.of_rows(X, reader, classes=classes, stream=stream)
+        domain = as_product(self.declared, X.shape[1], public.names)
         return public, LabelledRows(encoded(X, domain), codes)
 
     def plan(self, facts: FitFacts, *, beta: float = 0.05) -> "NaiveBayesPlan":

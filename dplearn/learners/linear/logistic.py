@@ -57,7 +57,7 @@ from dplearn.queries.noise import can_be_drawn as sums_can_be_drawn
 from dplearn.queries.noise import noise_of
 from dplearn.table.encodings import DesignMatrix, plain_matrix
 from dplearn.table.features import read_features, read_rows
-from dplearn.table.targets import declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import labels_assumed, read_labels
 
 #: The number of steps of "auto" without dominant noise, by the order of the row norm: shares of epsilon add
 #: up linearly, shares of rho in quadrature.
@@ -232,14 +232,11 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
 
     def _recipe(self, reproducible: bool) -> "LogisticFit":
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
         return LogisticFit(
             self,
             self._cost(reproducible),
-            declared=declared_domain(self.domain),
             n_steps=check_count_or_auto("n_steps", self.n_steps, low=1),
             class_weight=check_class_weight(self.class_weight),
-            classes=classes,
             finest=self._finest,
             levels=self._levels,
             most_columns=self._most_columns,
@@ -387,12 +384,11 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        domain = declared_domain(self.domain)
-        tags.input_tags.sparse = domain is None
-        if domain is not None:
-            tags.input_tags.allow_nan = domain.accepts_missing
-            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
+        tags.input_tags.sparse = self.domain is None
         return tags
+
+    def _declared(self) -> Any:
+        return declared_domain(self.domain)
 
 
 def _rows(estimator: Any, X: Any, declared: Any, *, reset: bool) -> Any:
@@ -410,9 +406,7 @@ class LogisticFit(QueryFit):
         stream = self.stream()
         X = _rows(reader, X, self.declared, reset=True)
         classes, codes = read_labels(y, X.shape[0], self.classes)
-        names = getattr(reader, "feature_names_in_", None)
-        n, d = X.shape
-        public = FitFacts(n, d, names=names, classes=classes, stream=stream, sparse=issparse(X))
+        public = FitFacts.of_rows(X, reader, classes=classes, stream=stream, sparse=issparse(X))
         design = design_of(self.declared, public)
         return public, LabelledRows(plain_matrix(X) if design is None else design.encoded(X), codes)
 

@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -363,7 +362,6 @@ class LinearRegressor(PrivateRegressor):
         return LinearFit(
             self,
             self._cost(reproducible),
-            declared=declared_domain(self.domain),
             target=TargetRange.of(self.target_range, clip=self.clip_target),
             finest=self._finest,
         )
@@ -459,13 +457,8 @@ class LinearRegressor(PrivateRegressor):
         deviations_of = np.sqrt(own + self.residual_std_**2)
         return predicted.clip(*self.target_range_), deviations_of
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        domain = declared_domain(self.domain)
-        if domain is not None:
-            tags.input_tags.allow_nan = domain.accepts_missing
-            tags.input_tags.categorical = tags.input_tags.string = not domain.numeric
-        return tags
+    def _declared(self) -> Any:
+        return declared_domain(self.domain)
 
 
 class LinearFit(QueryFit):
@@ -475,8 +468,7 @@ class LinearFit(QueryFit):
         stream = self.stream()
         X = read_features(reader, X, domain=self.declared, reset=True)
         codes = read_target(y, len(X), self.target)
-        names = getattr(reader, "feature_names_in_", None)
-        public = FitFacts(X.shape[0], X.shape[1], names=names, stream=stream)
+        public = FitFacts.of_rows(X, reader, stream=stream)
         design = design_of(self.declared, public)
         return public, LabelledRows(plain_matrix(X) if design is None else design.encoded(X), codes)
 

@@ -38,7 +38,7 @@ from dplearn.queries.noise import QUERY_MODELS
 from dplearn.queries.oracle import oracle_for
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
-from dplearn.table.targets import check_two_labels, declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import check_two_labels, labels_assumed, read_labels
 
 _WAYS = ("cells", "hadamard")
 
@@ -180,7 +180,6 @@ class MaskedParityClassifier(RuleClassifier):
             interactive=check_bool("interactive", self.interactive),
             beta=check_number("beta", self.beta, above=0, below=1),
             bits=Bits(self.binarize),
-            classes=declared_classes(self.classes, None, self._two_labels),
         )
 
     def _publish(self, outcome: tuple[MaskedParity, int], plan: StatedPlan) -> None:
@@ -213,9 +212,8 @@ class MaskedParityFit(FitRecipe):
         n_bits, _ = masked_layout(X.shape[1])
         classes, codes = read_labels(y, X.shape[0], self.classes)
         check_two_labels(classes, self.kind._two_labels)
-        names = getattr(reader, "feature_names_in_", None)
-        public = FitFacts(X.shape[0], X.shape[1], names=names, classes=classes, stream=stream)
-        matrix = packed_rows(X, as_product(self.bits, X.shape[1], names))
+        public = FitFacts.of_rows(X, reader, classes=classes, stream=stream)
+        matrix = packed_rows(X, as_product(self.bits, X.shape[1], public.names))
         return public, MaskedRecords.of(matrix, n_bits, codes)
 
     def plan(self, facts: FitFacts) -> StatedPlan:

@@ -52,7 +52,7 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.table.encodings import packed_rows, read_bits
 from dplearn.table.features import as_product
 from dplearn.table.table import Records, shape_of
-from dplearn.table.targets import check_pairs, declared_sets, labels_assumed, n_outputs_of, read_outputs
+from dplearn.table.targets import check_pairs, labels_assumed, n_outputs_of, read_outputs
 
 
 @documented_by()
@@ -208,8 +208,6 @@ class ParityClassifier(SeveralOutputsClassifier):
 
     def _recipe(self, reproducible: bool) -> "ParityFit":
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
-        if self.classes is not None:
-            check_pairs(declared_sets(self.classes), self._two_labels)
         return ParityFit(
             self,
             self._cost(reproducible),
@@ -220,7 +218,6 @@ class ParityClassifier(SeveralOutputsClassifier):
             n_parts=check_count_or_auto("n_parts", self.n_parts, low=1),
             test_size=check_count_or_auto("test_size", self.test_size, low=0),
             bits=Bits(self.binarize),
-            classes=self.classes,
         )
 
     def _publish(self, outcome: NDArray[np.uint8] | None, plan: StatedPlan) -> None:

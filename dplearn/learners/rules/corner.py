@@ -38,7 +38,7 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.privacy.shares import WORTH_DELTA, equal_epsilon
 from dplearn.table import LabelledRows
 from dplearn.table.features import as_product
-from dplearn.table.targets import declared_classes, labels_assumed, positive_code
+from dplearn.table.targets import labels_assumed, positive_code
 
 
 @documented_by(TwoLabels)
@@ -164,21 +164,19 @@ class CornerClassifier(RuleClassifier):
         return plan
 
     def _recipe(self, reproducible: bool) -> "CornerFit":
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
-        positive_code(self.positive, classes)
         epsilon = checked_epsilon(self.epsilon)
         delta = check_number("delta", self.delta, low=0, below=1)
-        return CornerFit(
+        fit = CornerFit(
             self,
             ApproxDP(epsilon, delta, reproducible=reproducible),
-            declared=self._declared(),
             sides=self.directions,
             positive=self.positive,
             alpha=checked_share("alpha", self.alpha),
             beta=Fraction(checked_share("beta", self.beta)),
-            classes=classes,
             methods=self._methods,
         )
+        positive_code(fit.positive, fit.classes)
+        return fit
 
     def _publish(self, outcome: Corner, plan: StatedPlan) -> None:
         self._publish_rule(outcome, plan)

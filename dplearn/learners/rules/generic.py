@@ -40,7 +40,7 @@ from dplearn.privacy.plan import StatedPlan
 from dplearn.releases.release import few_records_warnings, written
 from dplearn.table import Columns, LabelledRows, Table
 from dplearn.table.features import as_product, read_features
-from dplearn.table.targets import declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import labels_assumed, read_labels
 
 #: From this number of labels on, a fit of stumps, which tries all pairs of labels, is slow.
 _MANY_LABELS = 200
@@ -266,7 +266,6 @@ class ExponentialMechanismClassifier(RuleClassifier):
     def _recipe(self, reproducible: bool) -> "RuleFit":
         protects = check_choice("protects", self.protects, ("examples", "labels"))
         cost = self._cost(reproducible, protects=protects)
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
         declared = self.domain if isinstance(self.domain, (list, tuple)) else [self.domain]
         if not all(each is None or isinstance(each, (Domain, Product)) for each in declared):
             raise TypeError(
@@ -277,9 +276,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
         fit = RuleFit(
             self,
             cost,
-            classes=classes,
             concept_class=self.concept_class,
-            declared=self._declared(),
             domain=self.domain,
             method=method,
             counting=_COUNTED * cost.epsilon if check_bool("probability", self.probability) else Fraction(0),

@@ -55,7 +55,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import read_features
-from dplearn.table.targets import check_two_labels, declared_classes, labels_assumed, read_labels
+from dplearn.table.targets import check_two_labels, labels_assumed, read_labels
 
 _METHODS = ("stability", "pure")
 
@@ -195,7 +195,6 @@ class LineClassifier(RuleClassifier):
             p=p,
             method=method,
             proper=check_bool("proper", self.proper),
-            classes=declared_classes(self.classes, None, self._two_labels),
             alpha=alpha,
             beta=beta,
         )

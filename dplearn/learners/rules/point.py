@@ -65,7 +65,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import StatedPlan
 from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import read_features
-from dplearn.table.targets import check_pairs, declared_sets, labels_assumed, n_outputs_of, read_outputs
+from dplearn.table.targets import check_pairs, labels_assumed, n_outputs_of, read_outputs
 
 _METHODS = ("stability", "sanitizer", "hashing")
 _UNKEYED = b""  # the code of a record without a second label
@@ -269,8 +269,6 @@ class PointClassifier(SeveralOutputsClassifier):
         given = check_count_or_auto("n_buckets", self.n_buckets, low=1)
         if given is not None and (given & (given - 1) or given > 1 << LARGEST_BITS):
             raise ValueError(f"n_buckets must be a power of two up to 2**{LARGEST_BITS}, got {given}")
-        if self.classes is not None:
-            check_pairs(declared_sets(self.classes), self._two_labels)
         n_keys = check_count("n_keys", self.n_keys, low=1, high=_MOST_KEYS)
         method = _method(self.method, delta, self.prefixes, n_keys)
         chooses = self.method == AUTO and method == "stability"
@@ -299,7 +297,6 @@ class PointClassifier(SeveralOutputsClassifier):
             alpha=self.alpha,
             beta=self.beta,
             delta=self.delta,
-            classes=self.classes,
         )
 
     def _publish(self, outcome: list[Where], plan: StatedPlan) -> None:

@@ -40,7 +40,7 @@ from dplearn.releases.interior_point import threshold_from_interior_point
 from dplearn.releases.release import as_number_domain
 from dplearn.table import Columns, LabelledRows
 from dplearn.table.features import as_product
-from dplearn.table.targets import declared_classes, labels_assumed
+from dplearn.table.targets import labels_assumed
 
 _NAMES = 8  # the most column names in a message
 _ALL_FLOATS, _PLACES = Floats(), IntegerRange(0, NONUNIFORM_SIZE - 1)
@@ -170,17 +170,14 @@ class ThresholdClassifier(RuleClassifier):
         return plan
 
     def _recipe(self, reproducible: bool) -> "ThresholdFit":
-        classes = declared_classes(self.classes, self.domain, self._two_labels)
         by_place = self.feature is not None and not isinstance(self.feature, str)
         return ThresholdFit(
             self,
             self._cost(reproducible),
             method=check_choice("method", self.method, (AUTO, *THRESHOLD_METHODS)),
-            declared=self._declared(),
             feature=check_count("feature", self.feature) if by_place else self.feature,
             alpha=check_number("alpha", self.alpha, above=0, below=1),
             beta=check_number("beta", self.beta, above=0, below=1),
-            classes=classes,
         )
 
     def _publish(self, outcome: Stump, plan: StatedPlan) -> None:

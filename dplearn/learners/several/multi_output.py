@@ -295,10 +295,9 @@ class MultiOutputFit(FitRecipe):
             ready = learner_alone(learner, lambda: begin(own, rows, labels[records.y[:, place]]))
             return _Fit(learner, own, ready.plan)
 
-        public = MultiOutputFacts(
-            n,
-            rows.shape[1],
-            names=getattr(reader, "feature_names_in_", None),
+        public = MultiOutputFacts.of_rows(
+            rows,
+            reader,
             n_outputs=count,
             many=outputs.many,
             sets=tuple(outputs.classes),

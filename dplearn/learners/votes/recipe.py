@@ -175,8 +175,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         return replace(plan, replan=partial(fit.planned_for, public))
 
     def _recipe(self, reproducible: bool) -> "VotesFit":
-        if self.classes is not None:
-            check_classes(self.classes)
         check_classifier("estimator", self.estimator)
         if self.estimator is not None:
             check_own_code("estimator", self.estimator)
@@ -187,7 +185,6 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
             asked=self._asked,
             estimator=self.estimator,
             aggregation=check_choice("aggregation", self.aggregation, tuple(self._asked.aggregations)),
-            classes=self.classes,
             n_teachers=check_count_or_auto("n_teachers", self.n_teachers),
             max_queries=check_count_or_auto("max_queries", self.max_queries),
             max_abstentions=check_count_or_auto("max_abstentions", self.max_abstentions),
@@ -250,10 +247,9 @@ class VotesFit(FitRecipe):
             check_own_code("estimator", estimator)
         else:
             check_copies(estimator := self.estimator)
-        public = VotesFacts(
-            X.shape[0],
-            X.shape[1],
-            names=getattr(reader, "feature_names_in_", None),
+        public = VotesFacts.of_rows(
+            X,
+            reader,
             classes=classes,
             stream=stream,
             estimator=estimator,
