@@ -169,7 +169,6 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
-    estimator_: Any = field(init=False)
     classes_: NDArray[Any] = field(init=False)
 
     keeps_types = reads_parts = True

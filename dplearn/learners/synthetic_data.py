@@ -319,7 +319,6 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
-    estimator_: Any = field(init=False)
     classes_: NDArray[Any] = field(init=False)
 
     def plan(
@@ -467,8 +466,6 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     clip_target: bool = False
     ledger: PrivacyLedger | None = None
     random_state: Any = None
-
-    estimator_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data."""

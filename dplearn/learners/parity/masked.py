@@ -22,7 +22,6 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import Unspent, documented_by
 from dplearn._validation import check_bool, check_choice, check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MaskedParity, Parity, index_of, masked_layout
 from dplearn.domains import Bits, Product
 from dplearn.estimator import RuleClassifier
@@ -140,10 +139,6 @@ class MaskedParityClassifier(RuleClassifier):
     classes: Sequence[Any] | None = None
     ledger: PrivacyLedger | None = None
     random_state: Any = None
-
-    parity_: NDArray[np.uint8] = field(init=False)
-    intercept_: int = field(init=False)
-    concept_: ChosenConcept = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

@@ -165,9 +165,7 @@ class ParityClassifier(SeveralOutputsClassifier):
     random_state: Any = None
 
     parity_: NDArray[np.uint8] = field(init=False)
-    intercept_: Any = field(init=False)
     concept_: Any = field(init=False)
-    classes_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_features: int, n_outputs: int = 1) -> StatedPlan:
         """Return the plan of a fit: its guarantee, method, sizes and accuracy. No data is read.

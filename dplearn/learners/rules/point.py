@@ -1,7 +1,7 @@
 """Private point functions, which assign the second label to one key of a set of any size."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -216,11 +216,6 @@ class PointClassifier(SeveralOutputsClassifier):
     classes: Sequence[Any] | None = None
     ledger: PrivacyLedger | None = None
     random_state: Any = None
-
-    point_: Any = field(init=False)
-    abstained_: Any = field(init=False)
-    concept_: Any = field(init=False)
-    classes_: Any = field(init=False)
 
     def plan(self, n_samples: int, *, n_outputs: int = 1, n_features: int | None = None) -> StatedPlan:
         """Return the plan of a fit: its guarantee and its accuracy. No data is read.

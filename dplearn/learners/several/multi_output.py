@@ -1,7 +1,7 @@
 """One private classifier for each of several labels of a record, within one privacy budget."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
 from functools import partial
 from inspect import signature
@@ -145,8 +145,6 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
-    estimators_: list[Any] = field(init=False)
-    classes_: Any = field(init=False)
     __metadata_request__fit = ROUTED_PUBLIC
 
     @documented_by(SeveralOutputsClassifier.fit)

@@ -5,7 +5,7 @@ records, and therefore a small training error. The secrecy of the sample amplifi
 for records that are drawn several times.
 """
 
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -101,8 +101,6 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
     sample_size: int
     ledger: PrivacyLedger | None = None
     random_state: Any = None
-
-    estimator_: Any = field(init=False)
 
     def plan(self, n_samples: int, **parameters: Any) -> StatedPlan:
         """Return the plan of a fit: its guarantee and the plan of `estimator` for the sample. No data is
