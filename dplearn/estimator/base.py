@@ -529,7 +529,6 @@ class RuleClassifier(HasImportances, PrivateClassifier):
 class SeveralOutputsClassifier(HasImportances, PrivateClassifier):
     """Base of classifiers whose `classes_` are a list, if there are several outputs; it uses `_codes`."""
 
-    classes_: Any
     reads_outputs = True
 
     def predict(self, X: Any) -> NDArray[Any]:

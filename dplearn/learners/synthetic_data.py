@@ -29,7 +29,7 @@ from dplearn.estimator.recipe import FitFacts, FitRecipe, planned_columns, plann
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
 from dplearn.learners.bins import declared_columns
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.shares import CONCENTRATED
 from dplearn.releases.synthetic_table import SyntheticTable, TableChoices, checked_cost
 from dplearn.releases.table_columns import (
@@ -91,7 +91,6 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
 
     synthetic_: SyntheticTable
     domain_: Product
-    guarantee_: ApproxDP
 
     reads_parts = True
     _kept = "the synthetic records", "synthetic_.sample(m)"

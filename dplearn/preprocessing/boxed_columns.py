@@ -209,7 +209,6 @@ class BoxedColumns(NumberColumns):
         Schema does not name are dropped.
     """
 
-    delta: Any
     _finest = _FINEST  # bits of the grid; audits use fewer
     _coarsest = 0  # 1 for queries that need even steps
 

@@ -22,7 +22,6 @@ from dplearn.domains.product import is_pair
 from dplearn.estimator import PrivateTransformer
 from dplearn.estimator.recipe import FitFacts, FitRecipe
 from dplearn.kernels import row_blocks
-from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.releases.release import as_number_domain
 from dplearn.table import Columns
 from dplearn.table.features import as_product, read_features
@@ -43,13 +42,7 @@ class NumberColumns(PrivateTransformer):
     guarantee_, n_features_in_, feature_names_in_
     """
 
-    epsilon: Any
     reads_parts = True
-    domain: Any
-    ledger: PrivacyLedger | None
-    random_state: Any
-    guarantee_: ApproxDP
-    n_features_in_: int
 
     def _planned(self, fit: FitRecipe, n_samples: Any, n_features: Any) -> FitFacts:
         """Return the public sizes for `plan`: of the domain, as given, of the fit, or 1 column."""
@@ -100,8 +93,6 @@ class NumberColumnsFit(FitRecipe):
 
 class NamesOfColumns(OneToOneFeatureMixin):
     """Mixin, before `NumberColumns`, of transformers with one column for each column of the input."""
-
-    domain: Any
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the transformed columns: those of a schema, else those of the input.
