@@ -117,7 +117,7 @@ def pipeline_guarantee(pipeline: Any, *, stateless: Collection[str] = ()) -> Gua
     assumed = [f"step {name!r} learns nothing from the {private}" for name in steps if name in declared]
     if any(isinstance(step, _Passed) for step in steps.values()):
         assumed.append(_DENSE)
-    marks = {id(mark): mark.guarantee for name in guarantees if (mark := _mark_of(steps[name])) is not None}
+    marks = {id(mark): mark for name in guarantees if (mark := _mark_of(steps[name])) is not None}
     alone = [each for name, each in guarantees.items() if _mark_of(steps[name]) is None]
     if len(marks) == 1 and not alone:
         return next(iter(marks.values()))
@@ -161,18 +161,14 @@ def _of_step(name: str, each: Guarantee, first: bool) -> list[str]:
     ]
 
 
-class _FittedTogether:
-    """The guarantee of all steps that were fitted and selected together, counted once."""
-
-    def __init__(self, guarantee: Guarantee):
-        self.guarantee = guarantee
-
-
 class _Mark:
-    """The link of a step to the steps fitted with it, valid while the step's settings are unchanged."""
+    """The guarantee of all steps that were fitted and selected together, an object that they share.
 
-    def __init__(self, together: _FittedTogether, step: Any):
-        self.together = together
+    It is counted once, and is that of a step while the step's settings are unchanged.
+    """
+
+    def __init__(self, guarantee: Guarantee, step: Any):
+        self.guarantee = guarantee
         self._settings = None if hasattr(step, "guarantee_") else _copied(_settings_of(step))
 
     def holds_of(self, step: Any) -> bool:
@@ -180,26 +176,25 @@ class _Mark:
         # A new fit of a private step sets a new guarantee object. A step without a guarantee must have its
         # old settings: with new ones it could learn from the data.
         if self._settings is None:
-            return vars(step).get("guarantee_") is self.together.guarantee
+            return vars(step).get("guarantee_") is self.guarantee
         return not hasattr(step, "guarantee_") and _alike(_settings_of(step), self._settings)
 
 
 def fitted_together(model: Any, guarantee: Guarantee) -> Any:
     """Mark and return a fitted model: `guarantee` is the guarantee of all its steps together."""
     # The caller must have checked that the other steps learn nothing with their current settings.
-    together = _FittedTogether(guarantee)
     for step in dict(_steps(model)).values() if _parts(model) else [model]:
         if step is not None and not isinstance(step, _Passed):
-            setattr(step, _MARK, _Mark(together, step))
+            setattr(step, _MARK, _Mark(guarantee, step))
             if hasattr(step, "guarantee_"):
                 step.guarantee_ = guarantee
     return model
 
 
-def _mark_of(step: Any) -> _FittedTogether | None:
+def _mark_of(step: Any) -> Guarantee | None:
     """Return the joint guarantee that a step is marked with, or None if it was changed or fitted since."""
     mark = getattr(step, _MARK, None)
-    return mark.together if isinstance(mark, _Mark) and mark.holds_of(step) else None
+    return mark.guarantee if isinstance(mark, _Mark) and mark.holds_of(step) else None
 
 
 def _settings_of(step: Any) -> Any:
