@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
-from scipy.sparse import csr_matrix, issparse
+from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
@@ -24,7 +24,7 @@ from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
 from dplearn.estimator.recipe import FitFacts
 from dplearn.fit import N_IS_PUBLIC, TABLE
-from dplearn.kernels import Ranks, power_at_most, ranks_of_codes
+from dplearn.kernels import Ranks, dense, power_at_most, ranks_of_codes
 from dplearn.mechanisms.sparse_vector import first_reaching, reaching_ratios
 from dplearn.preprocessing.number_columns import (
     NamesOfColumns,
@@ -724,9 +724,7 @@ class PrivateKBinsDiscretizer(QuantilesOfColumns):
         """
         check_is_fitted(self)
         d = self._n_columns
-        dense: Any = X  # issparse narrows to a type without its methods
-        dense = dense.toarray() if issparse(X) else dense
-        rows = self._transformed(dense, len(self.get_feature_names_out()))
+        rows = self._transformed(dense(X), len(self.get_feature_names_out()))
         if self.encode == "ordinal":
             bins = np.clip(rows, 0, self.n_bins - 1).astype(np.intp)
         else:

@@ -26,7 +26,7 @@ from scipy.sparse import issparse
 from dplearn.domains import Bits, Domain, DomainError, Floats, Product
 from dplearn.domains.base import Codes, smallest_uint
 from dplearn.domains.cells import is_frame
-from dplearn.kernels import BitMatrix, pack
+from dplearn.kernels import BitMatrix, dense, pack
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.table import Columns
 
@@ -88,15 +88,10 @@ def packed_rows(X: Any, domain: Product, *, intercept: bool = False, nearest: bo
     blocks = []
     for start in range(0, n, max(step, 1)):
         part = X if is_frame(X) else X[start : start + step]
-        bits = _by_column(part, domain, how) if is_frame(X) else _by_row(_dense(part), domain, how)
+        bits = _by_column(part, domain, how) if is_frame(X) else _by_row(dense(part), domain, how)
         ones = np.ones((len(bits), int(intercept)), dtype=np.uint8)
         blocks.append(pack(np.hstack((bits, ones)) if intercept else bits).words)
     return BitMatrix(np.concatenate(blocks), d + intercept)
-
-
-def _dense(part: Any) -> Any:
-    rows: Any = part  # issparse narrows to a type without its methods
-    return rows.toarray() if issparse(part) else rows
 
 
 def _by_row(part: NDArray[Any], domain: Product, how: str) -> NDArray[np.uint8]:

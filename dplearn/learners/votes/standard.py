@@ -21,6 +21,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 
 from dplearn.domains import Hashed
 from dplearn.domains.cells import any_as_numbers, frame_column, is_frame, is_missing, text_of
+from dplearn.kernels import dense
 
 _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
@@ -257,8 +258,7 @@ def _as_floats(columns: Any) -> Any:
     elif is_frame(columns):
         found = columns.to_numpy().astype(np.float64)
     else:
-        cells = columns.toarray() if hasattr(columns, "toarray") else columns  # sparse rows to predict
-        found = np.asarray(_as_numbers(cells), dtype=np.float64)
+        found = np.asarray(_as_numbers(dense(columns)), dtype=np.float64)  # of sparse rows to predict, too
     return np.where(np.isfinite(found), found.clip(-_FARTHEST, _FARTHEST), np.nan)
 
 
