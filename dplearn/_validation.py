@@ -1,7 +1,7 @@
 """Validation of public parameters; each error states the parameter, the constraint and the value."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -10,6 +10,8 @@ from operator import ge, gt, le, lt
 from typing import Any
 
 import numpy as np
+
+from dplearn._writing import brief
 
 AUTO = "auto"  # in place of a number that is computed from public values
 
@@ -69,6 +71,16 @@ def check_number(
     if not all(holds(number, _exact(bound)) for _, bound, holds in bounds):
         raise ValueError(f"{rule()}, got {_written(value)}")
     return number
+
+
+def check_pair(
+    name: str, value: Any, *, low: float | None = None, high: float | None = None
+) -> tuple[Fraction, Fraction]:
+    """Return the ends of a public range, of which the first is below the second, within bounds of both."""
+    if isinstance(value, str) or not isinstance(value, (Sequence, np.ndarray)) or len(value) != 2:
+        raise ValueError(f"{name} must be a pair (low, high), got {brief(value)}")
+    first = check_number(f"low end of {name}", value[0], low=low, high=high)
+    return first, check_number(f"high end of {name}", value[1], above=first, high=high)
 
 
 def is_positive(value: Any) -> bool:

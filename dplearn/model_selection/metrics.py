@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from dplearn._validation import check_count, check_number, shown
+from dplearn._validation import check_count, check_number, check_pair, shown
 from dplearn._writing import brief
 from dplearn.kernels import nearest_shares, success_bounds
 from dplearn.kernels.confidence_bounds import mean_bounds
@@ -594,7 +594,7 @@ def _edges(asked: Asked) -> tuple[float, ...]:
         count = check_count("bins", given, low=2, high=_MOST_BINS)
         if asked.method == "predict_proba":
             return tuple(expit(np.linspace(-FARTHEST, FARTHEST, count - 1)).tolist())
-        low, high = _score_range(scorer)
+        low, high = map(float, check_pair("score_range", scorer.score_range))
         return tuple(np.linspace(low, high, count + 1)[1:-1].tolist())
     listed = [] if isinstance(given, str) or np.ndim(given) != 1 else list(given)
     edges = tuple(float(check_number("bins", each)) for each in listed)
@@ -604,16 +604,6 @@ def _edges(asked: Asked) -> tuple[float, ...]:
             f" bins, got {brief(given)}"
         )
     return edges
-
-
-def _score_range(scorer: PrivateScorer) -> tuple[float, float]:
-    pair = scorer.score_range
-    if isinstance(pair, str) or np.shape(pair) != (2,):
-        raise ValueError(f"score_range must be a pair (low, high), got {shown(pair)}")
-    low, high = (float(check_number("score_range", each)) for each in pair)
-    if not low < high:
-        raise ValueError(f"score_range must be a pair with low < high, got {shown(pair)}")
-    return low, high
 
 
 _CORRECT = Metric(lambda _: Measure(ErrorCount(), _accuracy, _accuracy_bounds), any_labels=True, falls=True)

@@ -19,7 +19,7 @@ from scipy.sparse import csr_matrix
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_bool, check_choice, check_count, check_number
+from dplearn._validation import check_bool, check_choice, check_count, check_number, check_pair
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Product
 from dplearn.estimator.recipe import FitFacts
@@ -226,23 +226,13 @@ def _ranks_of(summary: _SortedColumns | Table, plan: ReleasePlan, drawn: Set[int
 
 def check_percents(name: str, value: Any) -> tuple[Fraction, Fraction]:
     """Return two ascending percentages as fractions from 0 to 1."""
-    low, high = check_range(name, value, high=100)
+    low, high = check_pair(name, value, low=0, high=100)
     if high <= 1:
         raise ValueError(
             f"{name} must be in percent, as in (25, 75), which is not (0.25, 0.75); with both ends at most 1,"
             f" it would be the lowest percent of the data, got {value!r}"
         )
     return low / 100, high / 100
-
-
-def check_range(name: str, value: Any, high: int | None = None) -> tuple[Fraction, Fraction]:
-    """Return two ascending numbers; within 0..high if `high` is given."""
-    if not isinstance(value, Sequence) or len(value) != 2:
-        raise ValueError(f"{name} must be a pair of rising numbers, got {value!r}")
-    least = None if high is None else 0
-    first, last = (check_number(name, end, low=least, high=high) for end in value)
-    check_number(f"the second of {name}", last, above=first)
-    return first, last
 
 
 def placed(x: Numbers, low: Numbers, high: Numbers) -> Numbers:
@@ -331,7 +321,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
     random_state: Any = None
 
     def _fractions(self) -> list[Fraction]:
-        check_range("feature_range", self.feature_range)
+        check_pair("feature_range", self.feature_range)
         check_choice("method", self.method, _METHODS)
         return list(check_percents("quantile_range", self.quantile_range))
 
@@ -361,7 +351,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         ndarray of float64 of shape (n_samples, n_features)
             Within `feature_range`.
         """
-        low, high = (float(end) for end in check_range("feature_range", self.feature_range))
+        low, high = (float(end) for end in check_pair("feature_range", self.feature_range))
 
         def of(rows: Numbers) -> Numbers:
             share = placed(rows, self.data_low_, self.data_high_)
@@ -382,7 +372,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         -------
         ndarray of float64 of shape (n_samples, n_features)
         """
-        low, high = (np.array(float(end)) for end in check_range("feature_range", self.feature_range))
+        low, high = (np.array(float(end)) for end in check_pair("feature_range", self.feature_range))
         share = placed(self._transformed(X, self._n_columns), low, high)
         numbers: Numbers = (1 - share) * self.data_low_ + share * self.data_high_
         return numbers

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from scipy.special import ndtri
 
-from dplearn._validation import check_choice, check_count, check_number
+from dplearn._validation import check_choice, check_count, check_number, check_pair
 from dplearn._writing import Brief, brief
 from dplearn.chance import dice_for
 from dplearn.domains import Domain, Floats, NumberDomain, Schema
@@ -201,10 +201,7 @@ def _advice(domain: Any) -> str:
 
 def checked_bounds(bounds: Any) -> tuple[float, float]:
     """Return the public bounds of numbers, which must be a pair."""
-    if not isinstance(bounds, (list, tuple)) or len(bounds) != 2:
-        raise ValueError(f"bounds must be a pair (low, high), got {brief(bounds)}")
-    low = check_number("low end of bounds", bounds[0], low=-_LARGEST, high=_LARGEST)
-    high = check_number("high end of bounds", bounds[1], above=low, high=_LARGEST)
+    low, high = check_pair("bounds", bounds, low=-_LARGEST, high=_LARGEST)
     return float(low), float(high)
 
 
