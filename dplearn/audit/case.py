@@ -126,8 +126,7 @@ class AuditCase:
     def frozen(self) -> dict[str, Any]:
         """Return the frozen report: digest, epsilon, numbers of distributions and of pairs."""
         text = resources.files("dplearn.audit").joinpath("frozen.json").read_text(encoding="utf-8")
-        record: dict[str, Any] = json.loads(text)[self.name]
-        return record
+        return json.loads(text)[self.name]
 
 
 def fit_case(

@@ -133,8 +133,7 @@ class UniformCode(_ExactCode):
         """
         word = self._word(word)
         tails = _agreement_tails(np.where(word, self.biases, 2 * _BIASES - self.biases) / (2 * _BIASES))
-        tail: NDArray[np.float64] = tails[(self.words == word).sum(axis=1)]
-        return tail
+        return tails[(self.words == word).sum(axis=1)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -248,8 +247,7 @@ class TardosCode(_Code):
         """Return the score of each user; only outputs with a 1 in the word count."""
         used = self._word(word) == 1
         odds = np.sqrt((1 - self.biases) / self.biases)[used]
-        scores: NDArray[np.float64] = np.where(self.words[:, used], odds, -1 / odds).sum(axis=1)
-        return scores
+        return np.where(self.words[:, used], odds, -1 / odds).sum(axis=1)
 
     def accused(self, word: Any) -> NDArray[np.intp]:
         """Return the users whose score is above the published threshold."""
@@ -318,8 +316,7 @@ class BonehShawCode(_Code):
 
 def uniform_biases(k: int, dice: Dice) -> NDArray[np.int64]:
     """Return k probabilities in 256ths, uniform among the odd numbers from 1 to 255."""
-    drawn: NDArray[np.int64] = 2 * dice.below(_BIASES, size=k) + 1
-    return drawn
+    return 2 * dice.below(_BIASES, size=k) + 1
 
 
 def fair_biases(k: int) -> NDArray[np.int64]:
@@ -351,8 +348,7 @@ def _logarithm(n: int, error: Any) -> int:
 
 
 def _uniform(k: int, dice: Dice) -> NDArray[np.float64]:
-    drawn: NDArray[np.float64] = dice.below(1 << _BITS, size=k) / (1 << _BITS)
-    return drawn
+    return dice.below(1 << _BITS, size=k) / (1 << _BITS)
 
 
 def _permutation(size: int, dice: Dice) -> NDArray[np.intp]:

@@ -93,8 +93,7 @@ def _synthetic(claim: ApproxDP) -> FitPredict:
         budget: dict[str, Any] = {"epsilon": claim.epsilon, "delta": claim.delta}
         table = SyntheticTable(domain=domain, degree=1, **budget)
         rows = table.fit(np.hstack([X, Y])).sample(_ROWS)
-        means: NDArray[np.float64] = np.asarray(rows, dtype=np.float64)[:, 1:].mean(axis=0)
-        return means
+        return np.asarray(rows, dtype=np.float64)[:, 1:].mean(axis=0)
 
     return fit_predict
 

@@ -85,8 +85,7 @@ class PublicStream:
 
     def seeds(self, k: int) -> list[int]:
         """Return k integers below 2**31, for the `random_state` of base estimators."""
-        seeds: list[int] = self.labels(1 << 31, k).tolist()
-        return seeds
+        return self.labels(1 << 31, k).tolist()
 
     def uniform(self, size: int) -> NDArray[np.float64]:
         """Return `size` uniform draws from [0, 1), multiples of 2**-53."""
@@ -95,8 +94,7 @@ class PublicStream:
 
     def labels(self, n_labels: int, size: int) -> NDArray[np.int64]:
         """Return `size` uniform draws from 0..n_labels-1."""
-        drawn: NDArray[np.int64] = self._dice.below(n_labels, size=size)
-        return drawn
+        return self._dice.below(n_labels, size=size)
 
 
 def public_seed(random_state: Any, *context: object) -> int:

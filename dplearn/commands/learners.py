@@ -116,8 +116,7 @@ def candidates(
 
 
 def _parameters(kind: Any) -> Iterable[str]:
-    names: Iterable[str] = kind().get_params(deep=False)
-    return names
+    return kind().get_params(deep=False)
 
 
 def best_learner(learners: Mapping[str, Learner], n: int) -> str:

@@ -265,8 +265,7 @@ class CountedErrors:
 
     def member(self, errors: int, index: int) -> Concept:
         """Return the `index`-th member with `errors` errors."""
-        concept: Concept = self._member_at(nth_equal(self._counts, errors, index))
-        return concept
+        return self._member_at(nth_equal(self._counts, errors, index))
 
 
 class CountedClass(ConceptClass):

@@ -353,8 +353,7 @@ def _tally(positive: Sequence[NDArray[Any]], words: NDArray[np.uint64], tally: n
 
 
 def _popcounts(words: NDArray[np.uint64]) -> NDArray[np.uint16]:
-    counts: NDArray[np.uint16] = np.bitwise_count(words).sum(axis=0, dtype=np.uint16)
-    return counts
+    return np.bitwise_count(words).sum(axis=0, dtype=np.uint16)
 
 
 def _fill_negative(levels: Sequence[NDArray[Any]], d: int) -> None:

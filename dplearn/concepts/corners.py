@@ -67,8 +67,7 @@ class Corner:
             np.where((columns[feature] <= code) != above, 1, -1) * domain.margins(columns[feature], code)
             for feature, domain, code, above in self._sides
         ]
-        margins: NDArray[np.float64] = np.abs(np.min(signed, axis=0))
-        return margins
+        return np.abs(np.min(signed, axis=0))
 
     @property
     def used(self) -> tuple[int, ...]:

@@ -165,8 +165,7 @@ class Listed:
     def predict(self, columns: Sequence[NDArray[Any]]) -> Labels:
         if self.predictions is None:
             return columns[self.position].astype(np.intp, copy=False)
-        codes: Labels = np.array(self.predictions, dtype=np.intp)[columns[0]]
-        return codes
+        return np.array(self.predictions, dtype=np.intp)[columns[0]]
 
     def describe(self, features: Sequence[str], labels: Sequence[Any]) -> str:  # noqa: ARG002 - the protocol's
         return self.name

@@ -98,8 +98,7 @@ class PrivateConfusionMatrixDisplay(ConfusionMatrixDisplay):
         scorer = PrivateScorer("balanced_accuracy", labels=labels)
         made_up = cls(np.array([[1, 0], [0, 1]]), display_labels=[0, 1])
         score = _released(estimator, X, y, scorer, made_up, ax, options)
-        drawn: Self = cls.of_score(score).plot(ax=ax, **options)
-        return drawn
+        return cls.of_score(score).plot(ax=ax, **options)
 
 
 class _OfBinnedCounts:
@@ -137,8 +136,7 @@ class _OfBinnedCounts:
         """
         scorer = PrivateScorer("roc_auc", pos_label=pos_label, bins=bins, score_range=score_range)
         score = _released(estimator, X, y, scorer, cls._made_up(), ax, options)
-        drawn: Self = cls.of_score(score).plot(ax=ax, **options)
-        return drawn
+        return cls.of_score(score).plot(ax=ax, **options)
 
 
 class PrivateRocCurveDisplay(_OfBinnedCounts, RocCurveDisplay):

@@ -231,8 +231,7 @@ def registry_schema() -> Mapping[str, Any]:
     ['commit', 'date', 'fields', 'paper', 'source']
     """
     text = resources.files("dplearn.display").joinpath("registry_schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return json.loads(text)
 
 
 def _of_guarantee(guarantee: Guarantee) -> dict[str, Any]:

@@ -137,9 +137,9 @@ class Dates(IntegerRange):
                 # An array of dates: each gets the step that it has by itself.
                 return self._read(cells.astype(flat[0].dtype), encode)
             steps = [self._step_or_cell(cell) for cell in flat]
-            return encode(object_array(steps).reshape(cells.shape))  # type: ignore[no-any-return]
+            return encode(object_array(steps).reshape(cells.shape))
         if cells.dtype.kind != "M":
-            return encode(cells)  # type: ignore[no-any-return]
+            return encode(cells)
         gaps = np.isnat(cells)
         units = _steps(cells, self._unit).clip(self.first - _MOST)
         codes: Codes = encode(np.where(gaps, np.int64(self.low), self._in_steps(units)))
@@ -192,7 +192,7 @@ class Dates(IntegerRange):
 
     def texts(self, numbers: Iterable[Any]) -> list[str]:
         """Return numbers of steps as dates in ISO 8601."""
-        return np.datetime_as_string(self.times(np.asarray(numbers))).tolist()  # type: ignore[no-any-return]
+        return np.datetime_as_string(self.times(np.asarray(numbers))).tolist()
 
     def _text(self, value: int) -> str:
         return self.texts([value])[0]

@@ -140,16 +140,14 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def __new__(cls, *args: Any, **given: Any) -> Self:
         if args or given:
             _check_names(cls, args, given)
-        made: Self = super().__new__(cls)
-        return made
+        return super().__new__(cls)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""
         alike = type(type(self).__name__, (BaseEstimator,), {"__init__": type(self).__init__})
         shown: Any = object.__new__(alike)  # its parameters are set below
         vars(shown).update((name, shortened(value)) for name, value in self.get_params(deep=False).items())
-        text: str = shown.__repr__(N_CHAR_MAX)
-        return text
+        return shown.__repr__(N_CHAR_MAX)
 
     def epsilon_for(
         self, n_samples: int, *, alpha: Any = None, advantage: Any = None, **public: Any
@@ -481,8 +479,7 @@ class RuleClassifier(HasImportances, PrivateClassifier):
             Numbers outside the domain are replaced with its nearest value.
         """
         codes = self._codes(X)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
+        return self.classes_[codes]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return probability 1 for the predicted label, since a rule has no confidence; costs no privacy."""

@@ -174,8 +174,7 @@ class Incremental:
                         f"`classes={brief(each)}` is not the same as on last call to partial_fit, was:"
                         f" {brief(known.tolist())}"
                     )
-            labels: list[Any] = known.tolist()
-            return labels
+            return known.tolist()
         if not sets:
             raise ValueError(
                 "classes must be passed on the first call to partial_fit. The parameter `classes` of the"

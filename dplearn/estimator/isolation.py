@@ -251,12 +251,11 @@ def native_threads(openmp: int | None) -> AbstractContextManager[Any]:
     Shards are small, and threads that wait for each other take many times as long. The number of threads also
     changes how sums of floats are rounded: with one thread, a teacher is the same in every process.
     """
-    limits: AbstractContextManager[Any] = (
+    return (
         _linear_algebra().limit(limits=1)
         if openmp is None
         else threadpool_limits({"blas": 1, "openmp": openmp})
     )
-    return limits
 
 
 @lru_cache(maxsize=1)

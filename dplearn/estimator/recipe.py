@@ -357,6 +357,5 @@ def cost_of_fit(estimator: Any, X: Any = None, y: Any = None) -> ApproxDP | None
     Of X and y only shapes are read.
     """
     with suppress(Exception):  # `fit` reports invalid parameters
-        cost: ApproxDP | None = estimator._recipe(estimator.random_state is not None).cost_of(X, y)
-        return cost
+        return estimator._recipe(estimator.random_state is not None).cost_of(X, y)
     return None

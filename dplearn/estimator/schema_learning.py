@@ -170,8 +170,7 @@ class LearnedFit(FitRecipe):
         if budget is not None:
             amounts = {"epsilon": budget.epsilon, "delta": budget.delta}
             given |= {name: amounts[name] for name in amounts if name in self.shell.get_params(deep=False)}
-        found: FitRecipe = _with(self.shell, given)._recipe(self.cost.reproducible)
-        return found
+        return _with(self.shell, given)._recipe(self.cost.reproducible)
 
     def without_target(self, schema: Any) -> Any:
         """Return the domain of X in a schema that is released."""

@@ -189,8 +189,7 @@ def nonuniform_codes(codes: NDArray[Any]) -> NDArray[np.uint64]:
     bits &= (1 << _SIGNIFICAND) - 1
     bits >>= _SHIFTS[exponents]
     bits += _STARTS[exponents]
-    places: NDArray[np.uint64] = ((bits ^ sign) - sign + _LARGEST).view(np.uint64)
-    return places
+    return ((bits ^ sign) - sign + _LARGEST).view(np.uint64)
 
 
 def last_code(place: int) -> int:

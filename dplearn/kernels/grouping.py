@@ -14,8 +14,7 @@ _DENSE = 1 << 22  # widest range of values that is counted by one histogram
 def distinct_values(values: NDArray[Any]) -> NDArray[Any]:
     """Return the distinct values, at least one, increasing; `np.unique` takes ten times as long."""
     ordered = np.sort(values)
-    distinct: NDArray[Any] = ordered[np.append(True, ordered[1:] != ordered[:-1])]
-    return distinct
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])]
 
 
 def group_counts(values: NDArray[Any]) -> tuple[list[int], list[int]]:

@@ -68,8 +68,7 @@ class SortedCodes:
 
     def at(self, ranks: Places) -> list[int]:
         """Return the codes of some ranks."""
-        codes: list[int] = self._codes[np.asarray(ranks, dtype=np.int64)].tolist()
-        return codes
+        return self._codes[np.asarray(ranks, dtype=np.int64)].tolist()
 
     def count(self, codes: Any) -> tuple[Any, Any]:
         """Return the number of codes less than each of `codes`, and the number at most it."""
@@ -244,8 +243,7 @@ def _chosen(block: NDArray[Any], inside: NDArray[np.bool_]) -> NDArray[Any]:
         return block.compress(inside)
     words = (inside.view(np.uint64) != 0).nonzero()[0]
     places = inside.reshape(-1, _WORD).take(words, axis=0).ravel().nonzero()[0]
-    chosen: NDArray[Any] = block.reshape(-1, _WORD).take(words, axis=0).ravel().take(places)
-    return chosen
+    return block.reshape(-1, _WORD).take(words, axis=0).ravel().take(places)
 
 
 def _nth_places(i: NDArray[np.int64], counts: NDArray[np.int64], bits: int) -> NDArray[np.int64]:
@@ -308,8 +306,7 @@ class CodeCounts:
 
     def at(self, ranks: Places) -> list[int]:
         """Return the codes of some ranks."""
-        codes: list[int] = self.codes[self._upto.searchsorted(np.asarray(ranks), "right")].tolist()
-        return codes
+        return self.codes[self._upto.searchsorted(np.asarray(ranks), "right")].tolist()
 
     def count(self, codes: Any) -> tuple[Any, Any]:
         """Return the number of codes less than each of `codes`, and the number at most it."""

@@ -233,8 +233,7 @@ def shifted_bins(half: NDArray[np.int64], n_bins: int) -> NDArray[np.int64]:
 
 def midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
     """Return the midpoints of bins."""
-    middle: NDArray[np.float64] = (2 * winner + 1) / (2 * n_bins)
-    return middle
+    return (2 * winner + 1) / (2 * n_bins)
 
 
 def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:

@@ -211,8 +211,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         n = check_count("n_samples", n_samples, low=1)
         columns = check_count("n_columns", n_columns, low=0)
         mixed = check_count("n_categorical", n_categorical, low=0, high=columns)
-        found: StatedPlan = fit.planned(LabelsFacts(n, columns, n_labels=labels, n_categorical=mixed))
-        return found
+        return fit.planned(LabelsFacts(n, columns, n_labels=labels, n_categorical=mixed))
 
     def _recipe(self, reproducible: bool) -> "LabelsFit":
         if self.estimator is not None:

@@ -326,8 +326,7 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data."""
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: SyntheticTablePlan = fit.planned(public)
-        return plan
+        return fit.planned(public)
 
     def _recipe(self, reproducible: bool) -> "SyntheticClassifierFit":
         if self.estimator is not None:
@@ -352,17 +351,17 @@ class SyntheticDataClassifier(PrivateClassifier, _SyntheticData):
             As for `fit`; a value outside the domain is replaced by the nearest one, an unknown category by
             None.
         """
-        return self._trained().predict(self._rows(X))  # type: ignore[no-any-return]
+        return self._trained().predict(self._rows(X))
 
     @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the fitted classifier; costs no privacy."""
-        return self._trained().predict_proba(self._rows(X))  # type: ignore[no-any-return]
+        return self._trained().predict_proba(self._rows(X))
 
     @available_where(offers("decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the fitted classifier; costs no privacy."""
-        return self._trained().decision_function(self._rows(X))  # type: ignore[no-any-return]
+        return self._trained().decision_function(self._rows(X))
 
 
 class SyntheticClassifierFit(SyntheticFit):
@@ -469,8 +468,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan:
         """Return the plan of a fit: its guarantee, noise and the expected errors of tables, without data."""
         fit = self._recipe(self.random_state is not None)
-        plan: SyntheticTablePlan = fit.planned(planned_columns(fit, n_samples, n_features=n_features))
-        return plan
+        return fit.planned(planned_columns(fit, n_samples, n_features=n_features))
 
     def _recipe(self, reproducible: bool) -> "SyntheticRegressorFit":
         if self.estimator is not None:

@@ -181,7 +181,7 @@ def _code_in_window(
 ) -> int:
     """Return a code near the data of rank `centre`."""
     if not strength:
-        return dice.below(size)  # type: ignore[no-any-return]
+        return dice.below(size)
     window, middle = Cell(ranks, centre - terms.reach, centre + terms.reach, 0, size), strength * terms.reach
     return code_by_cost(
         window,

@@ -109,8 +109,7 @@ class PrivateScore(ResultTable):
                 f"confusion_matrix is absent for scoring={self.scoring!r}, which needs fewer counts; choose"
                 " 'balanced_accuracy', 'recall_macro', ..."
             )
-        matrix: NDArray[np.int64] = self.table.matrix
-        return matrix
+        return self.table.matrix
 
     def also(self, scoring: Any) -> "PrivateScore":
         """Return another score that is computed from the same noisy table; costs no privacy.

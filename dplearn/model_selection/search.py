@@ -334,20 +334,17 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels or targets by the best candidate; costs no privacy."""
-        found: NDArray[Any] = self._best().predict(X)
-        return found
+        return self._best().predict(X)
 
     @available_where(offers("decision_function"))
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the margins of the best candidate; costs no privacy."""
-        margins: NDArray[np.float64] = self._best().decision_function(X)
-        return margins
+        return self._best().decision_function(X)
 
     @available_where(offers("predict_proba"))
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities that the best candidate predicts; costs no privacy."""
-        likely: NDArray[np.float64] = self._best().predict_proba(X)
-        return likely
+        return self._best().predict_proba(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the score of the best candidate: its accuracy or, of a regressor, R^2.
@@ -361,8 +358,7 @@ class PrivateSearchCV(HasImportances, MetaEstimatorMixin, PrivateEstimator):
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the rows.
         """
-        found: float = self._best().score(X, y, sample_weight=sample_weight)
-        return found
+        return self._best().score(X, y, sample_weight=sample_weight)
 
     def _best(self) -> Any:
         check_is_fitted(self)
@@ -481,8 +477,7 @@ class SearchPlan(Plan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings of the candidates, each text once."""
-        notes: tuple[str, ...] = self.public.notes
-        return notes
+        return self.public.notes
 
     @classmethod
     def of(

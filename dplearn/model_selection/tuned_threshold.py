@@ -107,8 +107,7 @@ class TunedThresholdPlan(Plan):
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings of the classifier."""
-        notes: tuple[str, ...] = self.public.notes
-        return notes
+        return self.public.notes
 
 
 @documented_by()
@@ -219,8 +218,7 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
     def plan(self, n_samples: int) -> TunedThresholdPlan:
         """Return the plan of a fit: its guarantee, its budgets and the noise in the counts, without data."""
         fit = self._recipe(self.random_state is not None)
-        plan: TunedThresholdPlan = fit.planned(fit.table(check_count("n_samples", n_samples, low=2)))
-        return plan
+        return fit.planned(fit.table(check_count("n_samples", n_samples, low=2)))
 
     def _recipe(self, reproducible: bool) -> "TunedThresholdFit":
         check_choice("scoring", self.scoring, tuple(_SCORES))
@@ -266,14 +264,12 @@ class PrivateTunedThresholdClassifier(HasImportances, MetaEstimatorMixin, Privat
         check_is_fitted(self)
         place = int(self.classes_[1] == self.pos_label_)
         reached = self.predict_proba(X)[:, place] >= self.best_threshold_
-        labels: NDArray[Any] = self.classes_[np.where(reached, place, 1 - place)]
-        return labels
+        return self.classes_[np.where(reached, place, 1 - place)]
 
     def predict_proba(self, X: Any) -> Floats64:
         """Return the probabilities that the fitted classifier predicts; costs no privacy."""
         check_is_fitted(self)
-        likely: Floats64 = self.estimator_.predict_proba(X)
-        return likely
+        return self.estimator_.predict_proba(X)
 
     _two_labels = "a threshold"
 

@@ -118,8 +118,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
             columns = [object_array(frame_column(X, place).tolist()) for place in range(X.shape[1])]
             return np.column_stack(columns)
         cells = cells_of(X)
-        read: NDArray[Any] = validate_data(self, cells, dtype=object, ensure_all_finite=False, reset=reset)
-        return read
+        return validate_data(self, cells, dtype=object, ensure_all_finite=False, reset=reset)
 
     def domain(self, names: Any = None) -> Product:
         """Return the domain of encoded records, for the learner that follows in a pipeline.

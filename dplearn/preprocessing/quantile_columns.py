@@ -109,8 +109,7 @@ class QuantilesOfColumns(NamesOfColumns, NumberColumns):
         """
         fit = self._recipe(self.random_state is not None)
         public = self._planned(fit, n_samples, n_features)
-        plan: ReleasePlan = fit.planned(public, alpha=alpha, beta=beta)
-        return plan
+        return fit.planned(public, alpha=alpha, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "QuantilesOfColumnsFit":
         declared, fractions = declared_numbers(self.domain), self._fractions()
@@ -374,8 +373,7 @@ class PrivateMinMaxClipper(QuantilesOfColumns):
         """
         low, high = (np.array(float(end)) for end in check_pair("feature_range", self.feature_range))
         share = placed(self._transformed(X, self._n_columns), low, high)
-        numbers: Numbers = (1 - share) * self.data_low_ + share * self.data_high_
-        return numbers
+        return (1 - share) * self.data_low_ + share * self.data_high_
 
 
 class MinMaxClipperFit(QuantilesOfColumnsFit):

@@ -140,8 +140,7 @@ class PrivateStandardScaler(Incremental, NamesOfColumns, BoxedColumns):
             If the cost exceeds the ledger's remaining budget; nothing is spent.
         """
         refuse_parameters(self, fit_parameters, "partial_fit")
-        fitted: Self = self._fit_more(X, y if isinstance(y, str) else None, groups=groups)
-        return fitted
+        return self._fit_more(X, y if isinstance(y, str) else None, groups=groups)
 
     def _checked(self) -> dict[str, Any]:
         with_mean, with_std = (check_bool(name, getattr(self, name)) for name in ("with_mean", "with_std"))

@@ -125,5 +125,4 @@ def chords(points: Sequence[Fraction], values: Sequence[Fraction], orders: Float
     at = np.array([1.0, *(-float_above(-point) for point in points)])
     least = np.minimum.accumulate([float_above(value) for value in values][::-1])[::-1]
     heights = np.array([0.0, *least]) * (at - 1) * _MARGIN
-    curve: Floats = np.interp(orders, at, heights, right=np.inf) / (orders - 1) * _MARGIN
-    return curve
+    return np.interp(orders, at, heights, right=np.inf) / (orders - 1) * _MARGIN

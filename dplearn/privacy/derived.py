@@ -189,8 +189,7 @@ class Parallel(Event):
     def renyi(self, orders: Floats) -> Floats:
         """Return the greatest divergence of a part, or the sum of the two greatest, at each order."""
         curves = np.sort([event.renyi(orders) for event in self._worst] or [np.zeros(orders.shape)], axis=0)
-        worst: Floats = curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
-        return worst
+        return curves[-1] if self.by == "position" else curves[-2:].sum(axis=0) * _MARGIN
 
 
 def subsampled(guarantee: ApproxDP, *, m: int, n: int) -> ApproxDP:

@@ -132,8 +132,7 @@ class Event:
             Rounded up; infinite where no bound is known.
         """
         epsilon, rho = float_or_infinity(self.pure), float_or_infinity(self.rho)
-        bounds: Floats = pure_and_concentrated(np.array([epsilon]), np.array([rho]), orders)[0]
-        return bounds
+        return pure_and_concentrated(np.array([epsilon]), np.array([rho]), orders)[0]
 
     def flat(self, count: int) -> Mapping["Event", int]:
         """Return the simple events in `count` copies of this event, with their counts."""

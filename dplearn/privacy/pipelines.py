@@ -390,11 +390,10 @@ def _sum(guarantees: list[Any], assumed: list[str]) -> Guarantee:
     [kind] = kinds
     numbers = [sum((getattr(each, name) for each in guarantees), Fraction(0)) for name in kind._numbers]
     weakest = max((PROTECTS.index(each.protects) for each in guarantees), default=PROTECTS.index("examples"))
-    total: Guarantee = kind(
+    return kind(
         *numbers,
         neighbors=neighbors.pop() if len(neighbors) == 1 else "replace_one",
         protects=PROTECTS[weakest],
         assumes=assumed,
         reproducible=any(each.reproducible for each in guarantees),
     )
-    return total

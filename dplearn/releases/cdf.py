@@ -101,14 +101,12 @@ class CDFRelease(Released):
     @property
     def domain(self) -> NumberDomain:
         """Public. The possible values."""
-        found: NumberDomain = self.plan.domain
-        return found
+        return self.plan.domain
 
     @property
     def n_samples(self) -> int:
         """Public. Number of records."""
-        found: int = self.plan.n_samples
-        return found
+        return self.plan.n_samples
 
     def __repr__(self) -> str:
         return (
@@ -368,8 +366,7 @@ def _steps(share: NDArray[np.float64], lengths: NDArray[Any]) -> NDArray[Any]:
         ]
         return steps
     floats = np.clip(np.ceil(share * lengths.astype(np.float64)) - 1, 0, _BELOW_WIDE)
-    found: NDArray[Any] = np.minimum(floats.astype(np.uint64), lengths - np.uint64(1))
-    return found
+    return np.minimum(floats.astype(np.uint64), lengths - np.uint64(1))
 
 
 def _shaped(values: NDArray[np.float64], x: Any) -> Any:

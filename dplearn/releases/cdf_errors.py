@@ -604,5 +604,4 @@ def _error(ratio: Fraction, sides: Any, n: int) -> NDArray[np.float64]:
     counts = np.asarray(sides, dtype=np.int64)
     between = _between(ratio, counts)
     off = partial_sum_bound(ratio, counts, math.log(4 / (_BETA - float(_FAILURE))))
-    error: NDArray[np.float64] = between + 1.5 * (n - between) / (2 * counts) + off
-    return error
+    return between + 1.5 * (n - between) / (2 * counts) + off

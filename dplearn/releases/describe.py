@@ -168,8 +168,7 @@ def describe(
     most = _most_rows(groups, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
-    found: Described = recipe.run_on(frame, None, ledger, groups)
-    return found
+    return recipe.run_on(frame, None, ledger, groups)
 
 
 @documented_by(describe, ColumnRelease)
@@ -231,7 +230,7 @@ def describe_plan(
     if isinstance(recipe, _Describe):
         recipe.check_features(n_features)
         return recipe.plan(Facts(n_samples), beta=beta)
-    return recipe.plan_of_sizes(n_samples, n_features)  # type: ignore[no-any-return]
+    return recipe.plan_of_sizes(n_samples, n_features)
 
 
 @dataclass(frozen=True)

@@ -117,8 +117,7 @@ class LearnedSchemaPlan(ReleasePlan):
     @property
     def n_needed(self) -> int:
         """The number of records from which on all ranges and all lists are released."""
-        found: int = self.needed()
-        return found
+        return self.needed()
 
     @property
     def is_free(self) -> bool:

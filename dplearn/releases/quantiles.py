@@ -102,8 +102,7 @@ class Quantiles(Released, ResultTable):
     @property
     def q(self) -> tuple[float, ...]:
         """Public. The k fractions, from 0 to 1."""
-        found: tuple[float, ...] = self.plan.q
-        return found
+        return self.plan.q
 
     @property
     def value(self) -> Any:
@@ -963,8 +962,7 @@ def noise_bounds(k: int, ratio: float, beta: float) -> tuple[int, ...]:
 def _log_moment(ratio: float, tilt: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return ln E exp(tilt d) of a move d with P(d) proportional to ratio ** abs(d)."""
     above, below = np.log1p(-ratio * np.exp(tilt)), np.log1p(-ratio * np.exp(-tilt))
-    moment: NDArray[np.float64] = 2 * np.log1p(-ratio) - above - below
-    return moment
+    return 2 * np.log1p(-ratio) - above - below
 
 
 def quantile_warnings(

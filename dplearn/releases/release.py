@@ -101,8 +101,7 @@ class Release(Recipe, Generic[Result]):
         for text in texts:
             with suppress(UserWarning):  # as an error it would lose a release that is paid for
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel - 1)
-        found: Result = done.released
-        return found
+        return done.released
 
     def rows_of(self, X: Any) -> Any:
         """Return rows in memory as `read` encodes them."""

@@ -503,10 +503,7 @@ class DaskParts(Parts):
         return total
 
     def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
-        found: tuple[Result, ...] = computed_at_once(
-            partial(import_module("dask").compute, *tasks), len(self._parts)
-        )
-        return found
+        return computed_at_once(partial(import_module("dask").compute, *tasks), len(self._parts))
 
     def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
         tasks = [task_of(number) for number in range(len(self._parts))]

@@ -53,8 +53,7 @@ class SparkParts(Parts):
 
 def _here() -> int:
     """Return the number of the partition that this process of a worker reads."""
-    place: int = import_module("pyspark").TaskContext.get().partitionId()
-    return place
+    return import_module("pyspark").TaskContext.get().partitionId()
 
 
 def _sent(place: int, result: Result) -> Any:

@@ -278,8 +278,7 @@ class InParts:
 
     @cached_property
     def _starts(self) -> list[int]:
-        found: list[int] = np.cumsum([0, *self.lengths]).tolist()
-        return found
+        return np.cumsum([0, *self.lengths]).tolist()
 
 
 def as_table(records: Any, name: str = "records") -> Table:

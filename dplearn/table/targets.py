@@ -371,8 +371,7 @@ def _united(parts: Sequence[NDArray[Any]]) -> list[Any]:
             "y must hold texts, integers, booleans or floats if X is in parts; convert other labels, such as"
             " decimals, where parts are read"
         )
-    labels: list[Any] = check_classes(np.unique(common).tolist()).tolist()
-    return labels
+    return check_classes(np.unique(common).tolist()).tolist()
 
 
 def check_equal_outputs(numbers: Iterable[int]) -> None:
@@ -429,8 +428,7 @@ def _right(classes: NDArray[Any], predicted: NDArray[Any], y: Any) -> NDArray[np
     if not any(isinstance(each, str) == texts for each in labels.tolist()):
         raise ValueError(f"y must hold {'texts' if texts else 'numbers'}, as the labels of the fit are")
     codes = _places(classes, labels)
-    right: NDArray[np.bool_] = (codes >= 0) & (codes == _places(classes, predicted))
-    return right
+    return (codes >= 0) & (codes == _places(classes, predicted))
 
 
 _LARGEST = 2.0**53  # floats represent all integers up to there

@@ -299,8 +299,7 @@ def _protocol_error(
             )
             for f in np.flatnonzero(member[at]):
                 errors[f, x] += weight[at] * (at_one if table[f, x] else 1 - at_one)
-    worst: Fraction = errors.max()
-    return worst
+    return errors.max()
 
 
 def _hypotheses(table: Bits) -> NDArray[np.uint8]:
@@ -323,8 +322,7 @@ def _mixture_error(hypotheses: Bits, concept: Bits) -> Fraction:
         )
     )
     chances = np.array(_rational(solved.x[:-1]), dtype=object)
-    worst: Fraction = max((hypotheses != concept).T.astype(object) @ chances)
-    return worst
+    return max((hypotheses != concept).T.astype(object) @ chances)
 
 
 def _worst(

@@ -48,8 +48,7 @@ class Extreme(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: NDArray[Any]) -> NDArray[Any]:
         """Return one of the two labels for each query."""
-        answers: NDArray[Any] = np.where(np.asarray(X)[:, 0] > 0, self.greatest_, self.least_)
-        return answers
+        return np.where(np.asarray(X)[:, 0] > 0, self.greatest_, self.least_)
 
 
 class Spread(Extreme):
@@ -178,8 +177,7 @@ def _case(
     }
     claim = ApproxDP(epsilon, _DELTA + _LEFT_OUT)
     evidence = {"verifies": (model.__name__,), "part_of": part_of, "required": required}
-    case: AuditCase = make(name, model(**chosen | parameters), labels, claim, free=free, **evidence)
-    return case
+    return make(name, model(**chosen | parameters), labels, claim, free=free, **evidence)
 
 
 _ensemble = partial(

@@ -242,8 +242,7 @@ class Rows:
 
     def block(self, records: LabelledRows) -> Block:
         """Return the records with their joint features and factors; cached for the same object."""
-        block: Block = self._blocks(records)
-        return block
+        return self._blocks(records)
 
     def _block(self, records: LabelledRows) -> Block:
         n, lengths = len(records), self.bundles.added(self.lengths())

@@ -182,8 +182,7 @@ class ConjunctionClassifier(RuleClassifier):
             - `epsilon_of_comparison`, the part of epsilon that this takes.
         """
         fit = self._recipe(self.random_state is not None)
-        plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
-        return plan
+        return fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
 
     def _recipe(self, reproducible: bool) -> "ConjunctionFit":
         fit = ConjunctionFit(

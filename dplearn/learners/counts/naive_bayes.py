@@ -238,8 +238,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
             If the cost exceeds the ledger's remaining budget; nothing is spent.
         """
         refuse_parameters(self, fit_parameters, "partial_fit")
-        fitted: Self = self._fit_more(X, y, classes=classes, groups=groups)
-        return fitted
+        return self._fit_more(X, y, classes=classes, groups=groups)
 
     def _recipe(self, reproducible: bool) -> "NaiveBayesFit":
         n_bins = check_count_or_auto("n_bins", self.n_bins, low=2)

@@ -450,8 +450,7 @@ class _Outcome:
     @property
     def count(self) -> int:
         """Public, or released: the number of records by which the fit was planned."""
-        n: int = self.plan.public.n_samples
-        return n
+        return self.plan.public.n_samples
 
 
 def logistic_plan(

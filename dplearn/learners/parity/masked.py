@@ -164,8 +164,7 @@ class MaskedParityClassifier(RuleClassifier):
         """
         fit = self._recipe(self.random_state is not None)
         n_features = check_count("n_features", n_features, low=1)
-        plan: StatedPlan = fit.planned(FitFacts(check_count("n_samples", n_samples, low=1), n_features, 2))
-        return plan
+        return fit.planned(FitFacts(check_count("n_samples", n_samples, low=1), n_features, 2))
 
     def _recipe(self, reproducible: bool) -> "MaskedParityFit":
         return MaskedParityFit(

@@ -201,8 +201,7 @@ class ParityClassifier(SeveralOutputsClassifier):
             2,
             n_outputs=check_count("n_outputs", n_outputs, low=1),
         )
-        plan: StatedPlan = fit.planned(public)
-        return plan
+        return fit.planned(public)
 
     def _recipe(self, reproducible: bool) -> "ParityFit":
         check_choice("method", self.method, (AUTO, *PARITY_METHODS))
@@ -263,8 +262,7 @@ class ParityFit(FitRecipe):
         shape = shape_of(X)
         if shape is None:
             return None
-        cost: ApproxDP = chosen_plan(self, OutputsFacts(*shape, n_outputs=n_outputs_of(y))).guarantee
-        return cost
+        return chosen_plan(self, OutputsFacts(*shape, n_outputs=n_outputs_of(y))).guarantee
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         stream = self.stream()

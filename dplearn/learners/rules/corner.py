@@ -160,8 +160,7 @@ class CornerClassifier(RuleClassifier):
               such distribution with fewer records. None: no such number is known.
         """
         fit = self._recipe(self.random_state is not None)
-        plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
-        return plan
+        return fit.planned(planned_table(fit, n_samples, n_features=n_features, n_labels=2))
 
     def _recipe(self, reproducible: bool) -> "CornerFit":
         epsilon = checked_epsilon(self.epsilon)
@@ -312,5 +311,4 @@ def _corner_by_points(places: Sequence[NDArray[Any]], y: Labels, plan: StatedPla
         found += [0] * (m - len(found))
         point = interior_point_code(found, column.size + 1, privacy=ApproxDP(plan.share), dice=dice)
         cuts.append(column.size - 1 - point if above else point - 1)
-    corner: Corner = corners.member(corners.directions[0], corners.inside, cuts)
-    return corner
+    return corners.member(corners.directions[0], corners.inside, cuts)

@@ -260,8 +260,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             check_count("n_rows", n_rows, low=1)
             _check_takes_rows(fit, "n_rows")
         public = GenericFacts(n_samples, features, labels, n_rows=n_rows)
-        plan: StatedPlan = fit.planned(public, alpha=alpha, beta=beta)
-        return plan
+        return fit.planned(public, alpha=alpha, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "RuleFit":
         protects = check_choice("protects", self.protects, ("examples", "labels"))
@@ -499,8 +498,7 @@ class ErrorCounts:
 
     def member(self, errors: int, index: int) -> Concept:
         profile = self._profile
-        chosen: Concept = _alone(self.concepts, lambda: profile.member(errors, index))
-        return chosen
+        return _alone(self.concepts, lambda: profile.member(errors, index))
 
     @cached_property
     def _groups(self) -> tuple[Any, Any]:
@@ -530,8 +528,7 @@ def _shares(counts: NDArray[np.int64], epsilon: Fraction) -> NDArray[np.float64]
 
 def _error_sums(counts: ErrorCounts) -> Sequence[Any]:
     columns, y = counts.records.X.columns, counts.records.y
-    sums: Sequence[Any] = _alone(counts.concepts, lambda: counts.concepts.error_sums(columns, y))
-    return sums
+    return _alone(counts.concepts, lambda: counts.concepts.error_sums(columns, y))
 
 
 def _alone(concepts: ConceptClass, work: Callable[[], Any]) -> Any:

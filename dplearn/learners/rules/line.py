@@ -175,8 +175,7 @@ class LineClassifier(RuleClassifier):
               or not. None if alpha is 1/2 or more, where there is no such bound.
         """
         n = check_count("n_samples", n_samples, low=1)
-        plan: StatedPlan = self._recipe(self.random_state is not None).planned(FitFacts(n, 2, 2))
-        return plan
+        return self._recipe(self.random_state is not None).planned(FitFacts(n, 2, 2))
 
     def _recipe(self, reproducible: bool) -> "LineFit":
         p = check_prime("p", self.p)

@@ -254,8 +254,7 @@ class PointClassifier(SeveralOutputsClassifier):
             raise ValueError("n_features must be given to the plan of a fit with prefixes=True, got None")
         _check_outputs(fit, k)
         _check_columns(fit, d)
-        plan: StatedPlan = fit.planned(OutputsFacts(n, d, n_labels=2, n_outputs=k, many=k > 1))
-        return plan
+        return fit.planned(OutputsFacts(n, d, n_labels=2, n_outputs=k, many=k > 1))
 
     def _recipe(self, reproducible: bool) -> "PointFit":
         epsilon = check_number("epsilon", self.epsilon, above=0)
@@ -316,8 +315,7 @@ class PointClassifier(SeveralOutputsClassifier):
         keys = _row_keys(read_features(self, X, domain=_ANY_CELLS, reset=False))
         if isinstance(self.concept_, list):
             return _codes_of(self.concept_, keys)
-        codes: NDArray[Any] = self.concept_(keys)[:, None]
-        return codes
+        return self.concept_(keys)[:, None]
 
     def _context(self) -> tuple[object, ...]:
         sizes = self.alpha, self.beta, str(self.n_buckets), self.prefixes, self.n_keys
@@ -412,8 +410,7 @@ class PointFit(FitRecipe):
         return Summary(rows, partial(release, plan=plan))
 
     def run(self, summary: Summary, plan: StatedPlan, dice: Dice) -> list[Where]:
-        released: list[Where] = summary.value(plan.guarantee, dice)
-        return released
+        return summary.value(plan.guarantee, dice)
 
 
 def _least(method: str, n_keys: int, alpha: Any, beta: Any, guarantee: ApproxDP) -> int | None:
@@ -677,8 +674,7 @@ class ChosenPrefix(_Rule):
         assert self.hashed is not None
         length, bucket = self.where
         (buckets,) = prefix_buckets(self.hashed, keys, [length])
-        chosen: NDArray[np.intp] = (buckets == bucket).astype(np.intp)
-        return chosen
+        return (buckets == bucket).astype(np.intp)
 
     def __repr__(self) -> str:
         """Return the rule."""

@@ -166,8 +166,7 @@ class ThresholdClassifier(RuleClassifier):
         if n_features is None and self.feature is not None:
             n_features = 1 if isinstance(self.feature, str) else self.feature + 1
         seen = getattr(self, "n_features_in_", None) if n_features is None else n_features
-        plan: StatedPlan = fit.planned(planned_table(fit, n_samples, n_features=seen, n_labels=2))
-        return plan
+        return fit.planned(planned_table(fit, n_samples, n_features=seen, n_labels=2))
 
     def _recipe(self, reproducible: bool) -> "ThresholdFit":
         by_place = self.feature is not None and not isinstance(self.feature, str)

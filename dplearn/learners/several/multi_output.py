@@ -204,8 +204,7 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 
         alike = len({None if each is None else len(each) for each in sets}) == 1
         fits = _shared(fit.cost, count, planned, alike=alike)
-        plan: StatedPlan = fit.planned(MultiOutputFacts(n_samples, n_outputs=count, fits=fits))
-        return plan
+        return fit.planned(MultiOutputFacts(n_samples, n_outputs=count, fits=fits))
 
     def _recipe(self, reproducible: bool) -> "MultiOutputFit":
         inner = _checked(self.estimator)

@@ -139,14 +139,12 @@ class SecretSampleClassifier(HasImportances, PrivateClassifier):
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict labels; costs no privacy."""
         check_is_fitted(self)
-        labels: NDArray[Any] = self.estimator_.predict(X)
-        return labels
+        return self.estimator_.predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probabilities of the fitted classifier; costs no privacy."""
         check_is_fitted(self)
-        likely: NDArray[np.float64] = self.estimator_.predict_proba(X)
-        return likely
+        return self.estimator_.predict_proba(X)
 
     def _inner(self) -> Any:
         """Return an unfitted clone of the estimator, with a random state of its own."""
@@ -199,8 +197,7 @@ class SecretSampleFit(FitRecipe):
 
     def encoded(self, X: Any, y: Any, reader: Any) -> tuple[Any, Any]:
         rows = read_rows(reader, X, reset=True, sparse=False)
-        found: tuple[Any, Any] = learner_alone(self.inner, lambda: self.fit.read(rows, y))
-        return found
+        return learner_alone(self.inner, lambda: self.fit.read(rows, y))
 
     def plan(self, facts: FitFacts) -> StatedPlan:
         # The labels of the inner fit are those of all records, since the labels in the sample are private.
@@ -218,8 +215,7 @@ class SecretSampleFit(FitRecipe):
         return replace(plan, states={**plan.states, "estimator_plan": tried}, warns=tried.warnings)
 
     def late_warnings(self, learner: Any, plan: StatedPlan) -> tuple[str, ...]:
-        found: tuple[str, ...] = self.fit.late_warnings(learner.estimator_, plan.estimator_plan)
-        return found
+        return self.fit.late_warnings(learner.estimator_, plan.estimator_plan)
 
     def publish(self, learner: Any, facts: Any, outcome: Any, plan: StatedPlan) -> None:
         inner = clone(self.inner)

@@ -232,14 +232,12 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
     @property
     def remaining_queries_(self) -> int:
         """Number of further rows that can be queried in one call."""
-        left: int = self._left("remaining_queries", 0)
-        return left
+        return self._left("remaining_queries", 0)
 
     @property
     def remaining_abstentions_(self) -> int | None:
         """Number of further abstentions after which the ensemble stops; None if it never stops."""
-        left: int | None = self._left("remaining_abstentions", None)
-        return left
+        return self._left("remaining_abstentions", None)
 
     def _left(self, what: str, without: Any) -> Any:
         check_is_fitted(self)
@@ -509,8 +507,7 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
         if self.abstain_label is None:
             stream = PublicStream(public["public_seed_"], "declined", first)
             drawn = stream.labels(len(classes), codes.size)
-            labels: NDArray[Any] = classes[np.where(abstained, drawn, codes)]
-            return labels
+            return classes[np.where(abstained, drawn, codes)]
         labels = classes[codes].astype(_common_type(classes, self.abstain_label))
         labels[abstained] = self.abstain_label
         return labels

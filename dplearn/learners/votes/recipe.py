@@ -204,8 +204,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         kept = (name for name in vars(self) if not name.endswith("_") and name != "_one_time_state")
         vars(shell).update({name: vars(self)[name] for name in kept})
         shell.ledger = None
-        found: Self = shell
-        return found
+        return shell
 
     def _more_params(self) -> dict[str, Any]:
         """Check and return the further parameters of a subclass."""
@@ -338,8 +337,7 @@ class VotesFit(FitRecipe):
         }
 
     def _aggregator(self, ballot: Ballot) -> Aggregator:
-        made: Aggregator = self.asked.aggregations[self.aggregation](ballot)
-        return made
+        return self.asked.aggregations[self.aggregation](ballot)
 
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if noise dominates the votes."""

@@ -120,13 +120,11 @@ class SoftStudent:
         if scores.shape[1] == 1:
             return np.hstack([1 - scores, scores])
         scores[scores.sum(axis=1) == 0] = 1
-        probabilities: Floats = scores / scores.sum(axis=1, keepdims=True)
-        return probabilities
+        return scores / scores.sum(axis=1, keepdims=True)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label with the greatest probability for each row, of shape (n,); costs no privacy."""
-        labels: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
-        return labels
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) -> SoftStudent:
@@ -185,8 +183,7 @@ class _Classifier:
 
     def _probabilities(self, X: Any) -> Floats:
         if not hasattr(self.fitted, "predict_proba"):
-            certain: Floats = np.equal(self.fitted.predict(X)[:, None], self.classes).astype(np.float64)
-            return certain
+            return np.equal(self.fitted.predict(X)[:, None], self.classes).astype(np.float64)
         known = self.fitted.predict_proba(X)
         probabilities = np.zeros((len(known), len(self.classes)))
         probabilities[:, np.searchsorted(self.classes, self.fitted.classes_)] = known
@@ -222,8 +219,7 @@ def _shares(scores: Floats) -> Floats:
     """Return scores with one column per label, shifted by the same number within a row to the sum 1."""
     if scores.shape[1] == 1:
         return np.hstack([1 - scores, scores])
-    shares: Floats = scores + (1 - scores.sum(axis=1, keepdims=True)) / scores.shape[1]
-    return shares
+    return scores + (1 - scores.sum(axis=1, keepdims=True)) / scores.shape[1]
 
 
 def _check_student(student: Any) -> None:
@@ -321,5 +317,4 @@ def _curve(X: Any, weights: Floats) -> Floats:
 
 
 def _heights(X: Any, weights: Floats) -> Floats:
-    heights: Floats = X @ weights[:-1] + weights[-1]
-    return heights
+    return X @ weights[:-1] + weights[-1]

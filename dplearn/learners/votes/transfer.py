@@ -274,8 +274,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         """Predict labels; costs no privacy."""
         check_is_fitted(self)
         rows = self._rows(X)
-        predicted: NDArray[Any] = self.student_.predict(rows)
-        return predicted
+        return self.student_.predict(rows)
 
     @available_where(_knows_probabilities)
     def predict_proba(self, X: Any) -> NDArray[np.float64]:

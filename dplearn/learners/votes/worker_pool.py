@@ -151,8 +151,7 @@ class _Run:
     @cached_property
     def _function_as_sent(self) -> Function:
         sent = b"" if self._sent is None else self._sent
-        function: Function = attempt(partial(_unpickled, sent), lambda _: self._function)
-        return function
+        return attempt(partial(_unpickled, sent), lambda _: self._function)
 
     def _report(self, finished: int) -> None:
         """Report progress, outside of `isolated`: the callback must not draw from a teacher's generators."""
