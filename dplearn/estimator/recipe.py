@@ -226,6 +226,10 @@ class FitRecipe(Recipe):
 
         return plan_with_count(plan_of, self.cost, facts)
 
+    def replannable(self, facts: Any, **more: Any) -> Any:
+        """Return a plan that can be made again, for another number of records."""
+        return replace(self.planned(facts, **more), replan=partial(self.planned_for, facts, **more))
+
     def planned_for(self, facts: Any, n_samples: int, **more: Any) -> Any:
         """Return the plan of a fit on another number of records."""
         return self.planned(replace(facts, n_samples=n_samples), **more)

@@ -230,8 +230,7 @@ class BoxedColumns(NumberColumns):
         """
         fit = self._recipe(self.random_state is not None)
         public = self._planned(fit, n_samples, n_features)
-        plan: BoxPlan = fit.planned(public, beta=beta)
-        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+        return fit.replannable(public, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "BoxedColumnsFit":
         epsilon = check_number("epsilon", self.epsilon, low=Fraction(1, 10**9))

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -395,8 +394,7 @@ class AdditiveClassifier(_Additive, SeveralOutputsClassifier):
         public = planned_outputs(
             fit, n_samples, n_features=n_features, n_labels=n_labels, n_outputs=n_outputs
         )
-        plan: AdditivePlan = fit.planned(public, beta=beta)
-        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+        return fit.replannable(public, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "AdditiveClassifierFit":
         classes = declared_classes(self.classes, self.domain)
@@ -685,8 +683,7 @@ class AdditiveRegressor(PrivateRegressor, _Additive):
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_columns(fit, n_samples, n_features=n_features)
-        plan: AdditivePlan = fit.planned(public, beta=beta)
-        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+        return fit.replannable(public, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "AdditiveRegressorFit":
         loss = _checked_loss(self.loss)

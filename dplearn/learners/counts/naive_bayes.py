@@ -199,8 +199,7 @@ class StatisticalQueryNaiveBayes(Incremental, RuleClassifier):
         """Return the plan of a fit: its guarantee and the noise of its tables. No data is read."""
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: NaiveBayesPlan = fit.planned(public, beta=beta)
-        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+        return fit.replannable(public, beta=beta)
 
     @available_where(_has_public_count)
     def partial_fit(

@@ -228,8 +228,7 @@ class StatisticalQueryLogisticRegression(PrivateClassifier):
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_table(fit, n_samples, n_features=n_features, n_labels=n_labels)
-        plan: LogisticPlan = fit.planned(public, beta=beta)
-        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+        return fit.replannable(public, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "LogisticFit":
         return LogisticFit(

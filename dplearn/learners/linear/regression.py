@@ -13,7 +13,6 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -355,8 +354,7 @@ class LinearRegressor(PrivateRegressor):
         """
         fit = self._recipe(self.random_state is not None)
         public = planned_columns(fit, n_samples, n_features=n_features)
-        plan: LinearPlan = fit.planned(public, beta=beta)
-        return replace(plan, replan=partial(fit.planned_for, public, beta=beta))
+        return fit.replannable(public, beta=beta)
 
     def _recipe(self, reproducible: bool) -> "LinearFit":
         return LinearFit(

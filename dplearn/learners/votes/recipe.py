@@ -21,7 +21,6 @@ are planned by the estimate, for the remaining budget.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import isqrt
 from typing import Any, ClassVar, Self
 
@@ -171,8 +170,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         labels = n_labels if fit.classes is None else len(check_classes(fit.classes))
         labels = check_given("n_labels", labels, source="classes", low=2)
         public = VotesFacts(n_samples, 0, labels, n_rows=check_count("n_rows", n_rows, low=1))
-        plan: AggregationPlan = fit.planned(public)
-        return replace(plan, replan=partial(fit.planned_for, public))
+        return fit.replannable(public)
 
     def _recipe(self, reproducible: bool) -> "VotesFit":
         check_classifier("estimator", self.estimator)
