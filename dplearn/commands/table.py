@@ -3,7 +3,6 @@
 import argparse
 import csv
 import gzip
-import math
 import os
 import sys
 import warnings
@@ -40,7 +39,8 @@ from dplearn.commands.learners import (
 )
 from dplearn.commands.ledger import opened
 from dplearn.commands.options import FLAG, LIST, NEEDED, PATH, Option, Refusal, add_options, public, warn
-from dplearn.domains import Categories, Learn, Schema
+from dplearn.domains import Categories, DomainError, Floats, Learn, Schema
+from dplearn.domains.cells import as_numbers
 from dplearn.estimator.recipe import cost_of_fit
 from dplearn.privacy import ApproxDP, BudgetExceededError, Guarantee, PrivacyLedger
 from dplearn.privacy.guarantees import in_words
@@ -392,18 +392,14 @@ def _read_cells(
         (domain.nearest if new else domain.encode)(X)
     elif type(model) in _OFFERED and domain is None and not tags.string:
         for name, column in zip(names, X.T, strict=True):
-            if not all(_is_number(cell, tags.allow_nan) for cell in column.tolist()):
+            try:
+                as_numbers(column, Floats(), missing=tags.allow_nan)
+            except DomainError:
                 where = f"column {name!r}" if table.quotable else "a column"
                 gaps = "text" if tags.allow_nan else "empty or text"
-                raise Refusal(f"{who} takes numbers only, and {where} holds a cell that is {gaps}{instead}")
+                told = f"{who} takes numbers only, and {where} holds a cell that is {gaps}{instead}"
+                raise Refusal(told) from None
     return X
-
-
-def _is_number(cell: Any, gaps: bool) -> bool:
-    """Return True if a cell is a finite number, or is missing and `gaps` are allowed."""
-    if cell is None or isinstance(cell, str):
-        return gaps and cell is None
-    return bool((gaps and cell != cell) or -math.inf < cell < math.inf)
 
 
 def _check_shape(model: Any, n: int, d: int, about: dict[str, int]) -> None:
