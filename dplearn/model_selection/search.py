@@ -29,7 +29,7 @@ from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateEstimator, available_where, refuse_parameters
 from dplearn.estimator.importances import HasImportances
 from dplearn.estimator.on_released import offers
-from dplearn.estimator.recipe import FitFacts, FitRecipe
+from dplearn.estimator.recipe import FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
 from dplearn.mechanisms import permute_and_flip
@@ -661,8 +661,7 @@ class SearchFit(FitRecipe):
             last_step(candidate).set_params(classes=list(classes))  # independent of the training labels
         return classes, classes[codes]
 
-    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> SearchPlan:
-        assert isinstance(facts, SearchFacts)
+    def plan(self, facts: SearchFacts, *, beta: Any = 0.05) -> SearchPlan:
         if self.scorer.regression:
             (targets,) = measure_of(self.scorer, ()).statistic.assumes
         else:

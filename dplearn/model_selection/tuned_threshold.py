@@ -23,7 +23,7 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.estimator.base import PrivateClassifier
 from dplearn.estimator.importances import HasImportances
-from dplearn.estimator.recipe import FitFacts, FitRecipe
+from dplearn.estimator.recipe import FitRecipe
 from dplearn.estimator.schema_learning import learns_schema
 from dplearn.fit import TABLE
 from dplearn.kernels import decay_ratio, nearest_shares
@@ -300,8 +300,7 @@ class TunedThresholdFit(SearchFit):
         assert found is not None  # only a search over Gaussian fits finds nothing
         return replace(facts, guarantees=found[0], notes=found[1])
 
-    def plan(self, facts: FitFacts) -> TunedThresholdPlan:  # type: ignore[override]
-        assert isinstance(facts, SearchFacts)
+    def plan(self, facts: SearchFacts) -> TunedThresholdPlan:  # type: ignore[override]
         own = [*TABLE, labels_assumed(self.classes), _SPLIT, _ALONE]
         counting = replace(self.cost, delta=Fraction(0))
         if float(decay_ratio(counting.epsilon / 2)) == 1:

@@ -20,7 +20,7 @@ from dplearn.audit.cases.groups import groups_of
 from dplearn.audit.cases.search import Echo, OneChance, OneNumber, score_recipe, search_case
 from dplearn.audit.fits import ReleaseFit, Rows, WholeFit
 from dplearn.chance.dice import Dice
-from dplearn.estimator.recipe import FitFacts
+from dplearn.model_selection.candidates import SearchFacts
 from dplearn.model_selection.metrics import PrivateScorer
 from dplearn.model_selection.search import PrivateSearchCV, SearchFit, SearchPlan, flipped
 from dplearn.model_selection.tables import (
@@ -86,7 +86,7 @@ class CoarseSearch(PrivateSearchCV):
 class CoarseSearchFit(SearchFit):
     """The fit of `CoarseSearch`."""
 
-    def plan(self, facts: FitFacts, *, beta: Any = 0.05) -> SearchPlan:
+    def plan(self, facts: SearchFacts, *, beta: Any = 0.05) -> SearchPlan:
         plan = super().plan(facts, beta=beta)
         measure: Any = plan.measure
         return replace(plan, measure=replace(measure, statistic=replace(measure.statistic, steps=2)))

@@ -28,7 +28,7 @@ from dplearn.concepts.base import ChosenConcept
 from dplearn.concepts.parities import MOST_FEATURES, Parities
 from dplearn.domains import Bits
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
+from dplearn.estimator.recipe import FitRecipe, OutputsFacts
 from dplearn.fit import TABLE
 from dplearn.kernels import BitMatrix
 from dplearn.kernels.gf2 import solve
@@ -279,8 +279,7 @@ class ParityFit(FitRecipe):
         )
         return public, Equations(matrix, outputs.codes.astype(np.uint8))
 
-    def plan(self, facts: FitFacts) -> StatedPlan:
-        assert isinstance(facts, OutputsFacts)
+    def plan(self, facts: OutputsFacts) -> StatedPlan:
         plan = chosen_plan(self, facts)
         domain = as_product(self.bits, facts.n_features, facts.names)
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))

@@ -28,7 +28,7 @@ from dplearn.domains import Hashed
 from dplearn.domains.cells import frame_column, holds_times, is_frame, object_array
 from dplearn.domains.keys import KEYS_ASSUMED, KeyCounts, read_keys, spelled
 from dplearn.estimator.base import SeveralOutputsClassifier
-from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
+from dplearn.estimator.recipe import FitRecipe, OutputsFacts
 from dplearn.fit import TABLE
 from dplearn.kernels import power_at_most, selection_ratio
 from dplearn.kernels.points import (
@@ -351,8 +351,7 @@ class PointFit(FitRecipe):
         )
         return public, LabelledRows(Columns([object_array(_row_keys(X))]), codes)
 
-    def plan(self, facts: FitFacts) -> StatedPlan:
-        assert isinstance(facts, OutputsFacts)
+    def plan(self, facts: OutputsFacts) -> StatedPlan:
         n, k, method, alpha, beta = facts.n_samples, facts.n_outputs, self.method, self.alpha, self.beta
         asked: dict[str, Any] = {"epsilon": self.cost.epsilon, "alpha": alpha}
         n_buckets, size, comparison, rest = 0, 0, None, beta

@@ -302,8 +302,7 @@ class MultiOutputFit(FitRecipe):
         )
         return public, records
 
-    def plan(self, facts: FitFacts) -> StatedPlan:
-        assert isinstance(facts, MultiOutputFacts)
+    def plan(self, facts: "MultiOutputFacts") -> StatedPlan:
         fits = facts.fits
         composed = Composition([fit.plan.event for fit in fits])
         pure = basic(composed, Fraction(0)) <= self.cost.epsilon
