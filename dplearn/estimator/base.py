@@ -133,10 +133,6 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def guarantee_(self, guarantee: Any) -> None:
         self.__dict__["guarantee_"] = guarantee
 
-    @guarantee_.deleter
-    def guarantee_(self) -> None:
-        del self.__dict__["guarantee_"]
-
     def __new__(cls, *args: Any, **given: Any) -> Self:
         if args or given:
             _check_names(cls, args, given)
@@ -278,7 +274,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     def _delete_fitted_attributes(self) -> None:
         for name in list(vars(self)):
             if name.endswith("_"):
-                delattr(self, name)
+                del self.__dict__[name]
 
     def _recipe(self, reproducible: bool) -> FitRecipe:
         """Check the constructor's parameters, and return the recipe of a fit.
