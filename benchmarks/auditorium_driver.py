@@ -94,7 +94,7 @@ def tested(pools, features, about, n_outcomes):
                 config=privacy_test_runner_config.PrivacyTestRunnerConfig(
                     property_tester=kind,
                     max_num_trials=1,
-                    failure_probability=FAILURE / N_TESTS,
+                    failure_of=FAILURE / N_TESTS,
                     num_samples=n,
                     post_processing=privacy_test_runner_config.PostProcessing.NONE,
                 ),

@@ -93,7 +93,7 @@ def cold(draw: Callable[[], object]) -> Callable[[], object]:
     """Return the same draw from tables that have yet to be made."""
 
     def first() -> object:
-        for cache in (sampling._geometric_tables, sampling._gaussian_table, sampling._survival_cuts):
+        for cache in (sampling.geometric_tables, sampling.gaussian_table, sampling.survival_cuts):
             cache.cache_clear()
         return draw()
 

@@ -21,7 +21,7 @@ from importlib import import_module
 from time import monotonic
 from typing import Any, TypeVar
 
-_SECONDS = 2.0  # of work, before which there is no bar
+SECONDS = 2.0  # of work, before which there is no bar
 Item = TypeVar("Item")
 
 
@@ -29,7 +29,7 @@ class _Work:
     """A piece of work, and the bar of its outermost loop."""
 
     def __init__(self, *, shown: bool):
-        self._stream: Any = sys.stderr if shown and _is_seen(sys.stderr) else None
+        self._stream: Any = sys.stderr if shown and is_seen(sys.stderr) else None
         self._start = monotonic()
         self._bar: Any = None
         self.busy = False  # within a loop
@@ -46,7 +46,7 @@ class _Work:
         with suppress(Exception):  # tqdm may be missing; a full disk must not end a fit that has been charged
             if self._bar is not None:
                 self._bar.update(finished)
-            elif monotonic() - self._start > _SECONDS:
+            elif monotonic() - self._start > SECONDS:
                 how = {"desc": self._what, "total": self._total, "initial": self._done, "leave": False}
                 self._bar = import_module("tqdm.auto").tqdm(**how, file=self._stream)
 
@@ -111,7 +111,7 @@ def watched(items: Iterable[Item], what: str, total: int | None = None) -> Itera
             done(1)
 
 
-def _is_seen(stream: Any) -> bool:
+def is_seen(stream: Any) -> bool:
     """Return whether a stream is that of a terminal or of a notebook, and bars are not turned off."""
     if os.environ.get("DPLEARN_PROGRESS") == "0":
         return False

@@ -22,21 +22,21 @@ class _Stream:
     """Bytes that a name determines, in the process that opened the stream."""
 
     def __init__(self, name: str):
-        self._owner = os.getpid()
-        self._random = random.Random(name)
+        self.owner = os.getpid()
+        self.random = random.Random(name)
 
     def take(self, count: int) -> bytes:
         """Return the next bytes."""
-        if os.getpid() != self._owner:
+        if os.getpid() != self.owner:
             return os.urandom(count)
-        return self._random.randbytes(count)
+        return self.random.randbytes(count)
 
 
 def _put(take):
     """Let the entropy of all dice come from `take`, or from the operating system; return what was there."""
-    before = vars(sources._entropy).pop("take", None)
+    before = vars(sources.system_entropy).pop("take", None)
     if take is not None:
-        sources._entropy.take = take
+        sources.system_entropy.take = take
     return before
 
 

@@ -43,9 +43,9 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def bars(monkeypatch):
     """Bars that note what is done with them, in the place of those of tqdm, at once."""
-    monkeypatch.setattr(_progress, "_SECONDS", -1.0)
+    monkeypatch.setattr(_progress, "SECONDS", -1.0)
     # Pytest has its own standard error. That of an isolated model is a file.
-    monkeypatch.setattr(_progress, "_is_seen", lambda stream: getattr(stream, "name", None) != os.devnull)
+    monkeypatch.setattr(_progress, "is_seen", lambda stream: getattr(stream, "name", None) != os.devnull)
     made = []
 
     class Bar(SimpleNamespace):
@@ -85,7 +85,7 @@ def test_the_outermost_loop_alone_is_counted_and_inner_steps_let_its_clock_go_on
 
 def test_a_loop_is_shown_after_two_seconds_of_work_with_the_steps_that_it_has_done(bars, monkeypatch):
     now = [0.0]
-    monkeypatch.setattr(_progress, "_SECONDS", 2.0)
+    monkeypatch.setattr(_progress, "SECONDS", 2.0)
     monkeypatch.setattr(_progress, "monotonic", lambda: now[0])
     with progress():
         for _ in watched(range(9), "short"):
@@ -96,7 +96,7 @@ def test_a_loop_is_shown_after_two_seconds_of_work_with_the_steps_that_it_has_do
     assert [(bar.desc, bar.initial, bar.n) for bar in bars] == [("long", 3, 5), ("late", 0, 3)]
 
 
-SEEN = _progress._is_seen
+SEEN = _progress.is_seen
 NOTEBOOK = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})
 CLOSED = io.StringIO()
 CLOSED.close()
@@ -115,7 +115,7 @@ CLOSED.close()
     ],
 )
 def test_bars_are_for_terminals_and_notebooks_and_can_be_turned_off(stream, value, n_bars, bars, monkeypatch):
-    monkeypatch.setattr(_progress, "_is_seen", SEEN)
+    monkeypatch.setattr(_progress, "is_seen", SEEN)
     monkeypatch.setenv("DPLEARN_PROGRESS", value)
     with redirect_stderr(stream), progress():
         assert list(watched("ab", "letters")) == ["a", "b"]
@@ -216,7 +216,7 @@ class Full(Terminal):
 
 def test_a_file_that_cannot_be_written_ends_no_release(monkeypatch):
     pytest.importorskip("tqdm")
-    monkeypatch.setattr(_progress, "_SECONDS", -1.0)
+    monkeypatch.setattr(_progress, "SECONDS", -1.0)
     budget = PrivacyLedger(2)
     with redirect_stderr(Full()) as full:
         median(lambda: [np.arange(50.0), np.arange(60.0)], epsilon=1, ledger=budget)
@@ -226,7 +226,7 @@ def test_a_file_that_cannot_be_written_ends_no_release(monkeypatch):
 
 def test_tqdm_draws_the_bar_and_clears_it(monkeypatch):
     pytest.importorskip("tqdm")
-    monkeypatch.setattr(_progress, "_SECONDS", -1.0)
+    monkeypatch.setattr(_progress, "SECONDS", -1.0)
     with redirect_stderr(Terminal()) as terminal, progress():
         for _ in watched(range(3), "counting"):
             pass

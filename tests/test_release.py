@@ -148,6 +148,36 @@ def test_tests_ask_rooms_for_names():
     assert len(deep) <= MOST_DEEP, sorted(deep)
 
 
+#: Underscored names of Python and of other libraries that tests read: of these nothing public tells as much.
+UNDERSCORED = {"_asdict", "_replace", "_exit", "_getframe", "_repr_html_", "_repr_mimebundle_"}
+UNDERSCORED |= {"_calls", "_hypothesis_internal_use_settings", "_label_binarizer", "_predict_proba_lr"}
+UNDERSCORED |= {"_showwarnmsg_impl", "_skl_callbacks", "_callback_fit_ctx", "_skl_callbacks_to_teardown"}
+
+
+def underscored(source, mutants=False):
+    """Return the underscored attributes and names that a test reads, imports or, as strings, patches."""
+    found, nodes = set(), list(ast.walk(ast.parse(source)))
+    parts = {id(part) for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes:
+        if isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom) and node.module != "dplearn":  # whose modules have such names
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Constant) and id(node) not in parts and not mutants:  # they edit sources
+            found.update(re.findall(r"^[\w.]*\b(_[A-Za-z]\w*)$", str(node.value)))
+    return {name for name in found if re.match("_[A-Za-z]", name)} - UNDERSCORED
+
+
+def test_tests_read_no_underscored_attribute_outside_audit():
+    """The helpers of `tests/audit` reach whole fits and recipes for all others."""
+    tests = ROOT / "tests"
+    paths = [path for path in tests.rglob("*.py") if path.relative_to(tests).parts[0] != "audit"]
+    found = {path: underscored(path.read_text("utf-8"), path.stem.endswith("mutants")) for path in paths}
+    assert {path.name: names for path, names in found.items() if names} == {}
+    for wrong in ("model._fit(X)", 'patch(a, "_b")', 'patch("dplearn.a._b", 1)', "from dplearn.a import _b"):
+        assert len(underscored(wrong)) == 1, wrong
+
+
 def test_the_oldest_versions_that_are_tested_are_the_lowest_that_are_admitted():
     needed = lower_bounds(PROJECT["project"]["dependencies"])
     assert len(needed) == len(PROJECT["project"]["dependencies"])

@@ -71,7 +71,7 @@ def power_weights(ratio: Fraction, exponents: Sequence[int], multiplicities: Seq
         for exponent, multiplicity in zip(exponents, multiplicities, strict=True):
             gap = exponent - previous
             if gap not in factors:
-                factors[gap] = _fixed_power(ratio, gap, bits)
+                factors[gap] = ratio_power(ratio, gap, bits)
             power = power * factors[gap] >> bits
             if not power:
                 break
@@ -105,7 +105,7 @@ def power_blocks(ratio: Fraction, unit: int, count: int) -> Weights:
     def enclose(bits: int) -> Enclosure:
         lows, errors, tail = listed(bits)
         fine = bits + (40 * unit).bit_length()
-        power, beyond = _fixed_power(ratio, unit, fine), _fixed_power(ratio, count * unit, fine)
+        power, beyond = ratio_power(ratio, unit, fine), ratio_power(ratio, count * unit, fine)
         gap = (1 << fine) - power
         low = (beyond << bits) // gap
         high = -(-(beyond + 2 * count * unit << bits) // (gap - 2 * unit))
@@ -121,7 +121,7 @@ def _event(low: int, high: int, bits: int) -> Enclosure:
     return Enclosure([low, (1 << bits) - high], [high - low] * 2)
 
 
-def _fixed_power(ratio: Fraction, exponent: int, bits: int) -> int:
+def ratio_power(ratio: Fraction, exponent: int, bits: int) -> int:
     """Return ratio**exponent in units of 2**-bits, too low by at most 2 * exponent units."""
     return fixed_power((ratio.numerator << bits) // ratio.denominator, exponent, bits)
 
@@ -140,12 +140,12 @@ class _Cumulated(NamedTuple):
         rest_high = self.lows[-1] - low + self.errors[-1] - self.errors[i] + self.enclosure.tail
         return (low << bits) // (low + rest_high) if low else 0
 
-    def ends(self, bits: int) -> "_Ends":
+    def ends(self, bits: int) -> "Ends":
         """Return `bounds` for all listed outcomes, computed together."""
         total, above = self.lows[-1], self.lows[-1] + self.errors[-1] + self.enclosure.tail
         pairs = list(zip(self.lows, self.errors, strict=True))
         # low + rest_high = above - error, and high + rest_low = total + error.
-        return _Ends(
+        return Ends(
             [(low << bits) // (above - error) for low, error in pairs],
             [-(-(low + error << bits) // (total + error)) for low, error in pairs],
         )
@@ -160,8 +160,8 @@ class Table:
         self._weights = weights
         # Each cache is one attribute that is replaced as a whole, because threads may share a table.
         self._cached: _Cumulated | None = None
-        self._ends: _Ends | None = None
-        self._lookup: _Lookup | None = None
+        self.ends: Ends | None = None
+        self._lookup: Lookup | None = None
         self._singles = 0
 
     def enclosure(self, bits: int) -> Enclosure:
@@ -194,9 +194,9 @@ class Table:
         self._singles += 1
         # All ends are computed after as many draws as outcomes. The ends of single drawn outcomes are not
         # cached: the cache would reveal the outcomes.
-        if self._ends is None and (self._cached is None or self._singles <= len(self._cached.lows)):
+        if self.ends is None and (self._cached is None or self._singles <= len(self._cached.lows)):
             return self.resume(uniform, 64, source)
-        outcome = self._all_ends().outcome(uniform)
+        outcome = self.all_ends().outcome(uniform)
         return self.resume(uniform, 64, source) if outcome is None else outcome
 
     def draw_many(self, source: BitSource, size: int) -> NDArray[np.int64]:
@@ -204,7 +204,7 @@ class Table:
         if size < _FEW:  # a rule of the call alone: the number of bytes must not depend on earlier calls
             return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
         if self._lookup is None:
-            self._lookup = _Lookup(self._all_ends())
+            self._lookup = Lookup(self.all_ends())
         words = np.frombuffer(source(2 * size), dtype=np.uint16)
         drawn = self._lookup.short.take(words).astype(np.int64)
         open_ = (drawn < 0).nonzero()[0]
@@ -216,10 +216,10 @@ class Table:
                 drawn[open_[k]] = self.resume(int(longer[k]), 64, source)
         return drawn
 
-    def _all_ends(self) -> "_Ends":
-        if self._ends is None:
-            self._ends = self._cumulated(64 + _GUARD).ends(64)
-        return self._ends
+    def all_ends(self) -> "Ends":
+        if self.ends is None:
+            self.ends = self._cumulated(64 + _GUARD).ends(64)
+        return self.ends
 
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
         """Return the outcome of a uniform number with known first `bits` bits; draw more bits if needed."""
@@ -237,7 +237,7 @@ class Table:
             bits += 64
 
 
-class _Ends(NamedTuple):
+class Ends(NamedTuple):
     """Lower and upper integer bounds on 2**64 * P[outcome <= i], for each outcome listed with 64 bits."""
 
     lows: list[int]
@@ -249,10 +249,10 @@ class _Ends(NamedTuple):
         return i if i < len(self.lows) and (i == 0 or self.highs[i - 1] <= uniform) else None
 
 
-class _Lookup:
+class Lookup:
     """Outcomes by the first 16 and the first 64 bits of the uniform number; -1 if these do not decide."""
 
-    def __init__(self, ends: _Ends):
+    def __init__(self, ends: Ends):
         closed = ends.lows[-1] == 1 << 64
         # The upper end of a closed table's last outcome is 2**64, which does not fit into uint64.
         last = ends.lows.index(1 << 64) if closed else len(ends.lows)
@@ -292,14 +292,14 @@ class _Lookup:
 _DIGIT = 8  # bits of a geometric variable drawn from one table
 _BASE = 1 << _DIGIT
 _MANY = 64  # number of draws from which unneeded digits are skipped
-_MANY_GROUPS = 256  # from this many on, a level of groups is drawn first
+MANY_GROUPS = 256  # from this many on, a level of groups is drawn first
 _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
 class ByteDice:
-    """Dice that draw from uniform random bytes, which a subclass provides as `_bytes`."""
+    """Dice that draw from uniform random bytes, which a subclass provides as `uniform_bytes`."""
 
-    def _bytes(self, count: int) -> bytes:
+    def uniform_bytes(self, count: int) -> bytes:
         raise NotImplementedError
 
     def below(self, n: int, size: int | None = None) -> Any:
@@ -321,20 +321,20 @@ class ByteDice:
     def _below(self, n: int, bits: int) -> int:
         count = (bits + 7) // 8
         while True:
-            drawn = int.from_bytes(self._bytes(count), "big") >> (8 * count - bits)
+            drawn = int.from_bytes(self.uniform_bytes(count), "big") >> (8 * count - bits)
             if drawn < n:
                 return drawn
 
     def _uniform_bits(self, bits: int, size: int) -> NDArray[np.int64]:
         width = next(w for w in (1, 2, 4, 8) if 8 * w >= bits)
-        words = np.frombuffer(self._bytes(width * size), dtype=f"u{width}")
+        words = np.frombuffer(self.uniform_bytes(width * size), dtype=f"u{width}")
         return (words >> words.dtype.type(8 * width - bits) if bits else words * 0).astype(np.int64)
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
         """Draw 1 with probability p, by comparison of p with a uniform number, sixteen bits at a time."""
         p, size = check_probability(p), check_size(size)
         whole, part = divmod(p.numerator << 16, p.denominator)
-        words = np.frombuffer(self._bytes(2 * (1 if size is None else size)), dtype=np.uint16)
+        words = np.frombuffer(self.uniform_bytes(2 * (1 if size is None else size)), dtype=np.uint16)
         drawn = (words < whole).astype(np.int64)
         tied = np.flatnonzero(words == whole) if part else np.empty(0, dtype=np.int64)
         if tied.size:
@@ -347,14 +347,14 @@ class ByteDice:
         Many groups are put into levels. A level is drawn by a bound on its weight, then one of its members,
         which is accepted with its weight relative to the bound, ratio**excess; else all is drawn again.
         """
-        if len(exponents) < _MANY_GROUPS:
+        if len(exponents) < MANY_GROUPS:
             indices, e, m = check_groups(exponents, multiplicities)
-            return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
+            return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self.uniform_bytes)]
         order, *groups = check_many_groups(exponents, multiplicities)
-        levels = _Levels(check_ratio(ratio), *groups)
+        levels = Levels(check_ratio(ratio), *groups)
         table = Table(power_weights(ratio, levels.bounds, levels.sizes))
         while True:
-            level = table.draw(self._bytes)
+            level = table.draw(self.uniform_bytes)
             group, excess = levels.member(level, self.below(levels.sizes[level]))
             if not excess or self.geometric(ratio, low=excess - 1, high=excess) == excess:
                 return int(order[group])
@@ -376,9 +376,9 @@ class ByteDice:
         seen: set[tuple[int, int]] = set()
         arrivals: list[_Exponential] = []
         while True:
-            group = table.draw(self._bytes)
+            group = table.draw(self.uniform_bytes)
             candidate = group, self._below(m[group], (m[group] - 1).bit_length())
-            arrivals.append(_Exponential(self._bytes))
+            arrivals.append(_Exponential(self.uniform_bytes))
             if candidate in seen:
                 continue
             seen.add(candidate)
@@ -387,7 +387,7 @@ class ByteDice:
 
     def _is_first(self, table: Table, m: list[int], group: int, arrivals: list["_Exponential"]) -> bool:
         """Return whether F * A > (1 - p) * (sum of arrivals), for a new exponential F."""
-        clock = _Exponential(self._bytes)
+        clock = _Exponential(self.uniform_bytes)
         bits = 64
         while True:
             lows, errors, tail = table.enclosure(2 * bits)
@@ -422,23 +422,23 @@ class ByteDice:
 
     def _one_geometric(self, ratio: Fraction) -> int:
         """Draw one geometric variable, from the same bytes as `_geometric`."""
-        first, *lower = _geometric_tables(ratio)
-        drawn = total = first.draw(self._bytes)
+        first, *lower = geometric_tables(ratio)
+        drawn = total = first.draw(self.uniform_bytes)
         while drawn == _BASE:
-            drawn = first.draw(self._bytes)
+            drawn = first.draw(self.uniform_bytes)
             total += drawn
         for table in lower:
-            total = total << _DIGIT | table.draw(self._bytes)
+            total = total << _DIGIT | table.draw(self.uniform_bytes)
         return total
 
     def _geometric(self, ratio: Fraction, size: int, low: End = None, high: End = None) -> Integers:
         """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; the first digit is drawn without bound."""
         # If the lower digits of a number do not change its clamped value, they are not drawn and stay 0.
-        first, *lower = _geometric_tables(ratio)
-        drawn = first.draw_many(self._bytes, size)
+        first, *lower = geometric_tables(ratio)
+        drawn = first.draw_many(self.uniform_bytes, size)
         escaped = (drawn == _BASE).nonzero()[0]
         while escaped.size:
-            more = first.draw_many(self._bytes, escaped.size)
+            more = first.draw_many(self.uniform_bytes, escaped.size)
             drawn[escaped] += more
             escaped = escaped[more == _BASE]
         if not lower:
@@ -448,7 +448,7 @@ class ByteDice:
         open_ = _undecided(total, 1 << shift, low, high)
         for table in lower:
             shift -= _DIGIT
-            digit = table.draw_many(self._bytes, total[open_].size)
+            digit = table.draw_many(self.uniform_bytes, total[open_].size)
             total[open_] += digit.astype(total.dtype, copy=False) << shift
         return total
 
@@ -471,8 +471,8 @@ class ByteDice:
         # Table index 2j is the block edge, edge + 1, ..., with edge = j * width; index 2j + 1 is its mirror
         # image -edge - 1, -edge - 2, .... A number at distance `offset` from the end `near` of its block has
         # weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
-        width = _block_width(sigma2)
-        index = _gaussian_table(sigma2).draw_many(self._bytes, size)
+        width = block_width(sigma2)
+        index = gaussian_table(sigma2).draw_many(self.uniform_bytes, size)
         negative = index & 1
         edge = index >> 1
         mirror = -negative  # edge ^ -1 is -edge - 1
@@ -485,29 +485,14 @@ class ByteDice:
         edge += far
         edge += 2 * negative
         edge *= offset
-        accepted = self._survive(edge, 1 / (2 * sigma2))
+        accepted = survivors(edge, 1 / (2 * sigma2), self.uniform_bytes)
         return far ^ mirror, accepted
-
-    def _survive(self, exponents: NDArray[np.int64], rate: Fraction) -> NDArray[np.bool_]:
-        """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
-        alive = np.ones(exponents.size, dtype=bool)
-        position = 0
-        while (exponents >> (_DIGIT * position)).any():
-            digit = exponents >> (_DIGIT * position) & 255
-            cuts = _survival_cuts(rate, position)
-            words = np.frombuffer(self._bytes(2 * exponents.size), dtype=np.uint16)
-            alive &= words <= cuts[digit]
-            for k in np.flatnonzero(alive & (words == cuts[digit])):
-                event = Table(exponential_event(rate * (int(digit[k]) << (_DIGIT * position))))
-                alive[k] = event.resume(int(words[k]), 16, self._bytes) == 0
-            position += 1
-        return alive
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("dice are never pickled or copied")
 
 
-class _Levels:
+class Levels:
     """Groups by increasing exponent, in levels of similar weight.
 
     Exponents exceed the bound of their level by less than a width of weight 1/2 or more, except in the last
@@ -572,7 +557,7 @@ def _undecided(starts: Integers, length: int, low: End, high: End) -> slice | ND
 
 
 @lru_cache(maxsize=32)
-def _geometric_tables(ratio: Fraction) -> list[Table]:
+def geometric_tables(ratio: Fraction) -> list[Table]:
     """Return a table for each digit, the first digit first, whose outcome 256 stands for 256 or more."""
     # About one number in a million has this outcome: ln(ratio) <= ratio - 1, and (1 - ratio) * 256**digits is
     # at least 14. So ratio**unit is at most exp(-14 / 256) < 19/20 for the unit of the first digit.
@@ -584,24 +569,24 @@ def _geometric_tables(ratio: Fraction) -> list[Table]:
     return [Table(power_blocks(ratio, unit, _BASE)), *lower]
 
 
-def _block_width(sigma2: Fraction) -> int:
+def block_width(sigma2: Fraction) -> int:
     return 1 << max(0, isqrt(floor(sigma2)).bit_length() - 1 - _FINE)
 
 
 @lru_cache(maxsize=32)
-def _gaussian_table(sigma2: Fraction) -> Table:
+def gaussian_table(sigma2: Fraction) -> Table:
     """Return the table of blocks, weighted by their ends nearest to zero."""
-    return Table(partial(_gaussian_blocks, sigma2))
+    return Table(partial(gaussian_blocks, sigma2))
 
 
-def _gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
+def gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     """Return the weights exp(-near**2 / (2 sigma2)) of all blocks up to the first one below 1 unit."""
     # Powers of q = exp(-1 / (2 sigma2)), too low by less than `error` units of 2**-fine: each weight is too
     # low by less than near**2 * error such units, and exact if near is 0 (see `fixed_power`). The weight of a
     # block before the last is 1 unit or more, so near**2 <= 2 sigma2 * bits there, and in the last one near
     # is greater by at most 1 or a sixteenth of sigma. As error <= 3, near**2 * error < 2**spare: after
     # rounding down, weights are too low by less than 2 units of 2**-bits.
-    width = _block_width(sigma2)
+    width = block_width(sigma2)
     spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + 40
     fine = bits + spare
     q, high = fixed_decay(1 / (2 * sigma2), fine)
@@ -634,8 +619,24 @@ def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[int]:
         edge, fall, beside = edge * fall >> bits, fall * more >> bits, beside * step >> bits
 
 
+def survivors(exponents: NDArray[np.int64], rate: Fraction, source: BitSource) -> NDArray[np.bool_]:
+    """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
+    alive = np.ones(exponents.size, dtype=bool)
+    position = 0
+    while (exponents >> (_DIGIT * position)).any():
+        digit = exponents >> (_DIGIT * position) & 255
+        cuts = survival_cuts(rate, position)
+        words = np.frombuffer(source(2 * exponents.size), dtype=np.uint16)
+        alive &= words <= cuts[digit]
+        for k in np.flatnonzero(alive & (words == cuts[digit])):
+            event = Table(exponential_event(rate * (int(digit[k]) << (_DIGIT * position))))
+            alive[k] = event.resume(int(words[k]), 16, source) == 0
+        position += 1
+    return alive
+
+
 @lru_cache(maxsize=128)
-def _survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
+def survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
     """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255."""
     # Powers of one enclosed number, exp(-rate * 256**position); see `fixed_power` for their errors. If the
     # floors of the bounds differ, the number is enclosed with more bits.

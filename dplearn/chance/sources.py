@@ -16,10 +16,10 @@ from typing import Any
 from dplearn.chance.dice import Dice
 from dplearn.chance.sampling import ByteDice
 
-_CHUNK = 1 << 16
+CHUNK = 1 << 16
 
 
-class _Entropy:
+class Entropy:
     """Uniform bytes from the operating system."""
 
     def __init__(self) -> None:
@@ -29,35 +29,35 @@ class _Entropy:
 
     def discard(self) -> None:
         """Replace the buffer and the lock, which in a forked child may be held by a thread of the parent."""
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._owner = os.getpid()
-        self._buffer = bytearray()
-        self._used = 0
+        self.buffer = bytearray()
+        self.used = 0
 
     def take(self, count: int) -> bytes:
         """Return `count` fresh bytes; no byte is returned twice."""
-        if count < 0 or count > _CHUNK // 4:
+        if count < 0 or count > CHUNK // 4:
             return os.urandom(count)  # raises ValueError for a negative number
         if self._owner != os.getpid():  # a fork outside Python does not call `discard`
             self.discard()
-        with self._lock:
-            if self._used + count > len(self._buffer):
-                self._buffer[:] = os.urandom(_CHUNK)
-                self._used = 0
-            start, self._used = self._used, self._used + count
-            taken = bytes(self._buffer[start : self._used])
-            self._buffer[start : self._used] = bytes(count)
+        with self.lock:
+            if self.used + count > len(self.buffer):
+                self.buffer[:] = os.urandom(CHUNK)
+                self.used = 0
+            start, self.used = self.used, self.used + count
+            taken = bytes(self.buffer[start : self.used])
+            self.buffer[start : self.used] = bytes(count)
             return taken
 
 
-_entropy = _Entropy()
+system_entropy = Entropy()
 
 
 class SystemDice(ByteDice):
     """Dice that draw fresh entropy from the operating system."""
 
-    def _bytes(self, count: int) -> bytes:
-        return _entropy.take(count)
+    def uniform_bytes(self, count: int) -> bytes:
+        return system_entropy.take(count)
 
 
 _BLOCK = 1 << 13
@@ -97,7 +97,7 @@ class SeededDice(ByteDice):
         self._counter = 0
         self._buffer = b""
 
-    def _bytes(self, count: int) -> bytes:
+    def uniform_bytes(self, count: int) -> bytes:
         while len(self._buffer) < count:
             block = self._key + self._counter.to_bytes(16, "big")
             self._buffer += hashlib.shake_128(block).digest(max(_BLOCK, count))
@@ -127,7 +127,7 @@ def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
     if random_state is None:
         return SystemDice()
     if warns:
-        _warn_once()
+        warn_once()
     if not isinstance(random_state, bool):
         if hasattr(random_state, "__index__"):
             return SeededDice(int(random_state), *context)
@@ -140,5 +140,5 @@ def dice_for(random_state: Any, *context: object, warns: bool = True) -> Dice:
 
 
 @cache  # every `catch_warnings` resets Python's own registry of warnings that are shown once
-def _warn_once() -> None:
+def warn_once() -> None:
     warnings.warn(_SEEDED, UserWarning, stacklevel=3)

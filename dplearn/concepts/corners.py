@@ -24,7 +24,7 @@ from dplearn.kernels.cuts import label_histogram
 from dplearn.kernels.grouping import distinct_values
 
 _MOST_CELLS = 1 << 24
-_BLOCK = 1 << 20  # cells that are searched for a member together
+BLOCK = 1 << 20  # cells that are searched for a member together
 _MOST_COUNTS = 1 << 22  # numbers that a task on a part returns: 32 MiB
 _NAMES = 4  # the most column names in a message
 _SIDES = ("<=", ">")
@@ -508,7 +508,7 @@ def _checked_directions(directions: Any, k: int) -> tuple[str, ...] | None:
     return tuple(given)
 
 
-_DENSE = 1 << 22  # widest range of nets with a place for each
+DENSE = 1 << 22  # widest range of nets with a place for each
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
@@ -547,10 +547,10 @@ def net_counts(inside: NDArray[np.int64], lengths: Sequence[NDArray[np.uint64]])
     inside = inside.reshape(len(heights), -1)
     low = int(inside.min())
     span = int(inside.max()) - low + 1
-    nets = None if span <= _DENSE else np.unique(inside)
+    nets = None if span <= DENSE else np.unique(inside)
     totals = np.zeros((4, span if nets is None else nets.size), dtype=np.int64)
-    wide = min(inside.shape[1], _BLOCK)
-    tall = max(1, _BLOCK // wide)
+    wide = min(inside.shape[1], BLOCK)
+    tall = max(1, BLOCK // wide)
     for row, column in product(range(0, len(heights), tall), range(0, len(widths), wide)):
         rows, columns = slice(row, row + tall), slice(column, column + wide)
         block = inside[rows, columns].ravel()
@@ -591,7 +591,7 @@ def _four_digits(
 
 def row_totals(chosen: NDArray[np.bool_], widths: NDArray[np.uint64]) -> Iterator[int]:
     """Yield for each row the exact sum of the widths of its chosen cells."""
-    tall = max(1, _BLOCK // len(widths))
+    tall = max(1, BLOCK // len(widths))
     for start in range(0, len(chosen), tall):
         block = chosen[start : start + tall]
         low = np.where(block, widths & _LOW, np.uint64(0)).sum(axis=1)

@@ -18,7 +18,7 @@ from dplearn.concepts.base import CountedClass, Labels, ListedMembers
 from dplearn.domains import DomainError, Floats, IntegerRange, Product
 from dplearn.domains.cells import as_numbers, frame_column, is_frame
 
-_BLOCK = 1 << 22  # table entries compared at a time
+BLOCK = 1 << 22  # table entries compared at a time
 _SEARCHED = 1 << 8  # concepts, values and version spaces in which a mistake tree is searched
 
 
@@ -132,7 +132,7 @@ class FiniteClass(CountedClass):
         # Counts below 2**53 are exact as float64, for which the matrix product is fast.
         by_label = histogram.reshape(self.n_labels, places).astype(np.float64)
         right = np.empty(self.size)
-        rows = max(1, _BLOCK // places)
+        rows = max(1, BLOCK // places)
         for start in range(0, self.size, rows):
             block = self._table[start : start + rows]
             right[start : start + rows] = sum(

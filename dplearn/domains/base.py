@@ -54,7 +54,7 @@ class Domain(IgnoresFloatErrors, ABC):
         True if all values are numbers, so that a float array can hold a column.
     """
 
-    _read_private_rows = frozenset({"encode", "nearest", "decode"})
+    row_methods = frozenset({"encode", "nearest", "decode"})
     ordered: ClassVar[bool] = True
     numeric: bool = True
     accepts_missing: bool = False

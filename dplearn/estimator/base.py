@@ -85,7 +85,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     the constructor's parameters, because code that runs while the data are read could change them.
     """
 
-    _read_private_rows = frozenset(
+    row_methods = frozenset(
         {
             "decision_function",
             "inverse_transform",

@@ -52,7 +52,7 @@ _kept = False  # whether the thread that holds the lock has saved the generators
 # `warnings.catch_warnings` saves and restores state that all threads share. If each thread entered its own,
 # the last thread to exit could restore the filters of another thread's context, and warnings would stay
 # suppressed for ever. So the first thread enters one shared context, and the last thread exits it.
-_warnings_lock = threading.RLock()
+warnings_lock = threading.RLock()
 _inside: set[object] = set()
 _caught: Any = None
 
@@ -209,7 +209,7 @@ def muted_output() -> Iterator[None]:
     """Suppress warnings while any thread is inside; an interrupt at any time restores the filters too."""
     visit = object()
     try:
-        with _warnings_lock:
+        with warnings_lock:
             _inside.add(visit)
             _begin()
         yield
@@ -232,7 +232,7 @@ def _begin() -> None:
 
 def _leave(visit: object) -> None:
     global _caught
-    with _warnings_lock:
+    with warnings_lock:
         _inside.discard(visit)
         if not _inside and _caught is not None:
             _end()

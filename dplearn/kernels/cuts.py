@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
-_CARRY = 1 << 9  # number of chunks, each with a sum of at most 2**52, whose sums fit into an int64
-_CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
+DENSE = 1 << 12  # domains up to this size, or up to twice the number of records, are counted without sorting
+CARRY = 1 << 9  # number of chunks, each with a sum of at most 2**52, whose sums fit into an int64
+CHUNK = 1 << 20  # float64 sums of this many 32-bit numbers are exact
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Cuts:
 
 def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
     """Count the records of each label at or below each cut 0..size-1."""
-    if _is_dense(size, codes.size):
+    if is_dense(size, codes.size):
         return cuts_of(label_histogram(codes, y, size, n_labels), ordered=True)
     sorted_codes, sorted_y = _sorted_together(codes, y, size, n_labels)
     last = np.flatnonzero(np.append(sorted_codes[1:] != sorted_codes[:-1], True))
@@ -70,9 +70,9 @@ def cut_column(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -
     return Cuts(starts, lengths, inside)
 
 
-def _is_dense(size: int, n: int) -> bool:
+def is_dense(size: int, n: int) -> bool:
     """Return True if a histogram of the whole domain takes less time than sorting the records."""
-    return size <= max(_DENSE, 2 * n)
+    return size <= max(DENSE, 2 * n)
 
 
 def split_by_value(codes: NDArray[Any], y: NDArray[Any], size: int, n_labels: int) -> Cuts:
@@ -128,18 +128,18 @@ class ErrorHistogram:
             # One histogram of many short arrays takes less time than many histograms of length n.
             self._single.append(errors)
             self._waiting += errors.size
-            if self._waiting >= _CHUNK:
+            if self._waiting >= CHUNK:
                 self._count_waiting()
             return
         self._allocate()
-        for start in range(0, errors.size, _CHUNK):
-            some, cuts = errors[start : start + _CHUNK], lengths[start : start + _CHUNK]
+        for start in range(0, errors.size, CHUNK):
+            some, cuts = errors[start : start + CHUNK], lengths[start : start + CHUNK]
             _add(self._low, np.bincount(some, weights=(cuts & np.uint64(0xFFFFFFFF)).astype(np.float64)))
             high = cuts >> np.uint64(32)
             if high.any():
                 _add(self._high, np.bincount(some, weights=high.astype(np.float64)))
             self._chunks += 1
-            if self._chunks % _CARRY == 0:
+            if self._chunks % CARRY == 0:
                 self._high += self._low >> 32
                 self._low &= 0xFFFFFFFF
 

@@ -52,14 +52,14 @@ def ignores_float_errors(function: Callable[Parameters, Result]) -> Callable[Par
 
 
 class IgnoresFloatErrors:
-    """Base of classes whose methods that read private rows ignore float errors, in all subclasses."""
+    """Base of classes whose methods on rows, `row_methods`, ignore float errors, in all subclasses."""
 
     # A method behind a descriptor must be decorated explicitly, as `estimator.base.available_where` does.
 
-    _read_private_rows: ClassVar[frozenset[str]] = frozenset()
+    row_methods: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        for name in cls._read_private_rows & vars(cls).keys():
+        for name in cls.row_methods & vars(cls).keys():
             if isinstance(method := vars(cls)[name], FunctionType):
                 setattr(cls, name, ignores_float_errors(method))

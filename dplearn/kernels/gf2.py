@@ -63,9 +63,9 @@ __all__ = [
 
 Places = NDArray[np.intp]
 
-_BEYOND = 64  # d + 64 uniformly random rows of d columns lack full rank with probability below 2**-64
-_VERIFIED = 1 << 16  # words in a block of verified rows
-_COPIED = 1 << 21  # words in a block of eliminated rows, unless n_columns + 64 rows have more
+BEYOND = 64  # d + 64 uniformly random rows of d columns lack full rank with probability below 2**-64
+VERIFIED = 1 << 16  # words in a block of verified rows
+COPIED = 1 << 21  # words in a block of eliminated rows, unless n_columns + 64 rows have more
 
 
 class Elimination:
@@ -191,8 +191,8 @@ class Elimination:
         return columns.clean_words()
 
     def _add(self, rows: "_Rows") -> None:
-        places, size = np.arange(len(rows)), self.n_columns + _BEYOND
-        most = max(size, _COPIED // max(1, self._echelon.width))
+        places, size = np.arange(len(rows)), self.n_columns + BEYOND
+        most = max(size, COPIED // max(1, self._echelon.width))
         while len(places) and not (self.rank == self.n_columns and not self.consistent):
             if self._verifying_pays(len(places) > size):
                 places = self._unexplained(rows, places)
@@ -249,7 +249,7 @@ class _Rows:
 
     def blocks(self, places: Places) -> Iterator[tuple[Places, Words, Words]]:
         """Yield blocks of rows: their places, left sides and right sides."""
-        step = max(64, _VERIFIED // max(1, self.words.shape[1]))
+        step = max(64, VERIFIED // max(1, self.words.shape[1]))
         for start in range(0, len(places), step):
             some = places[start : start + step]
             yield some, self.words[_part(some)], self.right[_part(some)]
@@ -431,7 +431,7 @@ def _in_the_form_of(A: Any, matrix: BitMatrix) -> Any:
 
 
 # The number of rows in one round. Uniformly random ones lack rank 64 with probability of about 1/256.
-_CANDIDATES = 72
+CANDIDATES = 72
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -451,7 +451,7 @@ def pivots_of(words: Words) -> Pivots | None:
     # rounds suffice.
     found, left = None, words
     while (found is None or found.columns != ALL) and len(places := np.flatnonzero(left)):
-        count = min(_CANDIDATES, len(places))
+        count = min(CANDIDATES, len(places))
         candidates = places[np.arange(count) * len(places) // count]
         if found is not None:
             candidates = np.concatenate([found.rows, candidates])

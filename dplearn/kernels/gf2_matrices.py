@@ -66,10 +66,10 @@ def read_bits(words: Words, n_columns: int) -> NDArray[np.uint8]:
     return bits
 
 
-_BLOCK = 1 << 15  # words looked up in one block; twice as many fit into the cache
-_WIDTH = 128  # words of a row in one block, so that the tables fit into the cache
-_MANY = 200  # number of rows above which tables of 256 sums are faster than twice as many of 16
-_FEW = 6  # greatest number of columns for which a product is computed bit by bit
+BLOCK = 1 << 15  # words looked up in one block; twice as many fit into the cache
+WIDTH = 128  # words of a row in one block, so that the tables fit into the cache
+MANY = 200  # number of rows above which tables of 256 sums are faster than twice as many of 16
+FEW = 6  # greatest number of columns for which a product is computed bit by bit
 
 
 def add_product(total: Words, left: Words, right: Words) -> None:
@@ -92,7 +92,7 @@ def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None
     if columns is not None:
         _add_bits(total, choices[:, None], rows, columns)
         return
-    size = 8 if n > _MANY else 4
+    size = 8 if n > MANY else 4
     groups = [i for i in range(-(-len(rows) // size)) if used >> size * i & (1 << size) - 1]
     if not groups:
         return
@@ -102,7 +102,7 @@ def add_rows(total: Words, choices: Words, rows: Words, used: int = ALL) -> None
     places = (digits if len(groups) == len(digits) else digits[groups]).astype(np.intp, order="C")
     places *= len(groups)
     places += np.arange(len(groups))[:, None]
-    for part in blocks(width, _WIDTH):
+    for part in blocks(width, WIDTH):
         _add_looked_up(total[:, part], places, _sums(rows[:, part], groups, size))
 
 
@@ -121,10 +121,10 @@ def _sums(rows: Words, groups: list[int], size: int) -> Words:
 def _add_looked_up(total: Words, places: NDArray[np.intp], sums: Words) -> None:
     """Add to row i the rows places[:, i] of a table."""
     n, width = total.shape
-    if len(places) * n * width <= _BLOCK:
+    if len(places) * n * width <= BLOCK:
         total ^= np.bitwise_xor.reduce(sums.take(places, axis=0, mode="clip"), axis=0)
         return
-    step = max(1, _BLOCK // width)
+    step = max(1, BLOCK // width)
     looked_up, more = np.empty((2, min(step, n), width), dtype=WORD)
     for start in range(0, n, step):
         block = total[start : start + step]
@@ -141,7 +141,7 @@ def _columns(rows: Words) -> list[int] | None:
     if rows.shape[1] != 1 or not len(rows):
         return None
     union = int(np.bitwise_or.reduce(rows[:, 0]))
-    return [i for i in range(64) if union >> i & 1] if union.bit_count() <= _FEW else None
+    return [i for i in range(64) if union >> i & 1] if union.bit_count() <= FEW else None
 
 
 def _add_bits(total: Words, left: Words, right: Words, columns: list[int]) -> None:

@@ -36,11 +36,11 @@ Floats = NDArray[np.floating[Any]]
 
 _MOST = 32  # bits of a point
 _SINGLE, _DOUBLE = 1 << 24, 1 << 53  # floats represent all integers up to these
-_BLOCK = 16  # bits; 2**16 floats and a work array of the same size fit into the cache
-_ROWS = 8  # number of bits transformed together if their rows are far apart in memory
+BLOCK = 16  # bits; 2**16 floats and a work array of the same size fit into the cache
+ROWS = 8  # number of bits transformed together if their rows are far apart in memory
 _FIRST, _NEXT = 5, 4  # number of bits of one product: of the lowest bits, and of others
 _RECORDS = 1 << 14  # records counted at a time; their copies fit into the cache
-_PIECE = 1 << 13  # floats of one product; they fit into the first-level cache and start no thread
+PIECE = 1 << 13  # floats of one product; they fit into the first-level cache and start no thread
 _LARGEST = 1 << 13  # largest number of coordinates of the signed transform, whose matrix is kept in memory
 
 
@@ -141,7 +141,7 @@ def _transformed(values: NDArray[Any], result: NDArray[Any], bound: int) -> NDAr
     kind: type[np.floating[Any]] = np.float32 if bound < _SINGLE else np.float64
     absolute_sum = sasum if bound < _SINGLE else dasum
     d = values.size.bit_length() - 1
-    done = min(d, _BLOCK)
+    done = min(d, BLOCK)
     work, spare = np.empty(1 << done, dtype=kind), np.empty(1 << done, dtype=kind)
     total = 0.0
     for block, out in zip(values.reshape(-1, 1 << done), result.reshape(-1, 1 << done), strict=True):
@@ -151,13 +151,13 @@ def _transformed(values: NDArray[Any], result: NDArray[Any], bound: int) -> NDAr
             raise ValueError(f"values must have absolute values that sum to at most {bound}")
         np.copyto(out, _of_bits(work, spare, 0, done), casting="unsafe")
     while done < d:
-        more = min(d - done, _ROWS)
-        width = _BLOCK - more
+        more = min(d - done, ROWS)
+        width = BLOCK - more
         for part in result.reshape(-1, 1 << more, 1 << done - width, 1 << width):
             for start in range(part.shape[1]):
                 columns = part[:, start]
                 np.copyto(work.reshape(columns.shape), columns, casting="unsafe")
-                transformed = _of_bits(work, spare, width, _BLOCK).reshape(columns.shape)
+                transformed = _of_bits(work, spare, width, BLOCK).reshape(columns.shape)
                 np.copyto(columns, transformed, casting="unsafe")
         done += more
     return result
@@ -170,10 +170,10 @@ def _of_bits(work: Floats, spare: Floats, low: int, high: int) -> Floats:
         step = min(_NEXT if bit else _FIRST, high - bit)
         signs = _signs(step, work.dtype)
         if bit == 0:
-            shape: tuple[int, ...] = (-1, min(_PIECE, work.size) >> step, 1 << step)
+            shape: tuple[int, ...] = (-1, min(PIECE, work.size) >> step, 1 << step)
             np.matmul(work.reshape(shape), signs, out=spare.reshape(shape))
         else:
-            width = min(1 << bit, _PIECE >> step)
+            width = min(1 << bit, PIECE >> step)
             shape = (-1, 1 << step, (1 << bit) // width, width)
             pieces, out = work.reshape(shape).swapaxes(1, 2), spare.reshape(shape).swapaxes(1, 2)
             np.matmul(signs, pieces, out=out)
@@ -191,7 +191,7 @@ def _signs(bits: int, kind: np.dtype[Any]) -> Floats:
 
 def _absolute_sum(values: NDArray[Any]) -> int:
     """Return the sum of absolute values; the error message does not show the values."""
-    total, work = 0.0, np.empty(min(values.size, _PIECE))
+    total, work = 0.0, np.empty(min(values.size, PIECE))
     for piece in values.reshape(-1, work.size):
         np.copyto(work, piece, casting="unsafe")
         total += dasum(work)  # float sums are exact below 2**53, and a larger sum is not rounded below it

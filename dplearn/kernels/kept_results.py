@@ -13,15 +13,15 @@ class KeptResults:
 
     def __init__(self, function: Callable[[Any], Any]):
         self._function = function
-        self._kept: dict[int, tuple[ref[Any], Any]] = {}
+        self.results: dict[int, tuple[ref[Any], Any]] = {}
 
     def __call__(self, argument: Any) -> Any:
         """Return the result, the kept one if the argument is the same object as before."""
         key = id(argument)
-        found = self._kept.get(key)
+        found = self.results.get(key)
         if found is None or found[0]() is not argument:
             found = ref(argument, self._forgetting(key)), self._function(argument)
-            self._kept[key] = found
+            self.results[key] = found
         return found[1]
 
     def _forgetting(self, key: int) -> Callable[[object], None]:
@@ -31,9 +31,9 @@ class KeptResults:
         def forget(_: object) -> None:
             kept = this()
             if kept is not None:
-                kept._kept.pop(key, None)
+                kept.results.pop(key, None)
 
         return forget
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_function": self._function, "_kept": {}}
+        return {"_function": self._function, "results": {}}

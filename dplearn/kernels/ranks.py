@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-_FEW = 1 << 16  # for up to this many numbers, a full sort is as fast as a scan
-_SAMPLE = 1 << 14
-_BLOCK = 1 << 17  # numbers in one block of a scan; they fit into the cache
+FEW = 1 << 16  # for up to this many numbers, a full sort is as fast as a scan
+SAMPLE = 1 << 14
+BLOCK = 1 << 17  # numbers in one block of a scan; they fit into the cache
 _WORD = 8  # truth values in 64 bits
 _COARSE = 1 << 10
 _NARROW = 2  # bytes of codes that are counted without sorting
@@ -90,14 +90,14 @@ class UnsortedCodes:
 
     def check(self, check: Callable[[NDArray[Any]], object], rank: int) -> None:
         """Pass all values to `check`, which may raise, block by block, and keep those near a rank."""
-        self._keep(*_around(self._values, rank, rank + 1, check))
+        self._keep(*around(self._values, rank, rank + 1, check))
 
     def at(self, ranks: Places) -> list[int]:
         """Return the codes of some ranks."""
         start, stop = int(np.min(ranks)), int(np.max(ranks)) + 1
         if not self._below <= start < stop <= self._below + len(self._kept):
             margin = stop - start  # further ranks often follow
-            self._keep(*_around(self._values, max(start - margin, 0), min(stop + margin, len(self))))
+            self._keep(*around(self._values, max(start - margin, 0), min(stop + margin, len(self))))
         return self._kept.at(np.asarray(ranks) - self._below)
 
     def count(self, codes: Any) -> tuple[Any, Any]:
@@ -192,18 +192,18 @@ def finest_fraction(n: int) -> int:
     return max(n, _COARSE)
 
 
-def _around(
+def around(
     values: NDArray[Any], start: int, stop: int, check: Callable[[NDArray[Any]], object] | None = None
 ) -> tuple[int, NDArray[Any]]:
     """Return a rank of at most `start`, and the sorted values from this rank to `stop` - 1 or further."""
     # Two values of a sample usually bracket these ranks. A count verifies the bracket; a wider one replaces
     # it.
     n = len(values)
-    if n <= _FEW:
+    if n <= FEW:
         if check:
             check(values)
         return 0, np.sort(values)
-    sample = np.sort(values[:: n // _SAMPLE])
+    sample = np.sort(values[:: n // SAMPLE])
     size = len(sample)
     # In a random sample, the position of a rank has a standard deviation of at most sqrt(size) / 2, so the
     # first bracket is correct about nineteen times in twenty. A wider one would take more time than rare
@@ -224,8 +224,8 @@ def _between(
     """Return how many values are below `low`, and those from `low` to `high`, sorted; None is an open end."""
     below, kept = 0, []
     alike = low is not None and low == high  # all values between are equal, and possibly many
-    for first in range(0, len(values), _BLOCK):
-        block = np.ascontiguousarray(values[first : first + _BLOCK])
+    for first in range(0, len(values), BLOCK):
+        block = np.ascontiguousarray(values[first : first + BLOCK])
         if check:
             check(block)
         inside = np.ones(len(block), dtype=bool) if low is None else block >= low

@@ -10,7 +10,7 @@ from dplearn._validation import check_count
 from dplearn.kernels.float_errors import ignores_float_errors
 
 _NUMBERS = 1 << 16  # in a block: half a megabyte of floats
-_FEWEST, _MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
+FEWEST, MOST = 1 << 10, 1 << 13  # rows in a block, so that the work for a block is in its rows
 
 
 def blocks(length: int, step: int) -> Iterator[slice]:
@@ -20,7 +20,7 @@ def blocks(length: int, step: int) -> Iterator[slice]:
 
 def row_blocks(n: int, width: int) -> Iterator[slice]:
     """Yield the slices of consecutive blocks of rows."""
-    return blocks(n, min(max(_NUMBERS // max(width, 1), _FEWEST), _MOST))
+    return blocks(n, min(max(_NUMBERS // max(width, 1), FEWEST), MOST))
 
 
 def float_blocks(rows: NDArray[Any]) -> Iterator[tuple[slice, NDArray[np.float64]]]:

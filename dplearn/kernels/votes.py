@@ -241,7 +241,7 @@ def shifted_midpoints(winner: NDArray[Any], n_bins: Any) -> NDArray[np.float64]:
     return np.where(winner == n_bins - 1, np.nan, (winner + 1) / n_bins)
 
 
-_ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
+ENTRIES = 1 << 21  # scores, or counts of bins, eight bytes each, at a time
 
 
 @dataclass(frozen=True, eq=False, repr=False)  # a traceback may show it
@@ -272,7 +272,7 @@ def soft_tally(fixed_scores: NDArray[Any], n_bins: NDArray[np.int64], width: int
     leads = np.zeros((4, fixed_scores.shape[1]), dtype=np.int64)
     for number in np.unique(n_bins).tolist():
         places = np.flatnonzero(n_bins == number)
-        for block in blocks(places.size, max(1, _ENTRIES // max(len(fixed_scores), number))):
+        for block in blocks(places.size, max(1, ENTRIES // max(len(fixed_scores), number))):
             which = places[block]
             half = half_bins(fixed_scores[:, which], number)
             plain, shifted = tally(bins(half), number), tally(shifted_bins(half, number), number)

@@ -180,10 +180,10 @@ def _suffices(
     packing: tuple[float, float, float], epsilon: float, excess: float, beta: float, n: int
 ) -> bool:
     """Return whether n records are not excluded: the bound on the probability of failure is at most beta."""
-    return n >= _MOST_RECORDS or not _failure(*packing, epsilon, n, excess) > beta * (1 + _MARGIN)  # or NaN
+    return n >= _MOST_RECORDS or not failure_of(*packing, epsilon, n, excess) > beta * (1 + _MARGIN)  # or NaN
 
 
-def _failure(
+def failure_of(
     share: float, rivals: float, others: float, epsilon: float, n: int, excess: float = 0.0
 ) -> float:
     """Return a lower bound on the probability of failure with n records."""
@@ -385,7 +385,7 @@ def _thresholds(
     excess = delta / math.expm1(epsilon)
 
     def excluded(n: int) -> bool:
-        sinh = partial(_mean_sinh, n=n, chance=share / points)
+        sinh = partial(mean_sinh, n=n, chance=share / points)
         with np.errstate(over="ignore"):
             right = sinh(epsilon / 2) * np.sqrt(2 * (points + 1) / k)
             right += 2 * excess * sinh(epsilon) if excess else 0
@@ -394,7 +394,7 @@ def _thresholds(
     return least(lambda n: n >= _MOST_RECORDS or not excluded(n), 0)
 
 
-def _mean_sinh(x: float, *, n: int, chance: Any) -> Any:
+def mean_sinh(x: float, *, n: int, chance: Any) -> Any:
     """Return the mean of sinh(N x) for N ~ Binomial(n, chance)."""
     return (
         np.expm1(n * np.log1p(chance * math.expm1(x))) - np.expm1(n * np.log1p(chance * math.expm1(-x)))

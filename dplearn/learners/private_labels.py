@@ -174,7 +174,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     keeps_types = reads_parts = True
     _kept = "the randomised labels", "reports_"
     _n_clusters: ClassVar[int | None] = None  # None: by the plan; audits use other numbers
-    _n_trees: ClassVar[int] = 300  # of the default forest
+    default_trees: ClassVar[int] = 300  # of the default forest
     protects = "labels"  # the unit of protection; whole records are not protected
 
     @property
@@ -224,7 +224,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
             estimator=self.estimator,
             method=check_choice("method", self.method, (AUTO, Reports.name, Clusters.name, Sums.name)),
             n_clusters=self._n_clusters,
-            n_trees=self._n_trees,
+            n_trees=self.default_trees,
             sparse_rows=sparse,
         )
 

@@ -12,7 +12,7 @@ from dplearn.mechanisms.rank_selection import code_by_cost
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-_RARE = 64  # greater noise than tabulated has a probability of about 2**-64
+RARE = 64  # greater noise than tabulated has a probability of about 2**-64
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ def _tabulated(k: int, ratio: Fraction) -> tuple[list[int], Fraction]:
     while True:
         quotient = 1 + k / (last + 2)
         if quotient * float(ratio) < 0.999 and log_weight - log(1 - (quotient * float(ratio)) ** 2) < top - (
-            _RARE * log(2)
+            RARE * log(2)
         ):
             break
         last += 1

@@ -15,11 +15,11 @@ from dplearn.mechanisms.selection import select_exponential, select_permute_and_
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.guarantees import epsilon_of
 
-_RARE = 64  # data that are far from the rank are examined with probability at most 2**-64
-_FEW = 64  # data; the costs of all codes among so many are computed
-_TRIES = 64  # after so many rejections, mostly of probability 1/2 at most, all costs are computed
-_LIGHT = 10  # codes that weigh 2**-10 of others have one bound on their costs
-_CHUNK = 32  # data that are read at once
+RARE = 64  # data that are far from the rank are examined with probability at most 2**-64
+FEW = 64  # data; the costs of all codes among so many are computed
+TRIES = 64  # after so many rejections, mostly of probability 1/2 at most, all costs are computed
+LIGHT = 10  # codes that weigh 2**-10 of others have one bound on their costs
+CHUNK = 32  # data that are read at once
 FEW_CODES = 1 << 12  #: Of a domain of at most so many the costs of all are computed for one quantile.
 
 
@@ -114,7 +114,7 @@ def code_by_cost(
     The cost is max(least, unit L - high, low - unit U), where L of the m data are less than the code and U at
     most it; 0 <= high <= low <= unit m, and least is 0, or negative if low = high.
     """
-    if len(cell) > _FEW:
+    if len(cell) > FEW:
         ratio = selection_ratio(epsilon_of(privacy), sensitivity)
         code = _code_by_bounds(cell, low, high, unit, least, ratio, dice)
         if code is not None:
@@ -148,8 +148,8 @@ def _code_by_bounds(
     # costs, and accepts it with ratio ** (cost(c) - bound(c)). So it returns c with probability proportional
     # to ratio ** cost(c). This holds for each try, and for the draw from all costs that follows many
     # rejections.
-    bounds, sizes, pieces = _bounded(cell, low, high, unit, least, ratio)
-    for _ in range(_TRIES):
+    bounds, sizes, pieces = bounded(cell, low, high, unit, least, ratio)
+    for _ in range(TRIES):
         group = dice.power_weighted(ratio, bounds, sizes)
         start, end, first = pieces[group]
         place: int = start + dice.below(sizes[group])
@@ -161,7 +161,7 @@ def _code_by_bounds(
     return None
 
 
-def _bounded(
+def bounded(
     cell: Cell, low: int, high: int, unit: int, least: int, ratio: Fraction
 ) -> tuple[list[int], list[int], list[tuple[int, int, int]]]:
     """Return bounds on costs, how many of a cell's codes have each, and which codes: those of two intervals,
@@ -176,7 +176,7 @@ def _bounded(
     others = max(0, min(low - unit * middle, unit * (middle + 1) - high))  # the least cost of other codes
     # A code less than the datum of rank i has U <= i, so costs at least low - unit i, and one greater than it
     # has L > i, so costs at least unit (i + 1) - high.
-    far = others + int((_RARE - 2 + (cell.stop - cell.start).bit_length()) / fall) * width
+    far = others + int((RARE - 2 + (cell.stop - cell.start).bit_length()) / fall) * width
     lowest = max(0, min((low - far) // unit, middle))
     highest = min(m - 1, max((high + far) // unit, middle))
     left, centre, right = cell.at([lowest, middle, highest])
@@ -192,7 +192,7 @@ def _bounded(
     end, first = next(data), next(data_above) + 1
     heaviest, rest = (others - own) / width * fall, right - left  # weights in bits, which affect times only
     for level in count():
-        light = rest.bit_length() - level * fall < heaviest - _LIGHT
+        light = rest.bit_length() - level * fall < heaviest - LIGHT
         start, stop = (left, right + 1) if light else (next(data), next(data_above) + 1)
         size = end - start + stop - first
         bounds.append(others + level * width)
@@ -207,7 +207,7 @@ def _bounded(
 
 def _data(cell: Cell, ranks: Iterator[int], beyond: int) -> Iterator[int]:
     """Yield the data of some ranks, then `beyond`."""
-    while some := list(islice(ranks, _CHUNK)):
+    while some := list(islice(ranks, CHUNK)):
         yield from cell.at(some)
     yield from repeat(beyond)
 
@@ -225,7 +225,7 @@ def examined_reach(fraction: Fraction, size: int, *, privacy: ApproxDP, alone: b
     """Return how far from its target rank `code_near_rank` looks, for any number of codes."""
     # From the cost `far` on, `size` codes together weigh at most 2**-64 of one code of cost 0.
     ratio = selection_ratio(epsilon_of(privacy), rank_sensitivity(fraction, alone))
-    far = power_at_most(ratio, Fraction(1, size << _RARE))
+    far = power_at_most(ratio, Fraction(1, size << RARE))
     return -(-far // fraction.denominator) + 1
 
 

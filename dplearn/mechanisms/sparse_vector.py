@@ -18,7 +18,7 @@ from dplearn.privacy.shares import equal_epsilon
 # The first chunk has this many questions, and each later chunk this many more than the one before. Draws
 # after the answer that ends an epoch are discarded, and each call of the dice has a fixed overhead: in an
 # epoch of n questions, chunks of the order of sqrt(n) keep the sum of both small.
-_CHUNK = 1 << 11
+CHUNK = 1 << 11
 _FAR = 1 << 61
 _STOPPED = "max_positives answers were above the threshold: the sparse vector has stopped"
 
@@ -227,17 +227,17 @@ class Questions:
 
     def answer(self, values: NDArray[np.int64], most: int | None = None) -> NDArray[np.bool_]:
         """Answer in chunks, until no positive answers are left or `most` answers were positive."""
-        parts, start, ahead = [np.zeros(0, dtype=bool)], 0, _CHUNK
+        parts, start, ahead = [np.zeros(0, dtype=bool)], 0, CHUNK
         end = 0 if most is None else max(0, self.epoch[0] - most)
         while self.epoch[0] > end and start < values.size:
             above = self.compare(self.noisy_threshold(), values[start : start + ahead])
-            ahead += _CHUNK
+            ahead += CHUNK
             left, noisy_threshold = self.epoch
             # Draws for questions after the last hit that counts are discarded unread.
             hits = above.nonzero()[0][: 1 if self.renew else left - end]
             if hits.size and (self.renew or hits.size == left - end):
                 above = above[: hits[-1] + 1]
-                ahead = _CHUNK
+                ahead = CHUNK
                 noisy_threshold = None if self.renew or hits.size == left else noisy_threshold
             self.epoch = left - hits.size, noisy_threshold
             parts.append(above)

@@ -56,7 +56,7 @@ class CellEncoder(IgnoresFloatErrors, TransformerMixin, UnrepeatablePickles, Bas
     [[39.0, 6.0, nan, 1.0], [nan, 0.0, nan, 4.0]]
     """
 
-    _read_private_rows = frozenset({"fit", "transform"})
+    row_methods = frozenset({"fit", "transform"})
     __metadata_request__fit = ROUTED_WITHOUT_GROUPS
 
     def __init__(self, buckets: int = 64):

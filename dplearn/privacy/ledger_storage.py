@@ -242,7 +242,7 @@ class MemoryAccount:
     def open(cls, nothing: Guarantee) -> "MemoryAccount":
         """Return a new account; `nothing` is the total cost of no releases."""
         account = cls(os.urandom(16).hex())
-        _BOOKS[account.token] = _Book(process_identity(), nothing)
+        BOOKS[account.token] = _Book(process_identity(), nothing)
         return account
 
     def append(self, draft: Draft) -> Entry:
@@ -268,7 +268,7 @@ class MemoryAccount:
         return self._book().spent()
 
     def _book(self) -> "_Book":
-        book = _BOOKS.get(self.token)
+        book = BOOKS.get(self.token)
         # A forked child has a copy of the book and of its lock, which a thread of the parent may hold.
         if book is None or book.owner != process_identity():
             raise LedgerError(_ELSEWHERE)
@@ -368,7 +368,7 @@ def open_file(
         raise LedgerError(f"{str(path)!r} cannot be a ledger: {why}") from None
     _check_locks(file)
     if rule is not None and absent:
-        _create(file, rule)
+        create(file, rule)
     kept, identity, _ = _in_session(file, timeout, lambda db: _head(db, file))
     if rule is not None and rule != kept:
         raise LedgerError(
@@ -401,7 +401,7 @@ class _Book:
 
 
 # Accounts are never removed: a pickle may restore a ledger without a live object, and must find its account.
-_BOOKS: dict[str, _Book] = {}
+BOOKS: dict[str, _Book] = {}
 
 
 _this = object()  # compared by identity alone
@@ -430,7 +430,7 @@ def _head(db: sqlite3.Connection, file: Path) -> tuple[PrivacyFilter, str, str]:
         return PrivacyFilter.from_json(row[1]), json.loads(row[1])["identity"], row[2]
 
 
-def _create(file: Path, rule: PrivacyFilter) -> None:
+def create(file: Path, rule: PrivacyFilter) -> None:
     """Make the file under another name and rename it: no process reads half of it, and only one makes it."""
     for end in ("-journal", "-wal"):  # SQLite would apply an old one to the new file
         # If the file exists by now, another process has made it and uses it.

@@ -54,7 +54,7 @@ class OneTimeState(Generic[State]):
     __slots__ = ("__weakref__",)
 
     def __init__(self, state: State):
-        _KEPT[self] = _Kept(state)
+        _KEPT[self] = Kept(state)
 
     @contextmanager
     def use(self) -> Iterator[State]:
@@ -156,7 +156,7 @@ class OneTimeState(Generic[State]):
             loaded again; the file is kept.
         """
         source = Path(path).resolve()  # the file itself must be deleted, not a symbolic link to it
-        _read(source)
+        read_state(source)
         claimed = source.with_name(f".state-{os.urandom(8).hex()}")
         try:
             source.rename(claimed)  # atomic: of two concurrent loads, one fails here
@@ -164,7 +164,7 @@ class OneTimeState(Generic[State]):
             raise _gone(source) from None
         try:
             _refuse_other_names(claimed, source)
-            pickled = _read(claimed)
+            pickled = read_state(claimed)
             state = _Sealed(pickle.loads(pickled.content))  # noqa: S301 - documented: trusted sources only
             _sync(claimed.parent)  # before the deletion, so that an error here keeps the file
         except BaseException:
@@ -203,7 +203,7 @@ class _Sealed:
         return "<sealed>"
 
 
-class _Kept:
+class Kept:
     """The private content of a one-time state: state, owner process and lock."""
 
     def __init__(self, state: Any):
@@ -242,7 +242,7 @@ class _Kept:
 
 
 # The content is no attribute of the object, so that tools that inspect attributes do not find it.
-_KEPT: WeakKeyDictionary[OneTimeState[Any], _Kept] = WeakKeyDictionary()
+_KEPT: WeakKeyDictionary[OneTimeState[Any], Kept] = WeakKeyDictionary()
 
 
 def _write(path: Path, pickled: _Sealed) -> None:
@@ -253,7 +253,7 @@ def _write(path: Path, pickled: _Sealed) -> None:
         os.fsync(file.fileno())
 
 
-def _read(path: Path) -> _Sealed:
+def read_state(path: Path) -> _Sealed:
     """Return the pickle in a file of `export`; raise ValueError if the file is not one or is damaged."""
     try:
         found = _Sealed(path.read_bytes())

@@ -61,7 +61,7 @@ class StatisticalQuery(IgnoresFloatErrors, ABC):
         Bounds on each of the k numbers of one record.
     """
 
-    _read_private_rows = frozenset({"bounded", "inputs", "total", "values"})
+    row_methods = frozenset({"bounded", "inputs", "total", "values"})
     size: int
     unit: Fraction
     l1: int

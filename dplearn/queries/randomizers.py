@@ -25,7 +25,7 @@ from dplearn.privacy import ApproxDP
 from dplearn.queries.answer import TailBound, sampling_bound
 
 _RARE = 100  # under random signs at most 1 / _RARE of the transformed coordinates exceed the least bound
-_FAR = (1 << 62) - 1  # the difference of two such numbers fits 64 bits
+FAR = (1 << 62) - 1  # the difference of two such numbers fits 64 bits
 _SCALES = 28  # distance from the range to the ends of reports, in scales of Laplace noise: e**-28 < 10**-12
 
 
@@ -39,7 +39,7 @@ class LocalRandomizer(IgnoresFloatErrors, ABC):
         given as any number; a float stands for its shortest decimal.
     """
 
-    _read_private_rows = frozenset({"draw"})
+    row_methods = frozenset({"draw"})
     epsilon: Fraction
 
     @abstractmethod
@@ -200,7 +200,7 @@ class LaplaceRandomizer(LocalRandomizer):
         """The least and the greatest report: public, and the same for all values."""
         # One scale of the noise, 1 / ln(1 / ratio), is at most 1 / (1 - ratio).
         margin = math.ceil(_SCALES / (1 - self._ratio))
-        return max(self.low - margin, -_FAR), min(self.high + margin, _FAR)
+        return max(self.low - margin, -FAR), min(self.high + margin, FAR)
 
     def draw(self, values: NDArray[np.int64], dice: Dice) -> NDArray[np.int64]:
         """Return integers."""
@@ -433,8 +433,8 @@ class VectorRandomizer(LocalRandomizer):
 
 
 def _check_range(randomizer: BitRandomizer | LaplaceRandomizer) -> None:
-    low = check_count("low", randomizer.low, low=-_FAR, high=_FAR)
-    check_count("high", randomizer.high, low=low + 1, high=_FAR)
+    low = check_count("low", randomizer.low, low=-FAR, high=FAR)
+    check_count("high", randomizer.high, low=low + 1, high=FAR)
 
 
 def _check_epsilon(randomizer: LocalRandomizer) -> None:

@@ -444,7 +444,7 @@ def cdf(
     >>> print(f"{found.cdf(30_000):.2f}")
     0.73
     """
-    return _CDF(epsilon, delta, method, domain, random_state).run_on(values, None, ledger, groups)
+    return CDF(epsilon, delta, method, domain, random_state).run_on(values, None, ledger, groups)
 
 
 @documented_by(cdf, ColumnRelease)
@@ -481,10 +481,10 @@ def cdf_plan(
     >>> round(plan.error, 3), plan.n_needed
     (0.05, 100716)
     """
-    return _CDF(epsilon, delta, method, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
+    return CDF(epsilon, delta, method, domain).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
-class _CDF(ColumnRelease[CDFRelease]):
+class CDF(ColumnRelease[CDFRelease]):
     """The recipe of `cdf`."""
 
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):

@@ -340,7 +340,7 @@ class _Describe(Release[Described]):
     def or_learned(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
         """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
         if (learn := as_learn(domain)) is not None:
-            found = _LearnedDescribe(learn, choices, cost, random_state=random_state)
+            found = LearnedDescribe(learn, choices, cost, random_state=random_state)
             refuse_unsupported(found)
             return found
         domain = checked_domain(domain)
@@ -666,7 +666,7 @@ class DescribePlan(ReleasePlan):
         return (*one_row, few_records(n, problem, *remedies, enough=needed, subset=subset))
 
 
-class _LearnedDescribe(LearnedRelease):
+class LearnedDescribe(LearnedRelease):
     """The recipe of `describe` with a schema that is released first."""
 
     title = "describe"

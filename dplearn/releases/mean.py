@@ -280,7 +280,7 @@ def proportion(
     (0.3, (0.27, 0.33))
     """
     rows = rows_of_groups(groups, max_rows_per_group)
-    return _Proportion((0, 1), epsilon, rows, random_state).run_on(values, None, ledger, groups)
+    return Proportion((0, 1), epsilon, rows, random_state).run_on(values, None, ledger, groups)
 
 
 @documented_by(mean_plan, mean, ColumnRelease)
@@ -300,7 +300,7 @@ def proportion_plan(
     >>> round(proportion_plan(6000).error, 4)
     0.0005
     """
-    return _Proportion((0, 1), epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
+    return Proportion((0, 1), epsilon, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta)
 
 
 @documented_by(mean, ColumnRelease)
@@ -466,7 +466,7 @@ class _Mean(ColumnRelease[Result]):
         return Mean(mean, variance, plan)
 
 
-class _Proportion(_Mean[Mean]):
+class Proportion(_Mean[Mean]):
     """The recipe of `proportion`, whose steps are zeros and ones."""
 
     known_as, warns_of = "proportion", "share"

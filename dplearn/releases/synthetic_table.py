@@ -196,7 +196,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
     ledger: PrivacyLedger | None = None
     random_state: Any = None
 
-    _read_private_rows = frozenset({"fit"})
+    row_methods = frozenset({"fit"})
 
     network_: dict[str, tuple[str, ...]] = field(init=False)
     columns_: tuple[TableColumn, ...] = field(init=False)

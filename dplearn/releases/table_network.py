@@ -708,7 +708,7 @@ def released_tables(
         leads = dict.fromkeys(candidates_of(plan, placed, unplaced), 0)
         if public is not None:
             leads |= [usual_candidate(plan, placed, unplaced, public)]
-        _add_qualities(qualities, list(leads), records, plan, model)
+        add_qualities(qualities, list(leads), records, plan, model)
         chosen = exponential_mechanism(
             np.array([qualities[each] + lead for each, lead in leads.items()]),
             privacy=ApproxDP(plan.budget.selection),
@@ -829,7 +829,7 @@ def quality_of(counts: NDArray[np.int64], expected: NDArray[np.int64], penalty: 
     return int(np.abs(counts - expected).sum()) // 2 - penalty
 
 
-def _add_qualities(
+def add_qualities(
     qualities: dict[Candidate, int],
     candidates: Sequence[Candidate],
     records: Any,

@@ -30,7 +30,7 @@ from dplearn.kernels import BitMatrix, dense, pack
 from dplearn.table.features import read_features, read_rows
 from dplearn.table.table import Columns
 
-_CHECKED = 1 << 12  # rows at once
+CHECKED = 1 << 12  # rows at once
 _NARROW = 4  # held codes take at most this part of the memory of the table
 
 
@@ -40,7 +40,7 @@ def encoded(X: Any, domain: Product) -> Columns:
         return Columns(domain.encode(X))
     columns = EncodedColumns(X, domain)
     with suppress(DomainError):
-        for _ in columns.blocks(_CHECKED):
+        for _ in columns.blocks(CHECKED):
             pass
         return columns
     return Columns(domain.encode(X))  # this error names the first column with such a cell

@@ -34,7 +34,7 @@ MOST_ROWS = 1000
 #: Its default in releases, as in learners.
 ROWS = 10
 # All learners' queries have values below 2**29, so that their sums over so many rows are below 2**61.
-_MOST_SUMMED = 1 << 32
+MOST_SUMMED = 1 << 32
 SHIFTS = 1 << 20
 _BLOCK = 1 << 12  # groups at once, few enough for the cache
 
@@ -60,9 +60,9 @@ def grouping_of_codes(
     members: NDArray[np.int64], n_groups: int, *, most: int, shifts: Callable[[int], Any]
 ) -> Grouping:
     """Return which rows of each group take part, from the number of each row's group among the sorted ids."""
-    if n_groups * most >= _MOST_SUMMED:
+    if n_groups * most >= MOST_SUMMED:
         raise ValueError(
-            f"max_rows_per_group must be below {_MOST_SUMMED} / n for n = {n_groups} groups, got {most}"
+            f"max_rows_per_group must be below {MOST_SUMMED} / n for n = {n_groups} groups, got {most}"
         )
     order = np.argsort(members, kind="stable")
     counts = np.bincount(members, minlength=n_groups)

@@ -21,8 +21,8 @@ from dplearn.table.table import Columns, Table
 
 _DIGIT = 16  # bits that a pass tells apart, unless there are very many windows
 _COUNTS = 1 << 22  # counts of one pass
-_FEW = 1 << 17  # codes that are gathered for all windows without telling more bits apart
-_FEWEST = 1 << 10  # codes that are gathered for each
+FEW = 1 << 17  # codes that are gathered for all windows without telling more bits apart
+FEWEST = 1 << 10  # codes that are gathered for each
 _SCANS = 4  # of a column for its intervals; for more, a sort takes less time
 Window = tuple[int, int]  # ranks from .. to less than
 
@@ -115,7 +115,7 @@ class _Passes:
     @unseen()
     def gather(self, windows: Sequence[tuple[int, Window]]) -> None:
         """Gather the codes of some ranks of some columns."""
-        n, few = len(self.records), max(_FEWEST, _FEW // len(windows))
+        n, few = len(self.records), max(FEWEST, FEW // len(windows))
         ends = {
             (column, rank): _Interval(0, max(1, (self.sizes[column] - 1).bit_length()), 0, n)
             for column, (start, stop) in windows

@@ -487,15 +487,15 @@ class DaskParts(Parts):
         return cls(list(zip(rows, labels, strict=True)))
 
     def kept(self, made_by: Callable[[int], Task], fits: Callable[[Any], bool]) -> "DaskParts":
-        return KeptInWorkers(self._tasks(made_by), fits)
+        return KeptInWorkers(self.tasks(made_by), fits)
 
     def run(self, task_of: Callable[[int], Task]) -> Iterator[Result]:
         """Yield the result of a task for each partition, from the scheduler that Dask is set to."""
-        yield from self._computed(self._tasks(task_of))
+        yield from self._computed(self.tasks(task_of))
 
     def total(self, task_of: Callable[[int], Task]) -> Result:
         """Return the sum of the results, which the workers add in groups."""
-        results = self._tasks(task_of)
+        results = self.tasks(task_of)
         while len(results) > 1:
             groups = [results[start : start + _GROUP] for start in range(0, len(results), _GROUP)]
             results = [_delayed(_sum_of)(*group) for group in groups]
@@ -505,7 +505,7 @@ class DaskParts(Parts):
     def _computed(self, tasks: Sequence[Any]) -> tuple[Result, ...]:
         return computed_at_once(partial(import_module("dask").compute, *tasks), len(self._parts))
 
-    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+    def tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
         tasks = [task_of(number) for number in range(len(self._parts))]
         function = _delayed(_same)(tasks[0].function)
         return [
@@ -521,12 +521,12 @@ class KeptInWorkers(DaskParts):
         super().__init__([(_delayed(_value_or_failed)(each), None) for each in made])
         self._fits, self._passes = fits, 0
 
-    def _tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
+    def tasks(self, task_of: Callable[[int], Task]) -> list[Any]:
         self._passes += 1
         if self._passes == 2 and self._fit():
             made = without_text(partial(import_module("dask").persist, *(X for X, _ in self._parts)))
             self._parts = [(each, None) for each in made]
-        return super()._tasks(task_of)
+        return super().tasks(task_of)
 
     def _fit(self) -> bool:
         """Return whether the first partition with rows fits, as all others then do."""
@@ -604,16 +604,16 @@ def _quiet_node(nodes: Mapping[Any, Any], node: Any) -> Any:
     core = import_module("dask.core")
     if core.istask(node) and hasattr(core, "_execute_task"):  # a tuple, before Dask 2024.12
         names = tuple(core.get_dependencies(nodes, task=node))
-        return (partial(_value_or_error, partial(core._execute_task, node), names), *names)
+        return (partial(value_or_error, partial(core._execute_task, node), names), *names)
     if type(node).__name__ != "Task" or node.is_coro:
         return node
     quiet, names = copy(node), tuple(node.dependencies)
-    quiet.func, quiet.kwargs = partial(_value_or_error, node, names), {}
+    quiet.func, quiet.kwargs = partial(value_or_error, node, names), {}
     quiet.args = tuple(map(import_module("dask._task_spec").TaskRef, names))
     return quiet
 
 
-def _value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[Any], *values: Any) -> Any:
+def value_or_error(task: Callable[[Mapping[Any, Any]], Any], names: Sequence[Any], *values: Any) -> Any:
     """Return the value of a task of others, given those of the nodes that it needs, or the first error."""
     failed = [each for each in values if isinstance(each, Result)]
     try:

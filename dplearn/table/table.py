@@ -286,7 +286,7 @@ def as_table(records: Any, name: str = "records") -> Table:
     return records if isinstance(records, Table) else Table(InMemory(as_records(name, records)))
 
 
-_MOST_KEPT = 1 << 27  # bytes of encoded rows of a table in parts
+MOST_KEPT = 1 << 27  # bytes of encoded rows of a table in parts
 _FACTOR = 32  # bytes that are reckoned for a cell of a factor
 _NO_ROWS = "Found array with 0 sample(s) while a minimum of 1 is required: {} has no part with rows"
 
@@ -318,7 +318,7 @@ def _kept_rows(own: None, given: Given) -> Any:  # noqa: ARG001
 
 def _fit(n: int, rows: Any) -> bool:
     """Return whether n rows like those of a part are kept; a function of their types alone."""
-    return rows is None or _bytes_of(rows) * n <= _MOST_KEPT * count_of(rows)
+    return rows is None or _bytes_of(rows) * n <= MOST_KEPT * count_of(rows)
 
 
 def _bytes_of(rows: Any) -> float:

@@ -39,7 +39,7 @@ from dplearn.chance import EnumeratingDice, SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.privacy import ApproxDP
 from dplearn.releases.quantiles import _Quantiles
-from tests.changed import with_recipe
+from tests.audit.changed import with_recipe
 
 STAGED = [case for case in CASES.values() if isinstance(case.fit, StagedFit)]
 ROWS = ((0, "no"), (1, "yes"), (1, "yes"))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dplearn.chance import SystemDice
-from dplearn.chance.sources import _CHUNK, _Entropy, _entropy
+from dplearn.chance.sources import CHUNK, Entropy, system_entropy
 
 pytestmark = pytest.mark.system_entropy
 
@@ -42,13 +42,13 @@ class Counter8:
     """Stand in for os.urandom: consecutive numbers of eight bytes, so that each draw can be told."""
 
     def __init__(self):
-        self._lock = threading.Lock()
-        self._next = 1
+        self.lock = threading.Lock()
+        self.next = 1
 
     def __call__(self, count: int) -> bytes:
-        with self._lock:
-            first, self._next = self._next, self._next + -(-count // 8)
-            return np.arange(first, self._next, dtype=">u8").tobytes()[:count]
+        with self.lock:
+            first, self.next = self.next, self.next + -(-count // 8)
+            return np.arange(first, self.next, dtype=">u8").tobytes()[:count]
 
 
 def takers(entropy, size: int, threads: int = 8, each: int = 500) -> list[bytes]:
@@ -76,9 +76,9 @@ def takers(entropy, size: int, threads: int = 8, each: int = 500) -> list[bytes]
 def test_no_byte_of_the_system_is_given_out_twice_or_made_up(monkeypatch):
     # The source gives 1, 2, 3, ... as eight bytes each: whole numbers in what is taken are distinct, not 0.
     monkeypatch.setattr(os, "urandom", Counter8())
-    mixed = [0, 7, _CHUNK // 4, _CHUNK // 4 + 1, _CHUNK, 10**5]
+    mixed = [0, 7, CHUNK // 4, CHUNK // 4 + 1, CHUNK, 10**5]
     for sizes in ([1] * 9, [8, 3, 16_000, 5], [16_384] * 9, [20_000, 8] * 2, [9999] * 20, mixed):
-        entropy, numbers = _Entropy(), []
+        entropy, numbers = Entropy(), []
         for size in sizes:
             taken = entropy.take(size)
             assert len(taken) == size
@@ -89,18 +89,18 @@ def test_no_byte_of_the_system_is_given_out_twice_or_made_up(monkeypatch):
 
 
 def test_what_was_given_out_is_wiped_from_the_buffer():
-    entropy = _Entropy()
+    entropy = Entropy()
     entropy.take(1000)
     taken = entropy.take(500)
     assert any(taken)
-    assert not any(entropy._buffer[:1500])
-    assert bytes(entropy._buffer[1500:]).count(0) < 1000  # of 64000 random bytes: 250 are expected
+    assert not any(entropy.buffer[:1500])
+    assert bytes(entropy.buffer[1500:]).count(0) < 1000  # of 64000 random bytes: 250 are expected
 
 
 def test_a_refused_request_does_not_make_the_next_draws_known():
     # A negative count would move the cursor back, over bytes that are wiped: the next draws would be zeros.
     for draw in (lambda dice: dice.below(256, size=-64), lambda dice: dice.bernoulli(HALF, size=-32)):
-        _entropy.discard()
+        system_entropy.discard()
         dice = SystemDice()
         dice.below(256, size=1000)
         with pytest.raises(ValueError, match=r"size|count"):
@@ -111,29 +111,29 @@ def test_a_refused_request_does_not_make_the_next_draws_known():
 
 def test_threads_never_share_bytes(monkeypatch):
     monkeypatch.setattr(os, "urandom", Counter8())
-    taken = takers(_Entropy(), 8)
+    taken = takers(Entropy(), 8)
     assert len(set(taken)) == len(taken) == 4000
     assert bytes(8) not in taken
 
 
 def test_the_cursor_is_read_and_moved_under_the_lock_alone():
-    class Watched(_Entropy):
+    class Watched(Entropy):
         held: list = []  # noqa: RUF012 - one per test
 
         @property
-        def _used(self):
-            self.held.append(self._lock.locked())
-            return self._cursor
+        def used(self):
+            self.held.append(self.lock.locked())
+            return self.cursor
 
-        @_used.setter
-        def _used(self, cursor):
-            self.held.append(self._lock.locked())
-            self._cursor = cursor
+        @used.setter
+        def used(self, cursor):
+            self.held.append(self.lock.locked())
+            self.cursor = cursor
 
     entropy = Watched()
     entropy.held.clear()  # of the cursor's first value
     for _ in range(3):
-        entropy.take(_CHUNK // 5)
+        entropy.take(CHUNK // 5)
     assert len(entropy.held) >= 9
     assert all(entropy.held)
 
@@ -141,10 +141,10 @@ def test_the_cursor_is_read_and_moved_under_the_lock_alone():
 @needs_fork
 @may_fork
 def test_a_forked_child_draws_other_bytes_from_a_warm_buffer():
-    _entropy.take(8)
-    rest = bytes(_entropy._buffer[_entropy._used :])
-    child, other = (in_child(lambda: SystemDice()._bytes(4096)) for _ in range(2))
-    parents = _entropy.take(4096)
+    system_entropy.take(8)
+    rest = bytes(system_entropy.buffer[system_entropy.used :])
+    child, other = (in_child(lambda: SystemDice().uniform_bytes(4096)) for _ in range(2))
+    parents = system_entropy.take(4096)
     assert parents == rest[:4096]  # so the buffer was warm, and the child's share of it would have been these
     assert len(child) == len(other) == 4096
     assert child[:16] not in rest
@@ -156,11 +156,11 @@ def test_a_forked_child_draws_other_bytes_from_a_warm_buffer():
 def test_a_fork_is_noticed_by_the_number_too_and_without_both_a_child_repeats_its_parent(monkeypatch):
     """The control: this is what hook and number are for, and the test above would see it."""
     monkeypatch.setattr(os, "register_at_fork", lambda **hooks: None)
-    entropy = _Entropy()
+    entropy = Entropy()
     entropy.take(8)
     assert in_child(lambda: entropy.take(4096)) != entropy.take(4096)
     monkeypatch.setattr(os, "getpid", lambda: 1)
-    entropy = _Entropy()
+    entropy = Entropy()
     entropy.take(8)
     assert in_child(lambda: entropy.take(4096)) == entropy.take(4096)
 
@@ -171,7 +171,7 @@ def test_a_child_forked_while_another_thread_holds_the_lock_still_draws():
     held, done = threading.Event(), threading.Event()
 
     def hold():
-        with _entropy._lock:
+        with system_entropy.lock:
             held.set()
             done.wait()
 
@@ -179,12 +179,12 @@ def test_a_child_forked_while_another_thread_holds_the_lock_still_draws():
     holder.start()
     held.wait()
     try:
-        childs = in_child(lambda: SystemDice()._bytes(64))
+        childs = in_child(lambda: SystemDice().uniform_bytes(64))
     finally:
         done.set()
         holder.join()
     assert len(childs) == 64
-    assert childs != SystemDice()._bytes(64)
+    assert childs != SystemDice().uniform_bytes(64)
 
 
 def test_the_global_generators_of_numpy_and_the_standard_library_are_left_alone():

@@ -37,17 +37,17 @@ class Scripted(sampling.ByteDice):
     """Dice whose requests for bytes are answered from a list, each piece to a request of just its length."""
 
     def __init__(self, *pieces: bytes):
-        self._pieces = iter(pieces)
+        self.pieces = iter(pieces)
 
-    def _bytes(self, count):
+    def uniform_bytes(self, count):
         if not count:
             return b""
-        piece = next(self._pieces)
+        piece = next(self.pieces)
         assert len(piece) == count
         return piece
 
     def finished(self) -> bool:
-        return next(self._pieces, None) is None
+        return next(self.pieces, None) is None
 
 
 def native(*words: int) -> bytes:
@@ -113,7 +113,7 @@ def test_a_coin_compares_p_with_the_whole_uniform_number(p):
         for words in around(p, count):
             dice = Scripted(*(native(word) for word in words))
             assert dice.bernoulli(p) == (value(words) < p)
-            depths.add(len(words) - len(list(dice._pieces)))
+            depths.add(len(words) - len(list(dice.pieces)))
     # On a boundary of more than 16 bits the comparison goes on past the first word.
     assert max(depths) > 9 or p.denominator & (p.denominator - 1) == 0
 
@@ -149,7 +149,7 @@ def test_adding_a_constant_to_all_exponents_changes_no_draw(ratio, pairs, shift,
 def test_levels_hold_every_member_once_and_the_coin_makes_up_its_weight(ratio, pairs, apart, each):
     exponents, multiplicities = [e * apart for e, _ in pairs], [m * each for _, m in pairs]
     order, *ordered = sampling.check_many_groups(exponents, multiplicities)
-    levels, seen = sampling._Levels(ratio, *ordered), Counter()
+    levels, seen = sampling.Levels(ratio, *ordered), Counter()
     for level, (bound, size) in enumerate(zip(levels.bounds, levels.sizes, strict=True)):
         for place in range(0, size, each):
             for member in (place, place + each - 1):
@@ -168,7 +168,7 @@ def test_of_many_groups_one_is_drawn_until_the_coin_accepts_it(monkeypatch):
             coins.append((ratio, low, high))
             return high if len(coins) == 3 else low
 
-    monkeypatch.setattr(sampling, "_MANY_GROUPS", 1)
+    monkeypatch.setattr(sampling, "MANY_GROUPS", 1)
     assert Refusing(0).power_weighted(weights, [6, 1, 5], [2**70, 1, 1]) == 0
     assert coins == [(weights, 4, 5)] * 3
     assert SeededDice(0).power_weighted(Fraction(1, 2), [0, 2], [10**400, 1]) == 0  # more than any float
@@ -199,7 +199,7 @@ def test_permute_and_flip_refines_its_clocks_until_they_decide(step, words):
     again = [big(1), big(1)]  # the better group is proposed, and needs no clock
     dice = Scripted(*pieces, *again)
     assert dice.permute_and_flip(HALF, [0, 1], [1, 1]) == (1 if step < 0 else 0)
-    assert len(list(dice._pieces)) == (2 if step < 0 else 0)
+    assert len(list(dice.pieces)) == (2 if step < 0 else 0)
 
 
 @pytest.mark.parametrize("step", [-10, 10])
@@ -217,7 +217,7 @@ def test_permute_and_flip_counts_every_arrival_since_the_start(step):
         *(better, big(1)),
     )
     assert dice.permute_and_flip(HALF, [0, 1], [1, 2]) == (1 if step < 0 else 0)
-    assert len(list(dice._pieces)) == (2 if step < 0 else 0)
+    assert len(list(dice.pieces)) == (2 if step < 0 else 0)
 
 
 @repeatable
@@ -274,7 +274,7 @@ def test_noise_of_a_huge_scale_is_of_python_integers():
 @pytest.mark.parametrize("ratio", [Fraction(63, 64), decay_ratio(Fraction(1, 10**5))])
 def test_every_digit_has_the_law_of_a_geometric_variables_digit(ratio):
     """P[digit <= d] = (1 - r**((d + 1) unit)) / (1 - r**(256 unit)); the first, which goes on, without /."""
-    first, *lower = sampling._geometric_tables.__wrapped__(ratio)
+    first, *lower = sampling.geometric_tables.__wrapped__(ratio)
     with localcontext() as context:
         context.prec = 120
         log = (Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()
@@ -300,10 +300,10 @@ class Fixed:
     """Stands in for a table: gives out what it was given, request by request."""
 
     def __init__(self, *drawn: list[int]):
-        self._drawn = iter(drawn)
+        self.drawn = iter(drawn)
 
     def draw_many(self, source, size):
-        drawn = np.array(next(self._drawn, [1] * size))
+        drawn = np.array(next(self.drawn, [1] * size))
         assert drawn.size == size
         return drawn
 
@@ -317,11 +317,11 @@ def test_geometric_noise_is_put_together_from_its_digits(monkeypatch):
     lower = [10, 20, 30], [1, 2, 0]
     expected = [(256 + 7, 10, 1), (3, 20, 2), (512 + 9, 30, 0)]
     tables = [Fixed(*first), *(Fixed(digits) for digits in lower)]
-    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: tables)
-    total = SystemDice()._geometric(HALF, 3)
+    monkeypatch.setattr(sampling, "geometric_tables", lambda ratio: tables)
+    total = SystemDice().geometric(HALF, size=3)
     assert total.tolist() == [a * 256**2 + b * 256 + c for a, b, c in expected]
     one = [Fixed([256], [256], [9]), Fixed([10]), Fixed([1])]
-    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: one)
+    monkeypatch.setattr(sampling, "geometric_tables", lambda ratio: one)
     assert SystemDice().geometric(HALF) == (512 + 9) * 256**2 + 10 * 256 + 1
 
 
@@ -338,28 +338,28 @@ def test_digits_that_the_ends_make_idle_are_not_drawn_and_change_nothing(monkeyp
     needed = (low < first * 65536 + 65535) & (high > first * 65536)
     assert 0 < needed.sum() < size
     tables = [Fixed(first), *(Fixed(digit[needed]) for digit in digits)]
-    monkeypatch.setattr(sampling, "_geometric_tables", lambda ratio: tables)
+    monkeypatch.setattr(sampling, "geometric_tables", lambda ratio: tables)
     assert SystemDice().geometric(HALF, low, high, size=size).tolist() == np.clip(whole, low, high).tolist()
 
 
 @pytest.mark.parametrize("sigma2", [Fraction(4), Fraction(40**2), Fraction(10**8) + THIRD])
 def test_gaussian_blocks_hold_every_integer_once_and_the_coin_makes_up_its_weight(monkeypatch, sigma2):
-    width, blocks, coins = sampling._block_width(sigma2), 12, []
+    width, blocks, coins = sampling.block_width(sigma2), 12, []
 
     class Exhaustive(SystemDice):
         def below(self, n, size):
             assert n == width
             return np.tile(np.arange(width), size // width)
 
-        def _survive(self, exponents, rate):
-            assert rate == 1 / (2 * sigma2)
-            coins.extend(exponents.tolist())
-            return np.ones(exponents.size, dtype=bool)
+    def survivors(exponents, rate, source):
+        assert rate == 1 / (2 * sigma2)
+        coins.extend(exponents.tolist())
+        return np.ones(exponents.size, dtype=bool)
 
+    monkeypatch.setattr(sampling, "survivors", survivors)
     indices = np.repeat(np.arange(2 * blocks), width)
-    monkeypatch.setattr(sampling, "_gaussian_table", lambda sigma2: Fixed(indices))
-    proposed, accepted = Exhaustive()._gaussian_proposals(sigma2, indices.size)
-    assert accepted.all()
+    monkeypatch.setattr(sampling, "gaussian_table", lambda sigma2: Fixed(indices))
+    proposed = Exhaustive().discrete_gaussian(sigma2, indices.size)
     assert sorted(proposed.tolist()) == list(range(-blocks * width, blocks * width))
     # exp(-near**2 / (2 sigma2)) of the block times exp(-coin / (2 sigma2)) is the weight of the number
     # itself.
@@ -375,7 +375,7 @@ def test_a_survival_coin_is_exact_on_and_beside_its_boundary(rate, digit):
         rest = [int.from_bytes(native(*words[i : i + 4][::-1]), sys.byteorder) for i in range(1, 17, 4)]
         dice = Scripted(native(words[0]), *(big(word) for word in rest[: (len(words) - 1) // 4]))
         used = [*words[:1], *words[1 : 1 + 4 * ((len(words) - 1) // 4)]]
-        assert dice._survive(np.array([digit]), rate).tolist() == [value(used) < p]
+        assert sampling.survivors(np.array([digit]), rate, dice.uniform_bytes).tolist() == [value(used) < p]
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_a_survival_coin_is_exact_on_and_beside_its_boundary(rate, digit):
 )
 @pytest.mark.parametrize("position", [0, 1, 3, 6])
 def test_survival_cuts_are_the_floors_of_the_probabilities(rate, position):
-    cuts = sampling._survival_cuts(rate, position).tolist()
+    cuts = sampling.survival_cuts(rate, position).tolist()
     assert cuts == [int(exponential(rate * (digit << 8 * position)) * 65536) for digit in range(256)]
 
 
@@ -400,7 +400,7 @@ def test_survival_cuts_are_floors_also_where_128_bits_leave_them_open(cut, digit
     monkeypatch.setattr(sampling, "fixed_decay", lambda rate, bits: used.append(bits) or enclose(rate, bits))
     logarithms = log_bounds(Fraction(cut, 65536), 62)
     found = [
-        sampling._survival_cuts.__wrapped__(-logarithm / digit, 0)[digit].item() for logarithm in logarithms
+        sampling.survival_cuts.__wrapped__(-logarithm / digit, 0)[digit].item() for logarithm in logarithms
     ]
     assert found == [cut - 1, cut]
     assert used == [128, 256, 128, 256]
@@ -416,8 +416,8 @@ def test_survival_cuts_are_floors_also_where_128_bits_leave_them_open(cut, digit
 )
 @pytest.mark.parametrize("bits", [0, 20, pytest.param(128, marks=pytest.mark.nightly)])
 def test_weights_of_gaussian_blocks_enclose_the_exponentials(sigma2, bits):
-    lows, errors, tail = sampling._gaussian_blocks(sigma2, bits)
-    width, rate = sampling._block_width(sigma2), 1 / (2 * sigma2)
+    lows, errors, tail = sampling.gaussian_blocks(sigma2, bits)
+    width, rate = sampling.block_width(sigma2), 1 / (2 * sigma2)
     nears = [k // 2 * width + k % 2 for k in range(2 * len(lows) + 200)]
     with localcontext() as context:
         context.prec = 160
@@ -436,7 +436,7 @@ def test_weights_of_gaussian_blocks_enclose_the_exponentials(sigma2, bits):
 
 
 def test_a_new_sigma2_costs_one_exponential_for_its_blocks_and_one_for_each_digit(monkeypatch):
-    # Was (dplearn/chance/sampling.py, _gaussian_table and _survival_cuts): about 800 exponentials for the
+    # Was (dplearn/chance/sampling.py, gaussian_table and survival_cuts): about 800 exponentials for the
     # blocks, and 256 for each digit.
     asked, enclose = [], sampling.fixed_decay
     monkeypatch.setattr(sampling, "fixed_decay", lambda rate, bits: asked.append(rate) or enclose(rate, bits))
@@ -453,7 +453,7 @@ def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials():
         dice = SeededDice(1, "gaussian")
         for size in (1, 63, 64, 500):
             hashed.update(dice.discrete_gaussian(sigma2, size=size).astype("<i8").tobytes())
-        hashed.update(dice._bytes(8))  # and as many bytes were used
+        hashed.update(dice.uniform_bytes(8))  # and as many bytes were used
     assert hashed.hexdigest()[:16] == "722ab3b4dc6cdc9c"
 
 
@@ -522,8 +522,8 @@ def p_value(seen, law):
 @pytest.mark.parametrize("name", LAWS)
 def test_draws_of_all_sizes_have_their_exact_law_and_a_law_that_is_off_by_a_tenth_is_refuted(name):
     draw, law = LAWS[name]
-    sampling._geometric_tables.cache_clear()
-    sampling._gaussian_table.cache_clear()
+    sampling.geometric_tables.cache_clear()
+    sampling.gaussian_table.cache_clear()
     dice, seen = SystemDice(), []
     for size in (0, 1, 63, 64, 1, 63, 20_000):  # before and after look-ups are made
         drawn = draw(dice, size)

@@ -35,13 +35,13 @@ def test_different_seeds_and_contexts_have_different_streams():
 @given(st.lists(st.integers(0, 30_000) | st.integers(0, 300), min_size=1, max_size=12))
 def test_every_request_gets_its_bytes_and_none_twice(counts):
     dice = SeededDice(3)
-    taken = [dice._bytes(count) for count in counts]
+    taken = [dice.uniform_bytes(count) for count in counts]
     assert [len(part) for part in taken] == counts
     stream = b"".join(taken)
     windows = [stream[i : i + 16] for i in range(0, len(stream) - 15, 16)]
     assert len(set(windows)) == len(windows)
     if sum(counts) <= 8192:  # small requests are cut from one stream
-        assert stream == SeededDice(3)._bytes(8192)[: len(stream)]
+        assert stream == SeededDice(3).uniform_bytes(8192)[: len(stream)]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_every_request_gets_its_bytes_and_none_twice(counts):
 def test_a_seeded_run_does_not_depend_on_what_was_drawn_in_the_process_before(draw):
     # Tables are shared by all dice of the process, and so is what they have computed: 64 draws at once make a
     # look-up, which takes fewer bytes a draw.
-    sampling._geometric_tables.cache_clear()
-    sampling._gaussian_table.cache_clear()
+    sampling.geometric_tables.cache_clear()
+    sampling.gaussian_table.cache_clear()
     first = draw(SeededDice(5))
     SystemDice().discrete_laplace(Fraction(12, 13), -100, 100, size=1000)
     SystemDice().discrete_gaussian(Fraction(77), size=1000)

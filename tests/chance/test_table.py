@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from dplearn.chance import sampling
 from dplearn.chance.sampling import (
     Enclosure,
+    Ends,
+    Lookup,
     Table,
-    _Ends,
-    _fixed_power,
-    _Lookup,
     exponential_event,
     power_blocks,
     power_weights,
+    ratio_power,
 )
 from dplearn.kernels import decay_ratio, power_probabilities
 
@@ -40,11 +40,11 @@ class Bits:
 
     def __init__(self, prefix: int, words: int, seed: int = 0):
         filler = hashlib.shake_128(repr((words, seed)).encode()).digest(128)
-        self._data = prefix.to_bytes(8 * words, "big") + filler
+        self.data = prefix.to_bytes(8 * words, "big") + filler
         self.used = 0
 
     def __call__(self, count: int) -> bytes:
-        taken = self._data[self.used : self.used + count]
+        taken = self.data[self.used : self.used + count]
         self.used += count
         assert len(taken) == count, "the draw should have been decided by now"
         return taken
@@ -52,37 +52,37 @@ class Bits:
     @property
     def ends(self) -> tuple[Fraction, Fraction]:
         """The uniform number lies between these."""
-        whole = int.from_bytes(self._data, "big")
-        return Fraction(whole, 1 << 8 * len(self._data)), Fraction(whole + 1, 1 << 8 * len(self._data))
+        whole = int.from_bytes(self.data, "big")
+        return Fraction(whole, 1 << 8 * len(self.data)), Fraction(whole + 1, 1 << 8 * len(self.data))
 
     def word(self, start_bit: int, bits: int) -> int:
         """Return some of the bits as a number."""
-        whole = int.from_bytes(self._data, "big")
-        return whole >> (8 * len(self._data) - start_bit - bits) & ((1 << bits) - 1)
+        whole = int.from_bytes(self.data, "big")
+        return whole >> (8 * len(self.data) - start_bit - bits) & ((1 << bits) - 1)
 
 
 class OneOpenLane:
     """A source for `draw_many` of 64 draws: one is fed chosen bits, the others a 16-bit word that decides."""
 
     def __init__(self, bits: Bits, lane: int, quiet: int):
-        self._bits, self._lane, self._quiet = bits, lane, quiet
+        self.bits, self.lane, self.quiet = bits, lane, quiet
         self.requests = []
 
     def __call__(self, count: int) -> bytes:
         self.requests.append(count)
         if len(self.requests) == 1:
-            words = np.full(64, self._quiet, dtype=np.uint16)
-            words[self._lane] = self._bits.word(0, 16)
+            words = np.full(64, self.quiet, dtype=np.uint16)
+            words[self.lane] = self.bits.word(0, 16)
             return words.tobytes()
         if len(self.requests) == 2:
             # The next 48 bits stand at the upper end of a word of the machine's own byte order.
-            return np.array([self._bits.word(16, 48) << 16 | 0xBEEF], dtype=np.uint64).tobytes()
-        return self._bits.word(64 * (len(self.requests) - 2), 64).to_bytes(8, "big")
+            return np.array([self.bits.word(16, 48) << 16 | 0xBEEF], dtype=np.uint64).tobytes()
+        return self.bits.word(64 * (len(self.requests) - 2), 64).to_bytes(8, "big")
 
 
 def gaussian_ends(sigma2: Fraction) -> list[Fraction]:
     """Return the upper ends of the Gaussian's blocks to 150 digits, until the rest is below 10**-140."""
-    width = sampling._block_width(sigma2)
+    width = sampling.block_width(sigma2)
     with localcontext() as context:
         context.prec = 160
         rate = Decimal(sigma2.denominator) / (2 * Decimal(sigma2.numerator))
@@ -138,7 +138,7 @@ def distributions() -> dict:
         },
         **{
             f"gaussian {sigma2}": lambda sigma2=sigma2: (
-                lambda: sampling._gaussian_table.__wrapped__(sigma2),
+                lambda: sampling.gaussian_table.__wrapped__(sigma2),
                 gaussian_ends(sigma2),
             )
             for sigma2 in sigmas
@@ -202,7 +202,7 @@ def test_a_draw_on_or_beside_a_boundary_is_that_of_exact_inversion_in_tables_of_
     outcomes = len(often.enclosure(400).lows)
     for _ in range(min(outcomes, 300) + 1):
         often.draw(Bits(0, 1))
-    assert (often._ends is not None) == (outcomes <= 300)
+    assert (often.ends is not None) == (outcomes <= 300)
     for bits, on_boundary, words in adversarial(ends, most):
         assert fresh.draw(bits) == inverted(ends, bits)
         if on_boundary:
@@ -238,7 +238,7 @@ def test_draw_many_is_exact_inversion_too(name, most):
 @pytest.mark.parametrize("last", [[6 << 48], [(1 << 64) - 1], [1 << 64], [1 << 64, 1 << 64]])
 def test_sixteen_bits_decide_exactly_as_much_for_ends_of_any_width(lows, slack, last):
     lows = [*lows, *last]
-    lookup = _Lookup(_Ends(lows, [min(low + slack, 1 << 64) for low in lows]))
+    lookup = Lookup(Ends(lows, [min(low + slack, 1 << 64) for low in lows]))
     starts = np.arange(1 << 16, dtype=np.uint64) << np.uint64(48)
     first, final = lookup.long(starts), lookup.long(starts | np.uint64((1 << 48) - 1))
     assert (lookup.short == np.where(first == final, first, -1)).all()
@@ -256,7 +256,7 @@ def test_bounds_hold_the_exact_ends_between_them_and_are_those_computed_together
             assert low <= ends[i] * (1 << bits) <= high + Fraction(1, 10**60)
             assert high - low <= 2
     table = make()
-    together = table._all_ends()
+    together = table.all_ends()
     for i in range(0, len(together.lows), -(-len(together.lows) // 40)):
         assert (together.lows[i], together.highs[i]) == table.bounds(i, 64)
 
@@ -287,7 +287,7 @@ def test_half_of_what_weights_may_be_too_low_by_is_not_enough(ratio):
             pairs = zip(exponents[1:], lows[1:], errors[1:], strict=True)
             losses.extend((ratio**e * (1 << bits) - low) / error for e, low, error in pairs)
         assert HALF < max(losses) <= 1
-    powers = [(bits, _fixed_power(ratio, 256, bits)) for bits in (64, 128, 129, 130, 131, 140)]
+    powers = [(bits, ratio_power(ratio, 256, bits)) for bits in (64, 128, 129, 130, 131, 140)]
     assert HALF < max((ratio**256 * (1 << bits) - power) / 512 for bits, power in powers) <= 1
 
 
@@ -331,7 +331,7 @@ def test_the_rest_is_enclosed_at_the_lowest_precision_where_blocks_are_just_long
 @pytest.mark.parametrize("sigma2", [Fraction(4), Fraction(40**2)])
 @pytest.mark.parametrize("words", [1, 2, 3])
 def test_an_open_ended_table_grows_as_far_as_its_tail_is_asked_for(sigma2, words):
-    table = sampling._gaussian_table.__wrapped__(sigma2)
+    table = sampling.gaussian_table.__wrapped__(sigma2)
     at_first = len(table.enclosure(128).lows)
     bits = Bits((1 << 64 * words) - 1, words)
     outcome = table.draw(bits)

@@ -69,6 +69,6 @@ def test_nets_over_a_wide_range_are_counted_too(monkeypatch):
     concepts = Corners(Product([IntegerRange(0, 9)] * 2))
     columns, y = records(rng, concepts, 300)
     expected = concepts.error_profile(columns, y).groups()
-    monkeypatch.setattr("dplearn.concepts.corners._DENSE", 4)
-    monkeypatch.setattr("dplearn.concepts.corners._BLOCK", 7)
+    monkeypatch.setattr("dplearn.concepts.corners.DENSE", 4)
+    monkeypatch.setattr("dplearn.concepts.corners.BLOCK", 7)
     assert concepts.error_profile(columns, y).groups() == expected

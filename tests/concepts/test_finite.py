@@ -20,7 +20,7 @@ def test_large_tables_are_compared_block_by_block(monkeypatch):
     table, x, y = rng.integers(0, 3, (50, 7)), rng.integers(0, 7, (200, 1)), rng.integers(0, 3, 200)
     concepts = FiniteClass(table, 3)
     for block in (1, 7, 20, 1 << 22):
-        monkeypatch.setattr(module, "_BLOCK", block)
+        monkeypatch.setattr(module, "BLOCK", block)
         counts = concepts.error_counts(concepts.domain.encode(x), y)
         assert counts.tolist() == [np.count_nonzero(row[x[:, 0]] != y) for row in table]
 

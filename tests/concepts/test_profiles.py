@@ -95,8 +95,8 @@ def some_records(concepts, n, rng):
 @pytest.mark.parametrize("dense", [1 << 12, 0], ids=["counted", "sorted"])
 @pytest.mark.parametrize("concepts", CLASSES, ids=repr)
 def test_a_profile_has_every_member_once_under_its_errors_and_in_order(monkeypatch, concepts, dense):
-    monkeypatch.setattr(cuts, "_DENSE", dense)
-    monkeypatch.setattr(cuts, "_CHUNK", 4 if dense else 1 << 20)
+    monkeypatch.setattr(cuts, "DENSE", dense)
+    monkeypatch.setattr(cuts, "CHUNK", 4 if dense else 1 << 20)
     rng, members = np.random.default_rng(0), all_members(concepts)
     assert concepts.size == len(members) == len(set(members))
     for n in (1, 2, 5, 13):

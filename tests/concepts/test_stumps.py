@@ -75,8 +75,8 @@ def large_codes(domain):
 def test_members_of_large_classes_make_the_errors_that_are_counted(
     name, n_labels, kind, examples, monkeypatch
 ):
-    monkeypatch.setattr(cuts, "_CHUNK", 2)  # block by block
-    monkeypatch.setattr(cuts, "_CARRY", 1)
+    monkeypatch.setattr(cuts, "CHUNK", 2)  # block by block
+    monkeypatch.setattr(cuts, "CARRY", 1)
     domain = LARGE[name]
     stumps = kind(Product([domain, domain] if kind is DecisionStumps else [domain]), n_labels)
 

@@ -14,7 +14,7 @@ from dplearn import (
     ThresholdClassifier,
 )
 from dplearn.audit import fitted_with, freeze
-from dplearn.chance import SeededDice
+from dplearn.chance import SeededDice, dice_for
 from dplearn.domains import Grid
 from dplearn.estimator import SeveralOutputsClassifier
 from dplearn.preprocessing import PrivateRobustScaler
@@ -30,11 +30,13 @@ def table():
     return np.linspace(0, 1, 20)[:, None], np.arange(20) % 2
 
 
-def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table):
+def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table, monkeypatch):
+    asked = []
+    monkeypatch.setattr("dplearn.estimator.base.dice_for", lambda *of: asked.append(of) or dice_for(*of))
     first = learner(random_state=5).fit(*table)
-    second = learner(random_state=5)
-    dice = SeededDice(5, "ExponentialMechanismClassifier", *second._context())
-    second = fitted_with(second, *table, dice=dice)
+    (stream,) = asked
+    assert stream[:2] == (5, "ExponentialMechanismClassifier")
+    second = fitted_with(learner(random_state=5), *table, dice=SeededDice(*stream))
     assert first.concept_ == second.concept_
 
 

@@ -52,19 +52,19 @@ class Spy:
         self.heard, self.given, self.known, self.answer = [], [], [], answer
 
     def setup(self, estimator, context):
-        self._note("setup", estimator, context)
+        self.note("setup", estimator, context)
 
     def teardown(self, estimator, context):
-        self._note("teardown", estimator, context)
+        self.note("teardown", estimator, context)
 
     def on_fit_task_begin(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
-        self._note("begin", estimator, context, X, y, metadata, fitted_estimator)
+        self.note("begin", estimator, context, X, y, metadata, fitted_estimator)
 
     def on_fit_task_end(self, estimator, context, *, X=None, y=None, metadata=None, fitted_estimator=None):
-        self._note("end", estimator, context, X, y, metadata, fitted_estimator)
+        self.note("end", estimator, context, X, y, metadata, fitted_estimator)
         return self.answer
 
-    def _note(self, what, estimator, context, *given):
+    def note(self, what, estimator, context, *given):
         if type(estimator).__module__.startswith("dplearn"):
             self.heard.append((what, context.task_name, context.task_id, context.max_subtasks))
             self.given += given

@@ -12,7 +12,7 @@ from dplearn import StatisticalQueryNaiveBayes
 from dplearn.domains import DomainError, Grid
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from tests.changed import with_recipe
+from tests.audit.changed import with_recipe
 
 RNG = np.random.default_rng(0)
 X = RNG.normal([50, 3], [10, 1], (4000, 2))

@@ -209,7 +209,7 @@ def interrupted(action, number):
 def test_an_interrupt_at_any_time_ends_the_muted_output(monkeypatch):
     # A profiler can raise before `with` calls the `__exit__` of the lock, unlike an interrupt. This thread
     # then holds the lock for ever, and other threads wait. So the test uses a lock of its own.
-    monkeypatch.setattr(module, "_warnings_lock", threading.RLock())
+    monkeypatch.setattr(module, "warnings_lock", threading.RLock())
 
     def visit():
         with muted_output():

@@ -43,18 +43,18 @@ class Proxy:
 
     def __init__(self, original):
         functools.update_wrapper(self, original)
-        self._original = original
+        self.original = original
 
     @property
     def __class__(self):
-        return type(self._original)
+        return type(self.original)
 
     @property
     def __globals__(self):
-        return self._original.__globals__
+        return self.original.__globals__
 
     def __get__(self, owner, kind=None):
-        return functools.partial(self._original, owner)
+        return functools.partial(self.original, owner)
 
 
 class Span(contextlib.ContextDecorator):
@@ -139,7 +139,7 @@ def test_a_method_that_is_set_on_one_object_is_found():
 def test_a_replacement_that_the_tracker_also_puts_into_the_module_is_found(monkeypatch):
     module = sys.modules[LogisticRegression.__module__]
     for marker in (Span(), wrapped(LogisticRegression.fit)):
-        monkeypatch.setattr(module, "_marker", marker, raising=False)
+        monkeypatch.setattr(module, "marker", marker, raising=False)
         with monkeypatch.context() as patched:
             patched.setattr(LogisticRegression, "fit", plain(LogisticRegression.fit))
             refused(LogisticRegression())

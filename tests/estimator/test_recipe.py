@@ -7,13 +7,13 @@ import pytest
 from sklearn.base import clone
 
 from dplearn.domains import Categories, IntegerRange, Product
-from dplearn.estimator import FitFacts, cost_of_fit, planned_columns, planned_table
+from dplearn.estimator import FitFacts, PrivateEstimator, cost_of_fit, planned_columns, planned_table
 from dplearn.learners import ExponentialMechanismClassifier, ParityClassifier, SecretSampleClassifier
 from dplearn.privacy import ApproxDP, PrivacyLedger, held_by
-from tests.changed import changed_recipe, recipe_of
+from tests.audit.changed import changed_recipe, recipe_of
 from tests.laws.conftest import PREDICTORS, TRANSFORMERS
 
-PRIVATE = [each for each in (*PREDICTORS, *TRANSFORMERS) if hasattr(each, "_recipe")]
+PRIVATE = [each for each in (*PREDICTORS, *TRANSFORMERS) if isinstance(each, PrivateEstimator)]
 X, Y = np.arange(20)[:, None] % 10, np.arange(20) % 2
 
 

@@ -24,9 +24,9 @@ few_codes = st.lists(st.integers(0, 5), min_size=1, max_size=12)
 @pytest.fixture(params=[48, 50], ids=["whole words", "parts of words"])
 def sampling(monkeypatch, request):
     """Look through small data as if they were large."""
-    monkeypatch.setattr(dplearn.kernels.ranks, "_FEW", 30)
-    monkeypatch.setattr(dplearn.kernels.ranks, "_SAMPLE", 16)
-    monkeypatch.setattr(dplearn.kernels.ranks, "_BLOCK", request.param)
+    monkeypatch.setattr(dplearn.kernels.ranks, "FEW", 30)
+    monkeypatch.setattr(dplearn.kernels.ranks, "SAMPLE", 16)
+    monkeypatch.setattr(dplearn.kernels.ranks, "BLOCK", request.param)
 
 
 DATA = {
@@ -60,7 +60,7 @@ def test_windows_near_a_rank_that_was_checked_are_not_looked_for_again(sampling,
     values = np.random.default_rng(0).normal(size=1000)
     ranks = UnsortedCodes(values)
     ranks.check(len, 500)
-    monkeypatch.setattr(dplearn.kernels.ranks, "_around", None)
+    monkeypatch.setattr(dplearn.kernels.ranks, "around", None)
     assert ranks.at(range(499, 502)) == np.sort(values)[499:502].tolist()
 
 

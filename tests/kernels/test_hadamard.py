@@ -42,7 +42,7 @@ def label(parity, point):
 @pytest.mark.parametrize("rows", [1, 2, 3])
 @pytest.mark.parametrize("piece", [1 << 5, 1 << 8])
 def test_the_transform_does_not_depend_on_how_it_is_cut(monkeypatch, block, rows, piece):
-    for name, value in (("_BLOCK", block), ("_ROWS", min(rows, block)), ("_PIECE", piece)):
+    for name, value in (("BLOCK", block), ("ROWS", min(rows, block)), ("PIECE", piece)):
         monkeypatch.setattr(module, name, value)
     for d in (0, 1, 5, 7, 11):
         values = values_that_sum_to(30_000, d, seed=d)

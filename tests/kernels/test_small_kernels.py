@@ -207,7 +207,7 @@ def test_a_result_is_dropped_with_its_object():
     for number in range(100):
         assert kept(Numbers([number])) == [2 * number]
     gc.collect()
-    assert kept._kept == {}
+    assert kept.results == {}
 
 
 def test_rows_of_groups_are_the_same_objects_in_each_sum():
@@ -373,8 +373,8 @@ def test_sparse_and_narrow_rows_are_the_same_rows():
 def test_rows_are_scaled_in_blocks_alike(monkeypatch):
     rows = np.random.default_rng(2).normal(size=(30, 4))
     whole = unit_rows(rows, 1024)
-    monkeypatch.setattr(module, "_FEWEST", 7)
-    monkeypatch.setattr(module, "_MOST", 7)
+    monkeypatch.setattr(module, "FEWEST", 7)
+    monkeypatch.setattr(module, "MOST", 7)
     assert np.array_equal(unit_rows(rows, 1024), whole)
 
 

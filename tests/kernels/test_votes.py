@@ -156,7 +156,7 @@ def leads(lead):
 def test_leads_are_as_defined_whatever_the_bins_of_each_row_and_the_blocks(width, monkeypatch):
     generator = np.random.default_rng(width)
     for teachers, rows in ((0, 5), (3, 0), (1, 20), (2, 20), (7, 20), (30, 20), (7, 20)):
-        monkeypatch.setattr(module, "_ENTRIES", 20 if teachers == 7 else 1 << 20)
+        monkeypatch.setattr(module, "ENTRIES", 20 if teachers == 7 else 1 << 20)
         n_bins = generator.choice([2, 3, 5, 16, 64], size=rows)
         fixed_scores = generator.integers(-1, FIXED_POINT_ONE, (teachers, rows * width)).astype(np.int16)
         n_bins[:1] = FIXED_POINT_ONE // 2

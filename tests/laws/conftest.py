@@ -74,7 +74,7 @@ from dplearn.preprocessing import (
 )
 from dplearn.privacy import Guarantee
 from dplearn.table.features import as_product, read_features
-from tests.changed import changed_recipe
+from tests.audit.changed import OnItsOwnRows, with_recipe
 
 
 @dataclass(frozen=True)
@@ -141,20 +141,18 @@ class OnePair(AuditCase):
         return self.run().keeps(self.claim) and self.replay() == []
 
 
+def of_residues(own):
+    return lambda fit, X, y, reader: own(fit, residues(reader, X, fit.p, reset=True), y, fit.reader())
+
+
 @dataclass(eq=False, repr=False)
-class LineOfAnyTable(LineClassifier):
+class LineOfAnyTable(with_recipe(LineClassifier, encoded=of_residues)):
     # Lines take two columns of residues, as few tables have them. This learner takes any table, and makes
     # residues of the codes of its first and its last column.
 
     __doc__ = LineClassifier.__doc__
 
     p: int = 11
-
-    def _recipe(self, reproducible):
-        def encoded(own):
-            return lambda fit, X, y, reader: own(fit, residues(reader, X, fit.p, reset=True), y, fit.reader())
-
-        return changed_recipe(super()._recipe(reproducible), encoded=encoded)
 
     def _codes(self, X):
         check_is_fitted(self)
@@ -165,13 +163,6 @@ def residues(estimator, X, p, reset):
     X = read_features(estimator, X, domain=Floats(), reset=reset)
     codes = as_product(Floats(), X.shape[1], None).encode(X)
     return np.column_stack([codes[0] % np.uint64(p), codes[-1] % np.uint64(p)])
-
-
-class OnItsOwnRows:
-    """A transfer whose public rows are those of X unless others are given: laws fit learners to X and y."""
-
-    def _fit(self, X, y, dice, *, X_public=None, **more):
-        return super()._fit(X, y, dice, X_public=PublicData(X) if X_public is None else X_public, **more)
 
 
 @dataclass(eq=False, repr=False)
@@ -188,7 +179,7 @@ class SoftLabelTransferClassifier(OnItsOwnRows, learners.SoftLabelTransferClassi
 class PrivateLabelsClassifier(learners.PrivateLabelsClassifier):
     # Of few trees, so that it is fitted soon.
     __doc__ = learners.PrivateLabelsClassifier.__doc__
-    _n_trees = 10
+    default_trees = 10
 
 
 # Thresholds are of one column and corners of two; scikit-learn's checks fit tables of any number of columns.
@@ -540,5 +531,5 @@ def shown(value):
     if isinstance(value, (list, tuple)):
         return [shown(each) for each in value]
     if hasattr(value, "__dict__") and not isinstance(value, Guarantee):
-        return {name: shown(each) for name, each in vars(value).items() if name != "_cache"}
+        return {name: shown(each) for name, each in vars(value).items()}
     return "" if isinstance(value, Guarantee) else repr(value)

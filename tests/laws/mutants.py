@@ -319,21 +319,21 @@ class OnceForAll:
     """Dice that draw noise of each kind once, between public ends, and use it for all numbers and calls."""
 
     def __init__(self, dice, far=3):
-        self._dice, self._far, self._drawn = dice, far, {}
+        self.dice, self.far, self.drawn = dice, far, {}
 
     def __getattr__(self, name):
-        return getattr(self._dice, name)
+        return getattr(self.dice, name)
 
     def discrete_laplace(self, ratio, low=None, high=None, size=None):
-        if "laplace" not in self._drawn:
-            self._drawn["laplace"] = np.ravel(self._dice.discrete_laplace(ratio, -self._far, self._far, 1))[0]
-        noise = self._drawn["laplace"]
+        if "laplace" not in self.drawn:
+            self.drawn["laplace"] = np.ravel(self.dice.discrete_laplace(ratio, -self.far, self.far, 1))[0]
+        noise = self.drawn["laplace"]
         return np.clip(noise if size is None else np.full(size, noise), low, high)
 
     def discrete_gaussian(self, sigma2, size=None):
-        if "gaussian" not in self._drawn:
-            self._drawn["gaussian"] = self._dice.discrete_gaussian(sigma2)
-        return self._drawn["gaussian"] if size is None else np.full(size, self._drawn["gaussian"])
+        if "gaussian" not in self.drawn:
+            self.drawn["gaussian"] = self.dice.discrete_gaussian(sigma2)
+        return self.drawn["gaussian"] if size is None else np.full(size, self.drawn["gaussian"])
 
 
 def candidates(case):

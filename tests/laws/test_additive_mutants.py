@@ -10,7 +10,7 @@ from dplearn.audit.cases import CASES, additive
 from dplearn.chance import SeededDice
 from dplearn.domains import Categories, IntegerRange
 from dplearn.queries import oracle
-from tests.changed import fit_with
+from tests.audit.changed import fit_with
 from tests.laws.mutants import assert_caught, edit, edits, mistakes
 
 JOINT = {"joint": replace(CASES["additive_joint"], n=3)}
@@ -75,8 +75,8 @@ def classifier(**parameters):
 def released(first):
     """Return what a fit of a table with a first cell releases, given answers that depend on no record."""
     learner = classifier(interactions=True, epsilon=1000)
-    learner._steps = 1
-    additive.with_far_noise(lambda rows, dice: fit_with(dice, learner, *rows))(table(first), SeededDice(10))
+    fit = additive.with_far_noise(lambda rows, dice: fit_with(dice, learner, *rows, steps=1))
+    fit(table(first), SeededDice(10))
     joint = learner.interactions_
     features, kernels = joint.features, joint.features.kernels
     assert features.size > 2

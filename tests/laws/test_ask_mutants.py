@@ -95,9 +95,8 @@ def a_raw_attribute(monkeypatch):
     around(FitRecipe, "publish", publish)(monkeypatch)
 
 
-ADDED, ANSWER, COUNT = (
-    f"queries.noise:CentralNoise.{name}" for name in ("_added_to", "answer", "with_noisy_count")
-)
+ADDED, ANSWER = "queries.noise:CentralNoise._added_to", "queries.noise:CentralNoise.answer"
+COUNT = "queries.noise:CentralNoise.with_noisy_count"
 REPORTS, LABELS = "queries.oracle:LocalOracle._private", "table.targets:read_labels"
 DRAWS = [f"queries.randomizers:{kind}Randomizer.draw" for kind in ("Bit", "Category", "Laplace")]
 OF_SHARE = "share * self.budget,", "2 * share * self.budget,", "(query, share)", "(query, 2 * share)"

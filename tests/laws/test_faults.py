@@ -13,7 +13,7 @@ from dplearn.chance import SeededDice, SystemDice
 from dplearn.mechanisms import SparseVector
 from dplearn.model_selection import PrivateSearchCV
 from dplearn.privacy import ApproxDP, BudgetExceededError, LedgerError, PrivacyLedger
-from tests.changed import fit_with
+from tests.audit.changed import fit_with
 
 pytestmark = pytest.mark.filterwarnings("ignore:n_(teachers|samples) is")
 

@@ -277,7 +277,7 @@ def test_every_method_that_reads_rows_is_among_those_that_ignore_errors():
     kinds = subclasses(IgnoresFloatErrors)
     assert len(kinds) > 20
     for kind in kinds:
-        for name in kind._read_private_rows & vars(kind).keys():
+        for name in kind.row_methods & vars(kind).keys():
             method = inspect.getattr_static(kind, name)
             method = getattr(method, "fn", method)  # behind `available_if`
             assert isinstance(method, property) or hasattr(method, "__wrapped__"), (kind, name)

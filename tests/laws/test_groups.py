@@ -12,7 +12,7 @@ from dplearn.learners import KnowledgeTransferClassifier
 from dplearn.privacy import PrivacyLedger
 from dplearn.queries import noise
 from dplearn.table import groups
-from tests.changed import recipe_of
+from tests.audit.changed import recipe_of
 from tests.laws.conftest import protects_labels, public_rows
 
 
@@ -68,8 +68,8 @@ def test_sums_over_all_rows_that_take_part_are_integers_of_64_bits(
     ids, ledger = np.arange(len(X)) // 2, PrivacyLedger(10**13, 0.9, protects="groups")
     clone(classifier).fit(X, y, groups=ids)
     assert max(most) <= 1 << 29
-    assert groups._MOST_SUMMED << 29 < 1 << 62
-    monkeypatch.setattr(groups, "_MOST_SUMMED", 10 * len(set(ids)))
+    assert groups.MOST_SUMMED << 29 < 1 << 62
+    monkeypatch.setattr(groups, "MOST_SUMMED", 10 * len(set(ids)))
     model = clone(classifier).set_params(ledger=ledger)
     if getattr(classifier, "trust_model", "central") == "central" and model.domain != "learn":
         with pytest.raises(
@@ -108,7 +108,7 @@ def test_all_rows_of_a_group_are_in_one_shard_and_teachers_are_trained_apart():
     ):
         fit = ready(model, X, Y, groups=ids, **public_rows(model, X[:5]))
         recipe = recipe_of(model)
-        _, cut = recipe._cut(fit.summary, fit.plan, dice=None)
+        _, cut = recipe.into_shards(fit.summary, fit.plan, dice=None)
         assert cut["base"] == 25  # groups of a shard; the lengths of shards are private
         assert np.sort(np.concatenate(cut["shards"])).tolist() == list(range(2000))
         sets = [set(ids[shard].tolist()) for shard in cut["shards"]]

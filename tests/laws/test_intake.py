@@ -97,7 +97,7 @@ def test_labels_are_read_one_by_one(wrap):
 @pytest.mark.nightly
 def test_the_sorted_route_has_the_same_exact_laws_as_the_histogram(monkeypatch):
     case = CASES["small_classifier"]
-    monkeypatch.setattr(dplearn.kernels.cuts, "_is_dense", lambda size, n: False)
+    monkeypatch.setattr(dplearn.kernels.cuts, "is_dense", lambda size, n: False)
     sorted_route = case.with_fit(case.fit)
     assert sorted_route.digest() == case.frozen()["digest"]
     assert sorted_route.run().keeps(case.claim)

@@ -42,7 +42,7 @@ from dplearn.model_selection import (
     private_score,
 )
 from dplearn.privacy import PrivacyLedger
-from tests.changed import with_recipe
+from tests.audit.changed import with_recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

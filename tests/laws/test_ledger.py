@@ -36,7 +36,7 @@ from dplearn.chance import ReplayDice, SeededDice, SystemDice
 from dplearn.domains import Grid
 from dplearn.fit import execute
 from dplearn.privacy import open_account
-from tests.changed import fit_with
+from tests.audit.changed import fit_with
 
 X, Y = np.linspace(0, 1, 40)[:, None], np.arange(40) % 2  # public
 FOLDS, HALVES = KFold(5), KFold(2)

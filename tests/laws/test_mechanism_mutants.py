@@ -117,7 +117,7 @@ interior_point_recursive in mechanisms.interior_point:choose_prefix
 """
 # What was seen on a hit, which is private, moves the threshold of all questions behind it.
 LOWERED = together(
-    instead("mechanisms.sparse_vector", "_CHUNK", 1),
+    instead("mechanisms.sparse_vector", "CHUNK", 1),
     edit(
         "mechanisms.sparse_vector:Questions.answer",
         "hits.size, noisy_threshold",

@@ -23,7 +23,7 @@ from dplearn.model_selection import private_score
 from dplearn.preprocessing import PrivateQuantileTransformer, PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger, pipeline_guarantee
 from dplearn.releases import median
-from tests.changed import with_recipe
+from tests.audit.changed import with_recipe
 from tests.laws.conftest import (
     OF_NUMBERS,
     framed,

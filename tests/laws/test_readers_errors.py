@@ -313,7 +313,7 @@ def test_an_interrupt_stops_a_pass_and_shows_nothing(stop):
 
 
 def test_a_task_of_dask_that_asks_to_be_run_again_is():
-    from dplearn.table.sources import _value_or_error
+    from dplearn.table.sources import value_or_error
 
     class Reschedule(Exception):  # noqa: N818 - the name that Dask gives it
         pass
@@ -322,4 +322,4 @@ def test_a_task_of_dask_that_asks_to_be_run_again_is():
         raise Reschedule
 
     with pytest.raises(Reschedule):
-        _value_or_error(again, ())
+        value_or_error(again, ())

@@ -256,8 +256,8 @@ def test_codes_drawn_by_bounds_that_are_all_accepted_have_another_law(monkeypatc
         )
 
     right = exact_distribution(run).key()
-    monkeypatch.setattr("dplearn.mechanisms.rank_selection._FEW", 0)
-    monkeypatch.setattr("dplearn.mechanisms.rank_selection._TRIES", 1)
+    monkeypatch.setattr("dplearn.mechanisms.rank_selection.FEW", 0)
+    monkeypatch.setattr("dplearn.mechanisms.rank_selection.TRIES", 1)
     assert exact_distribution(run).key() == right
     assert exact_distribution(accepted).key() != right
 

@@ -191,12 +191,12 @@ point_prefixes in kernels.points:prefix_errors
     return np -> return 2 * np
 point_sets in learners.rules.point:_by_errors_of_sets
     # The sets of buckets with a net count other than 0.
-    sets = _sets_of(net_counts(buckets, records.y, m), plan.n_keys,
+    sets = sets_of(net_counts(buckets, records.y, m), plan.n_keys,
     -> nets = net_counts(buckets, records.y, m)
     | kept = np.flatnonzero(nets) if nets.any() else np.arange(1)
-    | sets = _sets_of(nets[kept], min(plan.n_keys, len(kept)),
-    and [_selected(sets, ones, partial(select_permute_and_flip, privacy=privacy, dice=dice)) or None]
-    -> [tuple(kept[[*_selected(
+    | sets = sets_of(nets[kept], min(plan.n_keys, len(kept)),
+    and [chosen_set(sets, ones, partial(select_permute_and_flip, privacy=privacy, dice=dice)) or None]
+    -> [tuple(kept[[*chosen_set(
     | sets, ones, partial(select_permute_and_flip, privacy=privacy, dice=dice))]].tolist())]
 point_sets in kernels.points:BucketSets.groups
     # Far sets are left out.
@@ -240,7 +240,7 @@ point_sets_of_many in kernels.points:BucketSets.__init__
     self._largest, -> cap = min(cap, 1 + 4 * (int(nets.max()) > 2))
     | self._largest,
 """
-MOST_FOR_COUNTS = instead("learners.rules.generic", "_COUNTED", Fraction(9, 10))
+MOST_FOR_COUNTS = instead("learners.rules.generic", "COUNTED", Fraction(9, 10))
 TWICE = "return rising,", "return [2 * errors for errors in rising],"
 OF_SEVERAL = [
     *on(

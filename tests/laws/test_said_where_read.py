@@ -70,9 +70,9 @@ def test_guarantees_that_are_of_no_single_fit_do_not_say_it():
 
 @pytest.fixture
 def forgotten():
-    seeded._warn_once.cache_clear()
+    seeded.warn_once.cache_clear()
     yield
-    seeded._warn_once.cache_clear()
+    seeded.warn_once.cache_clear()
 
 
 SEEDED = {
@@ -97,7 +97,7 @@ def test_a_seed_warns_once_and_no_seed_never(name, seed, forgotten):
     assert [text.partition(":")[0] for text in texts()] == ["random_state is set"]
     assert texts() == []
     seed = None
-    seeded._warn_once.cache_clear()
+    seeded.warn_once.cache_clear()
     assert texts() == []
 
 

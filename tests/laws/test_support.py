@@ -32,11 +32,12 @@ from dplearn import (
     preprocessing,
     releases,
 )
+from dplearn.estimator import PrivateEstimator
 from dplearn.fit import FEATURES, REFUSALS, supported, supports
 from dplearn.model_selection import PrivateSearchCV, PrivateTunedThresholdClassifier, private_score
 from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.privacy import PrivacyLedger
-from tests.changed import recipe_of
+from tests.audit.changed import recipe_of
 from tests.laws.conftest import (
     FEW_VALUES,
     KnowledgeTransferClassifier,
@@ -91,7 +92,7 @@ def contradicts(thing, used, told, memory):
         return error is not None and error != memory and not any(each in error for each in OF_VALUES)
     if error is None:
         return True
-    if used - supported(thing) not in (set(), {"parts"}) or not hasattr(thing, "_recipe"):
+    if used - supported(thing) not in (set(), {"parts"}) or not isinstance(thing, PrivateEstimator):
         return False  # a parameter that it does not have, or rows of a kind that it does not read
     used = used | {"memory"} if "parts" not in supported(thing) else used
     found = error.partition(": ")[2]
@@ -199,7 +200,7 @@ def error_of(thing, pair):
 
 def with_all(pair):
     """One estimator of each class that has all features of a pair."""
-    return [each for each in ONES if hasattr(each, "_recipe") and all(has(each, name) for name in pair)]
+    return [each for each in ONES if isinstance(each, PrivateEstimator) and all(has(each, of) for of in pair)]
 
 
 @pytest.mark.parametrize("pair", [each for each in REFUSALS if "wrapped" not in each], ids=" and ".join)

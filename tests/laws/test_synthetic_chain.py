@@ -28,7 +28,7 @@ from dplearn.releases.table_network import (
     TableBudget,
     TableModel,
     TableNoise,
-    _add_qualities,
+    add_qualities,
     candidates_of,
     checked_layout,
     counts_of,
@@ -107,7 +107,7 @@ class Chain:
         candidates = list(candidates_of(self.plan, placed, unplaced))
         asked = [dict(each) for each in asked]
         for found, records in zip(asked, self.records, strict=True):
-            _add_qualities(found, candidates, records, self.plan, model)
+            add_qualities(found, candidates, records, self.plan, model)
         logs = np.array(
             [
                 selection_law(self.plan.budget.selection, tuple(each[key] for key in candidates))

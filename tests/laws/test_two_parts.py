@@ -18,12 +18,12 @@ from dplearn.chance import SeededDice
 from dplearn.domains import IntegerRange
 from dplearn.learners import StatisticalQueryNaiveBayes
 from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.releases.cdf import _CDF
-from dplearn.releases.describe import _LearnedDescribe
-from dplearn.releases.mean import _Proportion
+from dplearn.releases.cdf import CDF
+from dplearn.releases.describe import LearnedDescribe
+from dplearn.releases.mean import Proportion
 from dplearn.releases.release import ColumnRelease, Release
 from dplearn.releases.synthetic_table import LearnedTableRelease
-from tests.changed import fit_with
+from tests.audit.changed import fit_with
 from tests.laws.conftest import OnePair
 from tests.laws.mutants import in_places
 from tests.laws.test_enumeration import ONE_PAIR
@@ -61,8 +61,8 @@ ALIKE = {
     "SyntheticDataRegressor",
 }
 SHORT = ("naive_bayes", "conjunction", "small_classifier", "small_soft_labels", "small_ensemble_gnmax")
-CDF = ReleaseFit(
-    lambda: _CDF(20, 0, "tree", IntegerRange(0, 3)),
+A_CDF = ReleaseFit(
+    lambda: CDF(20, 0, "tree", IntegerRange(0, 3)),
     values=lambda rows: np.array(rows),
     shown=lambda found: (str(found.cdf(np.arange(4))), None),
 )
@@ -86,7 +86,7 @@ AT_NIGHT = (
     "synthetic_table",
 )
 RELEASED = {name: CASES[name] for name in NAMES + AT_NIGHT}
-RELEASED["cdf"] = AuditCase("cdf", CDF, range(4), 2, ApproxDP(20), tail_bits=16)
+RELEASED["cdf"] = AuditCase("cdf", A_CDF, range(4), 2, ApproxDP(20), tail_bits=16)
 
 
 def in_two_parts(name):
@@ -178,7 +178,7 @@ def test_a_synthetic_table_with_a_learned_schema_of_two_parts_has_the_distributi
 
 
 def test_every_release_has_a_case():
-    alike = {LearnedTableRelease, _LearnedDescribe, _Proportion}
+    alike = {LearnedTableRelease, LearnedDescribe, Proportion}
     kinds = {type(case.fit.make()) for case in RELEASED.values()} | alike
     found = {
         each

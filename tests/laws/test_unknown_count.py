@@ -109,7 +109,7 @@ def test_what_a_fit_plans_and_leaves_is_that_of_any_number_of_records(learner):
         plan = ready_fit.plan
         assert plan.public.n_samples is None
         found = vars(ready_fit.run(SeededDice(0))).items()
-        attributes = {name: str(value) for name, value in found if name.endswith("_in_")}
+        attributes = {name: str(value) for name, value in found if name.endswith("in_")}
         plans.append((repr(shown(plan)), plan.warnings, str(plan), attributes))
         ledger = PrivacyLedger(10, 0.01, neighbors="add_remove")
         model, _ = fitted(learner, n, ledger=ledger)

@@ -126,7 +126,7 @@ abc in learners.votes.recipe:shards
     and low=1)) -> low=1))
     | return [np.append(shard, cut[i - 1][0]) for i, shard in enumerate(cut)]
 # Each shard gets its share of each label: one record with another label pushes all behind it on.
-ababab in learners.votes.recipe:VotesFit._cut
+ababab in learners.votes.recipe:VotesFit.into_shards
     cut: dict[str, Any] = { -> by_label, k = np.argsort(rows.y, kind='stable'), plan.n_teachers
     | plan = replace(plan, shards=np.array_split(np.concatenate([by_label[i::k] for i in range(k)]), k))
     | cut: dict[str, Any] = {
@@ -142,7 +142,7 @@ abc in mechanisms.stable_answers:answered
     | unstable =
 abc in learners.votes.recipe:VotesFit.encoded
     X.shape[0], self.classes) -> X.shape[0], None)
-abc in learners.votes.teachers:_trained
+abc in learners.votes.teachers:fitted_teacher
     def train -> if len({*labels}) < 2: raise ValueError
     | def train
 four in learners.votes.recipe:drawn_shards

@@ -51,7 +51,7 @@ def test_sums_that_move_twice_as_far_are_caught(monkeypatch):
 
     def of_two_rows(self, n_labels):
         query = right(self, n_labels)
-        query._total = lambda records, total=query._total: 2 * total(records)
+        query.total = lambda records, total=query.total: 2 * total(records)
         return query
 
     monkeypatch.setattr(PublicRows, "query", of_two_rows)

@@ -21,7 +21,7 @@ from dplearn import (
 )
 from dplearn.audit import BonehShawCode, TardosCode
 from dplearn.domains import IntegerRange
-from dplearn.learners.limits import Task, _failure, _mean_sinh, least_failure, least_of_outputs
+from dplearn.learners.limits import Task, failure_of, least_failure, least_of_outputs, mean_sinh
 from dplearn.theory import (
     least_sample_size,
     multi_label_lower_bound,
@@ -74,7 +74,7 @@ def test_no_private_rule_beats_the_packing_with_records_elsewhere(n, share, delt
         counts = [(m, binom.pmf(m, n, share)) for m in range(n + 1)]
         payoffs.append([((0,) * (n - m) + (1 + label,) * m, label, p) for m, p in counts])
     best = best_rule(tables_of(1 + 2**k, n), 1 + 2**k, 2**k, payoffs, epsilon, delta)
-    assert best <= 1 - _failure(share, math.log(3), -math.inf, epsilon, n, excess_of(epsilon, delta)) + 1e-7
+    assert best <= 1 - failure_of(share, math.log(3), -math.inf, epsilon, n, excess_of(epsilon, delta)) + 1e-7
 
 
 def best_j(k, n, epsilon, delta):
@@ -108,7 +108,7 @@ def test_no_private_rule_finds_a_parity_of_uniform_records_more_often(d, n, delt
         labelled = [2 * x + bin(x & parity).count("1") % 2 for x in points]
         payoffs.append([(table, parity, 1 / 2 ** (d * n)) for table in product(labelled, repeat=n)])
     best = best_rule(tables_of(2 ** (d + 1), n), 2 ** (d + 1), 2**d, payoffs, epsilon, delta)
-    bound = _failure(1.0, math.log(2**d - 1), -math.inf, epsilon, n, excess_of(epsilon, delta))
+    bound = failure_of(1.0, math.log(2**d - 1), -math.inf, epsilon, n, excess_of(epsilon, delta))
     assert best <= 1 - bound + 1e-7
 
 
@@ -194,7 +194,7 @@ def threshold_mean(k, values, n, share, epsilon, delta):
     payoff = [(table, h, value) for (table, h), value in paid.items()]
     best = best_rule(tables_of(len(records), n), len(records), len(means), [payoff], epsilon, delta)
     scale = k / (values + 1)
-    sinh = [_mean_sinh(x, n=n, chance=share / values) for x in (epsilon / 2, epsilon)]
+    sinh = [mean_sinh(x, n=n, chance=share / values) for x in (epsilon / 2, epsilon)]
     allowed = sinh[0] * math.sqrt(2 * (values + 1) / k) + 2 * excess_of(epsilon, delta) * sinh[1]
     return best, scale * allowed
 

@@ -103,7 +103,7 @@ def test_sums_are_those_of_each_record_by_itself_for_every_division(name, k):
 
 def moves(k, monkeypatch):
     """The greatest moves of totals over all pairs of records, in parts of what the noise is for."""
-    monkeypatch.setattr(logistic_queries, "_NORM_BITS", 23)  # so that `greatest_moves` is exact
+    monkeypatch.setattr(logistic_queries, "NORM_BITS", 23)  # so that `greatest_moves` is exact
     plan = logistic([GAPS, Categories(range(16)), Categories(range(18))], k, bits=7)
     records = grid([np.nan, 0, 0.5, 1], range(16), range(0, 18, 5), range(k))
     rows = plan.rows(plan.design.encoded(records[:, :-1]))
@@ -125,18 +125,18 @@ def half_of_the_length(mapped, records):
 
 def without_pairs_of_encodings(mapped, records):
     gram = mapped.metric @ mapped.metric.T
-    for block in mapped._plan.blocks:
-        for other in mapped._plan.blocks:
+    for block in mapped.plan.blocks:
+        for other in mapped.plan.blocks:
             gram[block, other] *= block == other
     return np.maximum(np.sqrt(np.abs(records.X.squares(gram))).astype(np.int64), 1)
 
 
-right = MappedPlaces._made
+right = MappedPlaces.of_records
 
 
 @pytest.mark.parametrize("mutant", [half_of_the_length, without_pairs_of_encodings])
 def test_rows_that_are_longer_than_is_assumed_are_found(mutant, monkeypatch):
-    monkeypatch.setattr(MappedPlaces, "_made", mutant)
+    monkeypatch.setattr(MappedPlaces, "of_records", mutant)
     assert moves(2, monkeypatch).max() > 1
 
 

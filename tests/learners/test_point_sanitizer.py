@@ -49,13 +49,13 @@ def test_auto_takes_it_for_several_outputs_where_it_is_proved_to_be_as_accurate_
     ("epsilon", "delta", "alpha", "n"), [(1, 1e-3, 0.3, 25), (120, 0.01, 0.15, 4), (10, 1e-9, 0.2, 30)]
 )
 def test_the_probability_that_a_key_is_not_published_is_the_exact_sum(epsilon, delta, alpha, n):
-    threshold, ratio = point_sizes._histogram(Fraction(epsilon), Fraction(str(delta)))
+    threshold, ratio = point_sizes.histogram_threshold(Fraction(epsilon), Fraction(str(delta)))
     share, ratio, wanted = Fraction(str(alpha)), Fraction(ratio), 0
     for count in range(n + 1):
         silent = 1 - ratio ** (threshold - count) / (1 + ratio) if 0 < count < threshold else 1
         silent = ratio ** (count - threshold + 1) / (1 + ratio) if count >= threshold else silent
         wanted += math.comb(n, count) * share**count * (1 - share) ** (n - count) * silent
-    found = point_sizes._unreleased(n, Fraction(epsilon), Fraction(str(delta)), alpha)
+    found = point_sizes.unreleased(n, Fraction(epsilon), Fraction(str(delta)), alpha)
     assert found == pytest.approx(float(wanted), rel=1e-9)
 
 
@@ -89,7 +89,7 @@ def test_without_published_keys_it_predicts_the_first_label():
 
 def test_the_selected_set_is_that_of_the_exponential_mechanism_over_all_sets_of_keys():
     nets, ones, epsilon = np.array([5, 3, -2, 0]), 9, Fraction(1, 2)
-    sets = point._sets_of(nets, 2, 20, epsilon)
+    sets = point.sets_of(nets, 2, 20, epsilon)
     assert type(sets).__name__ == "BucketSets"
     every = [each for size in range(3) for each in combinations(range(4), size)]
     weights = np.array([np.exp(-0.25 * (ones - sum(nets[list(each)]))) for each in every])
@@ -97,7 +97,7 @@ def test_the_selected_set_is_that_of_the_exponential_mechanism_over_all_sets_of_
     dice, found = SeededDice(0), dict.fromkeys(every, 0)
     for _ in range(4000):
         found[
-            point._selected(
+            point.chosen_set(
                 sets, ones, lambda *groups: select_exponential(*groups, privacy=ApproxDP(epsilon), dice=dice)
             )
         ] += 1

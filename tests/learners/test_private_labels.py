@@ -51,7 +51,7 @@ CELLS = TABLE.astype(object)
 @pytest.fixture(autouse=True)
 def fewer_trees(monkeypatch):
     """The default forest has 300 trees; a third of them is nearly as accurate."""
-    monkeypatch.setattr(PrivateLabelsClassifier, "_n_trees", 100)
+    monkeypatch.setattr(PrivateLabelsClassifier, "default_trees", 100)
 
 
 @pytest.mark.parametrize("X", [TABLE, TABLE.convert_dtypes(dtype_backend="pyarrow"), CELLS.to_numpy()])

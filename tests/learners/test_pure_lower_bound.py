@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.learners.limits import _failure, least_of, packing_records
+from dplearn.learners.limits import failure_of, least_of, packing_records
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from tests.learners.private_rules import best_rule, tables_of
 
@@ -37,7 +37,7 @@ def best_success(universe, leaves, hypotheses, good, n, share, epsilon):
 @pytest.mark.parametrize(("share", "epsilon"), [(0.1, 1.0), (0.4, 0.3), (0.7, 2.0)])
 def test_two_concepts_are_told_apart_exactly_as_well_as_the_bound_says(n, share, epsilon):
     best = best_success(3, [(0, 1), (0, 2)], range(2), np.eye(2), n, share, epsilon)
-    assert best == pytest.approx(1 - _failure(share, 0.0, -math.inf, epsilon, n), abs=1e-7)
+    assert best == pytest.approx(1 - failure_of(share, 0.0, -math.inf, epsilon, n), abs=1e-7)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_no_private_rule_beats_the_bound_for_two_levels(n, share, epsilon):
         good = np.array(mistakes) <= most
         assert set(good.sum(axis=1)) == {1 + 2 * most}
         best = best_success(7, leaves, hypotheses, good, n, share, epsilon)
-        assert best <= 1 - _failure(share, math.log(3), others, epsilon, n) + 1e-7
+        assert best <= 1 - failure_of(share, math.log(3), others, epsilon, n) + 1e-7
 
 
 def exact_failure(share, levels, mistakes, epsilon, n):
@@ -79,7 +79,7 @@ def test_the_best_j_is_found(levels, epsilon):
     for mistakes in {0, 1, levels // 5, levels // 3} - {levels}:
         for share in (0.1, 0.5, 1.0):
             for n in (1, 10, 60):
-                found = _failure(share, math.log(2.0**levels - 1), log_others(levels, mistakes), epsilon, n)
+                found = failure_of(share, math.log(2.0**levels - 1), log_others(levels, mistakes), epsilon, n)
                 exact = exact_failure(share, levels, mistakes, epsilon, n)
                 assert found == pytest.approx(exact, rel=1e-9, abs=1e-12)
 
@@ -117,4 +117,4 @@ def test_no_private_rule_names_a_key_more_often(keys, n, share, delta):
     ]
     best = best_rule(tables_of(keys, n), keys, others, payoffs, epsilon, delta)
     excess = delta / math.expm1(epsilon)
-    assert best <= 1 - _failure(share, math.log(others - 1), -math.inf, epsilon, n, excess) + 1e-7
+    assert best <= 1 - failure_of(share, math.log(others - 1), -math.inf, epsilon, n, excess) + 1e-7

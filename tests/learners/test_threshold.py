@@ -18,9 +18,9 @@ from dplearn.learners import ThresholdClassifier
 from dplearn.learners.rules.threshold import (
     THRESHOLD_METHODS,
     CutColumn,
-    _least_errors,
     by_errors,
     by_interior_point,
+    least_errors,
 )
 from dplearn.privacy import ApproxDP
 from dplearn.theory import interior_point_examples, threshold_excess_errors, threshold_sample_size
@@ -167,7 +167,7 @@ def test_the_fewest_errors_of_each_direction_are_those_of_all_cuts(table):
         for low in (1, 0)
     )
     for kind, size in ((np.uint8, SIZE), (np.uint64, 2**63), (object, 2**70)):
-        assert _least_errors(codes.astype(kind), y, size) == expected
+        assert least_errors(codes.astype(kind), y, size) == expected
     column = CutColumn(0, IntegerRange(0, SIZE - 1))
     stump = by_errors([column], [codes], y, privacy=PLENTY, dice=SeededDice(0))
     assert errors_of(stump, codes, y) == min(expected)

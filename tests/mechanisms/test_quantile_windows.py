@@ -105,7 +105,7 @@ WIDE = WindowTerms((10,), 20, Fraction(5), Fraction(2), reach=1, least=2, ramp=1
 def test_the_probability_of_an_outcome_is_that_of_the_release(data, size, terms, few_sums, monkeypatch):
     """With a table of few sums of moves the rest is drawn by rejection, and a rejection is None."""
     if few_sums:
-        monkeypatch.setattr("dplearn.mechanisms.quantile_windows._RARE", 1)
+        monkeypatch.setattr("dplearn.mechanisms.quantile_windows.RARE", 1)
     found = law(lambda dice: release(data, size, terms, dice))
     density, expected = densities(data, size, terms), Counter()
     for codes in product(range(size), repeat=len(terms.targets)):

@@ -52,7 +52,7 @@ def guaranteed(data, fraction, alone=True):
 
 def by_bounds(monkeypatch, *, tries=1, rare=64, light=10):
     """Draw by bounds on costs of any number of data."""
-    for name, value in (("_FEW", 0), ("_TRIES", tries), ("_RARE", rare), ("_LIGHT", light), ("_CHUNK", 2)):
+    for name, value in (("FEW", 0), ("TRIES", tries), ("RARE", rare), ("LIGHT", light), ("CHUNK", 2)):
         monkeypatch.setattr(rank_selection, name, value)
 
 
@@ -84,7 +84,7 @@ def test_bounds_are_at_most_the_costs_and_most_codes_are_accepted(data, fraction
     less, upto = (np.searchsorted(np.sort(data), every, side) for side in ("left", "right"))
     for low, high, unit, least in ((a * m, a * m, b, -b * m), (a * m, a * m, b, 0), (m, 0, 1, 0)):
         cell = everything(data, 1000)  # of a quantile, of a window, and of an interior point
-        bounds, sizes, pieces = rank_selection._bounded(cell, low, high, unit, least, ratio)
+        bounds, sizes, pieces = rank_selection.bounded(cell, low, high, unit, least, ratio)
         found = {}
         for bound, size, (start, end, first) in zip(bounds, sizes, pieces, strict=True):
             places = range(start, start + size)

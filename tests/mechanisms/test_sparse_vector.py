@@ -53,7 +53,7 @@ def test_asking_one_by_one_and_all_at_once_have_the_same_law(renew, chunk, posit
         "privacy": ApproxDP(10 * positives),
         "renew_threshold": renew,
     }
-    monkeypatch.setattr(sparse_vector, "_CHUNK", chunk)
+    monkeypatch.setattr(sparse_vector, "CHUNK", chunk)
     assert walked(values, tail_bits=6, **settings_) == walked(values, True, tail_bits=6, **settings_)
 
 

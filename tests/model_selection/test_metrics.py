@@ -166,7 +166,7 @@ def test_intervals_miss_the_truth_no_more_often_than_beta(name):
 
 
 #: Metrics of a confusion matrix.
-OF_MATRICES = [f"{a}{b}" for a in ("recall", "precision", "f1") for b in ("", "_macro")]
+OF_MATRICES = [name for metric in ("recall", "precision", "f1") for name in (metric, f"{metric}_macro")]
 OF_MATRICES += ["balanced_accuracy", "precision_weighted", "f1_weighted"]
 #: A cell is off by two or more with probability e^-40, and by one with e^-20.
 OFF_BY_ONE, RARELY = TableNoise(ApproxDP(40), 2, 2, gaussian=False), Fraction(1, 10**11)

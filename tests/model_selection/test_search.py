@@ -40,6 +40,7 @@ from dplearn.model_selection import (
 )
 from dplearn.preprocessing import PrivateMinMaxClipper, PrivateRobustScaler
 from dplearn.privacy import pipeline_guarantee
+from tests.audit.changed import with_recipe
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*(noise|spread of the residuals)")
 X = np.arange(3000)[:, None] % 100
@@ -52,21 +53,18 @@ def search(estimator=STUMPS, grid=GRID, **parameters):
     return PrivateSearchCV(estimator, grid, **{"random_state": 0} | parameters)
 
 
-class Slow(StatisticalQueryNaiveBayes):
-    """A learner whose fit on all records is interrupted."""
+def interrupted(own):
+    def run(fit, table, plan, dice):
+        if len(table.y) >= Slow.least:
+            raise KeyboardInterrupt("cell 123456")
+        return own(fit, table, plan, dice)
 
-    least = 3000
+    return run
 
-    def _recipe(self, reproducible):
-        recipe = super()._recipe(reproducible)
-        run, least = recipe.run, self.least
 
-        def interrupted(table, plan, dice):
-            if len(table.y) >= least:
-                raise KeyboardInterrupt("cell 123456")
-            return run(table, plan, dice)
-
-        return recipe.given(run=interrupted)
+#: A learner whose fit on all records is interrupted.
+Slow = with_recipe(StatisticalQueryNaiveBayes, run=interrupted)
+Slow.least = 3000
 
 
 @pytest.mark.parametrize("method", ["permute_and_flip", "noisy_scores", "random_stopping"])

@@ -365,16 +365,16 @@ def test_every_operation_writes_through_to_the_disk(ledger, path, monkeypatch):
 
 def test_a_ledger_that_another_has_just_made_and_is_charging_is_opened(path, monkeypatch):
     """The file was absent at first, and its journal exists when this process is about to make the file."""
-    make = ledger_storage._create
+    make = ledger_storage.create
 
     def overtaken(file, rule):
-        monkeypatch.setattr(ledger_storage, "_create", make)
+        monkeypatch.setattr(ledger_storage, "create", make)
         PrivacyLedger(1, path=path)
         journal = Path(f"{path}-journal")
         journal.touch()  # an empty one undoes nothing
         make(file, rule)
 
-    monkeypatch.setattr(ledger_storage, "_create", overtaken)
+    monkeypatch.setattr(ledger_storage, "create", overtaken)
     assert PrivacyLedger(1, path=path).spent().epsilon == 0
 
 
@@ -479,7 +479,7 @@ import pickle, threading
 from dplearn.privacy import ledger_storage
 ledger = PrivacyLedger(1)
 ledger.charge(ApproxDP(0.1))
-lock = next(iter(ledger_storage._BOOKS.values())).lock
+lock = next(iter(ledger_storage.BOOKS.values())).lock
 lock.acquire()  # as a thread would that the child does not have
 number = os.getpid()
 for counts_alike in (False, True):

@@ -198,7 +198,7 @@ def test_an_interrupt_on_the_way_in_leaves_the_holder_usable(holder, monkeypatch
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(state_module._Kept, "__setattr__", set_and_stop)
+        patch.setattr(state_module.Kept, "__setattr__", set_and_stop)
         with pytest.raises(KeyboardInterrupt), holder.use():
             pass
     with holder.use() as state:
@@ -258,13 +258,13 @@ def test_of_eight_loads_of_one_file_one_wins(tmp_path, monkeypatch):
         assert len(won) == 1
         with won[0].use() as state:
             assert state == trial
-    read = state_module._read
+    read = state_module.read_state
 
     def overtaken(source):
         read(source)
         source.unlink()  # as another load does between this one's look and its claim
 
-    monkeypatch.setattr(state_module, "_read", overtaken)
+    monkeypatch.setattr(state_module, "read_state", overtaken)
     OneTimeState(0).export(tmp_path / "late")
     with pytest.raises(FileNotFoundError, match="or it was loaded already"):
         OneTimeState.load(tmp_path / "late")

@@ -73,7 +73,7 @@ def test_no_likelihood_ratio_exceeds_exp_epsilon_and_some_nearly_attain_it(name)
 
 @pytest.mark.parametrize("far", [3, 6, 20])
 def test_laplace_reports_with_ends_limited_by_64_bits_are_private_and_have_the_stated_bias(monkeypatch, far):
-    monkeypatch.setattr(randomised, "_FAR", far)
+    monkeypatch.setattr(randomised, "FAR", far)
     randomizer, values, reports = LaplaceRandomizer(-2, 3, Fraction(1)), range(-2, 4), range(-far, far + 1)
     laws, biases = {}, []
     for value in values:
@@ -154,7 +154,7 @@ def test_bounds_on_laplace_means_hold_for_the_exact_moments(count):
 
 @pytest.mark.parametrize("far", [3, 8])
 def test_ends_add_no_more_than_the_bias_to_the_moments(monkeypatch, far):
-    monkeypatch.setattr(randomised, "_FAR", far)
+    monkeypatch.setattr(randomised, "FAR", far)
     randomizer = LaplaceRandomizer(-2, 3, Fraction(1))
     bias = randomizer.bounds(40)[0].bias
     reports, ratio = np.arange(-far, far + 1), float(ratio_of(randomizer))

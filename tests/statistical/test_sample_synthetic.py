@@ -17,6 +17,7 @@ from dplearn.audit import ready, sample_privacy
 from dplearn.domains import Categories, Schema
 from dplearn.privacy import ApproxDP
 from dplearn.releases import SyntheticTable, table_network
+from tests.audit.changed import recipe_of
 
 ROWS = 2000  # sampled
 pytestmark = pytest.mark.nightly  # by day the release is enumerated
@@ -25,7 +26,7 @@ MOST = 6  # cells beyond those of the other records
 
 def sampled(parameters, table, dice):
     """Synthetic records of a fit with the given dice."""
-    found = ready(SyntheticTable(**parameters)._recipe(), table).run(dice)
+    found = ready(recipe_of(SyntheticTable(**parameters)), table).run(dice)
     return SyntheticTable.of(found.tables, found.plan, types=found.types, n_bins=16).sample(ROWS)
 
 

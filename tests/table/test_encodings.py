@@ -57,7 +57,7 @@ def test_codes_are_those_of_the_whole_table(length):
 
 
 def test_the_error_names_the_first_column_of_all_rows(monkeypatch):
-    monkeypatch.setattr(module, "_CHECKED", 2)
+    monkeypatch.setattr(module, "CHECKED", 2)
     X = np.zeros((9, 3))
     X[0, 2] = X[8, 1] = 5.0  # beyond the grid; in the first block the last column is the first such one
     with pytest.raises(DomainError) as whole:
@@ -187,6 +187,6 @@ def test_an_encoded_matrix_has_the_rows_of_the_matrix(monkeypatch):
         packed_rows(far, Product([Bits(None)] * 3))
     assert np.array_equal(encoded[1:4].toarray(), whole[1:4])
     assert np.array_equal(encoded[np.array([4, 0])].toarray(), whole[[4, 0]])
-    monkeypatch.setattr(row_blocks, "_FEWEST", 2)
-    monkeypatch.setattr(row_blocks, "_MOST", 2)
+    monkeypatch.setattr(row_blocks, "FEWEST", 2)
+    monkeypatch.setattr(row_blocks, "MOST", 2)
     assert np.array_equal(encoded.toarray(), whole)

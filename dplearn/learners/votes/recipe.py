@@ -341,7 +341,9 @@ class VotesFit(FitRecipe):
         """Return a warning if noise dominates the votes."""
         raise NotImplementedError
 
-    def _cut(self, rows: Any, plan: AggregationPlan, dice: Dice) -> tuple[AggregationPlan, dict[str, Any]]:
+    def into_shards(
+        self, rows: Any, plan: AggregationPlan, dice: Dice
+    ) -> tuple[AggregationPlan, dict[str, Any]]:
         """Return the plan, of an estimated number of records perhaps, and the table, its shards and seeds."""
         table = as_table(rows)
         cut: dict[str, Any] = {"shards": plan.shards, "seeds": plan.seeds}

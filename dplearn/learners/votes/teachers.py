@@ -50,8 +50,8 @@ from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.table import Table, plain, rows_of
 from dplearn.table.rows import own_cells, sliceable
 
-_BLOCK = 1 << 14  # queries in one call of a teacher
-_GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
+BLOCK = 1 << 14  # queries in one call of a teacher
+GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
 _RUN = 128  # shards of private lengths in one task
 _LONG = 4  # times the least length, about the mean length of such shards
 _STACK = 64  # teachers that are asked together
@@ -207,7 +207,7 @@ class _Teaching:
                 return made
             # Of a run, a copy: how numbers are rounded may depend on their place in memory.
             own = rows[i] if self.training is None else rows[i].copy()
-            return _trained(self.base_estimators, own, labels[i], int(seeds[i]))
+            return fitted_teacher(self.base_estimators, own, labels[i], int(seeds[i]))
 
         teachers = [teacher(i) for i in range(len(rows))]
         return (
@@ -304,9 +304,9 @@ def _in_memory(
     if not isinstance(X, Table):
         yield sliceable(X), np.asarray(y), shards
         return
-    batch_of = np.cumsum([len(shard) for shard in shards]) // _GATHERED
+    batch_of = np.cumsum([len(shard) for shard in shards]) // GATHERED
     if base is not None:  # a public number of shards
-        batch_of = np.arange(len(shards)) // (_RUN * max(1, _GATHERED // (_RUN * _LONG * base)))
+        batch_of = np.arange(len(shards)) // (_RUN * max(1, GATHERED // (_RUN * _LONG * base)))
     for batch in np.unique(batch_of):
         own = [shards[each] for each in np.flatnonzero(batch_of == batch).tolist()]
         ends = np.cumsum([len(shard) for shard in own])
@@ -314,7 +314,7 @@ def _in_memory(
         yield sliceable(rows.X), np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])
 
 
-def _trained(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
+def fitted_teacher(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
     """Return a teacher, or None for an empty shard."""
 
     def train() -> Any:
@@ -359,8 +359,8 @@ def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[An
     if teacher is None:
         return answers
     by_row = answers.reshape(-1, asked.width)
-    for start in range(0, len(by_row), _BLOCK):
-        block = np.arange(start, min(start + _BLOCK, len(by_row)))
+    for start in range(0, len(by_row), BLOCK):
+        block = np.arange(start, min(start + BLOCK, len(by_row)))
         # An exception depends on the teacher, and so does the shape of its answers.
         given = attempt(partial(_asked, teacher, place + start, queries, block, asked), lambda _: None)
         by_row[block] = given if np.shape(given) == (block.size, asked.width) else NO_VOTE

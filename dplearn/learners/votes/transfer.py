@@ -92,7 +92,7 @@ class TransferFit(VotesFit):
 
     def run(self, summary: Any, plan: AggregationPlan, dice: Dice) -> dict[str, Any]:
         # One changed record changes one vote on each query.
-        plan, cut = self._cut(summary, plan, dice)
+        plan, cut = self.into_shards(summary, plan, dice)
         public, asked = plan.public, self.asked(plan.public.classes)
         queries = rows_of(public.queries, np.arange(plan.max_queries)) if self._estimates else public.queries
         given = self._trained(train_and_ask, cut, plan, queries=queries, asked=asked)

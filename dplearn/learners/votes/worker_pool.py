@@ -47,8 +47,8 @@ _DIED_AGAIN = (
     "worker processes died while training teachers, and again when their work was repeated: memory may be"
     " short, estimator may end its process, or workers may be unable to import dplearn; try n_jobs=1"
 )
-_BATCHES_PER_WORKER = 16  # workers end at about the same time, and few tasks are in memory at once
-_SECONDS_HERE = 0.05  # of a batch in this process; then progress is reported and other threads may enter
+BATCHES_PER_WORKER = 16  # workers end at about the same time, and few tasks are in memory at once
+SECONDS_HERE = 0.05  # of a batch in this process; then progress is reported and other threads may enter
 _PAUSE = 1e-4  # seconds between batches in this process
 
 _one_batch_at_a_time = threading.Lock()
@@ -71,7 +71,7 @@ def run_tasks(
     with muted_output(), native_threads(threads):
         run = _Run(function, task_of, count, threads, progress)
         if run.can_be_sent:
-            run.in_processes(n_jobs, max(1, ceil(count / (workers * _BATCHES_PER_WORKER))))
+            run.in_processes(n_jobs, max(1, ceil(count / (workers * BATCHES_PER_WORKER))))
         else:
             run.in_this_process(context)
     return [run.results[i] for i in range(count)]
@@ -103,7 +103,7 @@ class _Run:
         while len(self.results) < self._count:
             before = len(self.results)
             with context():
-                end = perf_counter() + _SECONDS_HERE
+                end = perf_counter() + SECONDS_HERE
                 for i in range(before, self._count):
                     self.results[i] = self._result_here(i)
                     if perf_counter() >= end:
@@ -131,7 +131,7 @@ class _Run:
             delayed(_run_batch)(self._sent, [_pickled(self._task_of(i)) for i in batch], self._threads)
             for batch in batches
         )
-        for batch, pickles in zip(batches, _parallel(n_jobs)(calls), strict=True):
+        for batch, pickles in zip(batches, parallel_for(n_jobs)(calls), strict=True):
             with isolated():
                 for i, pickled in zip(batch, pickles, strict=True):
                     self.results[i] = self._result_of(i, pickled)
@@ -212,7 +212,7 @@ def _round_trip(thing: Any) -> Any:
         return pickle.loads(_dumped(thing))  # noqa: S301 - pickled here
 
 
-def _parallel(n_jobs: int | None) -> Any:
+def parallel_for(n_jobs: int | None) -> Any:
     """Return joblib's `Parallel`, which yields results as they are finished if the backend can."""
     how = {"n_jobs": n_jobs, "batch_size": 1}
     try:

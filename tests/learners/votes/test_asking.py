@@ -162,7 +162,7 @@ def test_rows_of_scores_stay_together_and_blocks_change_nothing(monkeypatch):
     y = np.arange(70) % 3
     teacher = GaussianNB().fit(table, y)
     whole = answers_of([teacher, None], table, Scores(np.arange(3)))
-    monkeypatch.setattr("dplearn.learners.votes.teachers._BLOCK", 9)
+    monkeypatch.setattr("dplearn.learners.votes.teachers.BLOCK", 9)
     assert (answers_of([teacher, None], table, Scores(np.arange(3))) == whole).all()
     assert (answers_of([teacher], table, Labels(np.arange(3)))[0] == teacher.predict(table)).all()
     assert whole.shape == (2, 210)

@@ -328,7 +328,7 @@ def test_answers_do_not_depend_on_blocks_and_other_teachers(name, monkeypatch):
     assert after.doubtful[2].all()
     assert after.answers[0].tolist() == before.answers[0].tolist()
     assert after.doubtful[0].tolist() == before.doubtful[0].tolist()
-    monkeypatch.setattr(batches, "_SCORES", 200)
+    monkeypatch.setattr(batches, "SCORES", 200)
     blocks = BatchedAsking(MANY_QUERIES, asked).answers(teachers)
     assert blocks.answers.tolist() == before.answers.tolist()
 
@@ -363,7 +363,7 @@ def split(name):
 
 def counting(monkeypatch):
     """Count the shards that are trained in batches, and those that are trained alone."""
-    counts, real, alone = [0, 0], BatchedTraining.fits, module._trained
+    counts, real, alone = [0, 0], BatchedTraining.fits, module.fitted_teacher
 
     def fits(*args):
         given = real(*args)
@@ -375,7 +375,7 @@ def counting(monkeypatch):
         return alone(*args)
 
     monkeypatch.setattr(BatchedTraining, "fits", fits)
-    monkeypatch.setattr(module, "_trained", trained)
+    monkeypatch.setattr(module, "fitted_teacher", trained)
     return counts
 
 
@@ -455,8 +455,8 @@ def test_a_record_changes_no_bit_of_another_shards_teacher(name):
 
 
 def test_an_early_stop_that_shards_share_is_noticed(monkeypatch):
-    real = batches._flat
-    monkeypatch.setattr(batches, "_flat", lambda *each: np.full(len(each[0]), real(*each).all()))
+    real = batches.flat
+    monkeypatch.setattr(batches, "flat", lambda *each: np.full(len(each[0]), real(*each).all()))
     assert changed_teachers(LogisticRegression(), OTHERS[:1]) != [{2}]
 
 
@@ -468,7 +468,7 @@ def test_a_scale_that_shards_share_is_noticed(monkeypatch):
         fitted.by_label["var_"] += 1e-15 * stack.rows.var()
         return fitted
 
-    monkeypatch.setitem(batches._MODELS, "GaussianNB", shared)
+    monkeypatch.setitem(batches.MODELS, "GaussianNB", shared)
     assert changed_teachers(GaussianNB(), OTHERS[:1]) != [{2}]
 
 
@@ -477,7 +477,7 @@ def test_every_subset_of_shards_has_the_teachers_that_scikit_learn_fits_one_at_a
     """Brute force: no teacher has another bit for those that are trained beside it, or for its place among so
     many; how many they are is public.
     """
-    monkeypatch.setattr(batches, "_FEWEST_SHARDS", 1)
+    monkeypatch.setattr(batches, "FEWEST_SHARDS", 1)
     estimator, counts = ESTIMATORS[name], counting(monkeypatch)
     alone = [clone(estimator).fit(NUMBERS[shard], CODES[shard]).predict(QUERIES) for shard in SHARDS[:3]]
     bits = {}

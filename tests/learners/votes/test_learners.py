@@ -546,10 +546,10 @@ class Telling(GaussianNB):
         return self
 
     def __reduce__(self):
-        self._tell()
+        self.tell()
         return (unpacked, ({**vars(self)},)) if self.held_ is None else (self.held_, ())
 
-    def _tell(self):
+    def tell(self):
         warnings.warn("a teacher says so", stacklevel=1)
         print("private", np.random.random())
 
@@ -557,7 +557,7 @@ class Telling(GaussianNB):
 def unpacked(attributes):
     teacher = Telling()
     vars(teacher).update(attributes)
-    teacher._tell()
+    teacher.tell()
     return teacher
 
 

@@ -322,7 +322,7 @@ def test_teachers_share_nothing_that_can_change():
 @pytest.mark.parametrize("estimator", [RandomForestClassifier(3), GaussianNB()], ids=["alone", "batched"])
 @pytest.mark.parametrize("gathered", [1, 10, 1000])
 def test_teachers_of_a_table_in_parts_are_those_of_the_table_in_memory(gathered, estimator, monkeypatch):
-    monkeypatch.setattr(module, "_GATHERED", gathered)
+    monkeypatch.setattr(module, "GATHERED", gathered)
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 3)), rng.integers(0, 2, 90)
     cut, reads = np.array_split(rng.permutation(90), 9), []

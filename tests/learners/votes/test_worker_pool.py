@@ -241,7 +241,7 @@ def pool(monkeypatch):
                 rounds[-1].append(len(arguments[1]))
                 yield function(*arguments)
 
-        monkeypatch.setattr(worker_pool, "_parallel", lambda n_jobs: run)
+        monkeypatch.setattr(worker_pool, "parallel_for", lambda n_jobs: run)
         return rounds
 
     with parallel_config(backend="loky", n_jobs=2):
@@ -273,7 +273,7 @@ def test_an_interrupt_that_a_pool_hands_on_stops_the_program(pool):
 
 
 def test_only_lost_tasks_are_repeated(pool, monkeypatch):
-    monkeypatch.setattr(worker_pool, "_BATCHES_PER_WORKER", 2)
+    monkeypatch.setattr(worker_pool, "BATCHES_PER_WORKER", 2)
     rounds = pool(failing(BrokenProcessPool(), rounds=1, at=2))
     assert worker_pool.run_tasks(lambda i: i * i, lambda i: i, 10) == [i * i for i in range(10)]
     assert rounds == [[3, 3], [3, 1]]
@@ -319,7 +319,7 @@ def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(mo
     def progress():
         given.append((len(held), np.random.random()))
 
-    monkeypatch.setattr(worker_pool, "_SECONDS_HERE", seconds)
+    monkeypatch.setattr(worker_pool, "SECONDS_HERE", seconds)
     how = {"context": context, "progress": progress}
     assert worker_pool.run_tasks(lambda i: (i, len(held)), lambda i: i, 3, **how) == [(0, 1), (1, 1), (2, 1)]
     assert len(entered) == batches
