@@ -78,7 +78,7 @@ class PublicStream:
         """
         n = check_count("n", n, high=_MOST)
         low = np.uint64((1 << max(n - 1, 0).bit_length()) - 1)
-        words = np.frombuffer(self._dice.uniform_bytes(8 * n), dtype="<u8") & ~low
+        words = np.frombuffer(self._dice._bytes(8 * n), dtype="<u8") & ~low
         words |= np.arange(n, dtype=np.uint64)
         words.sort()
         return (words & low).astype(np.int64)
@@ -89,7 +89,7 @@ class PublicStream:
 
     def uniform(self, size: int) -> NDArray[np.float64]:
         """Return `size` uniform draws from [0, 1), multiples of 2**-53."""
-        words = np.frombuffer(self._dice.uniform_bytes(8 * check_count("size", size)), dtype="<u8")
+        words = np.frombuffer(self._dice._bytes(8 * check_count("size", size)), dtype="<u8")
         return np.asarray((words >> np.uint64(11)) / (1 << 53))
 
     def labels(self, n_labels: int, size: int) -> NDArray[np.int64]:

@@ -297,9 +297,9 @@ _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 
 
 class ByteDice:
-    """Dice that draw from uniform random bytes, which a subclass provides as `uniform_bytes`."""
+    """Dice that draw from uniform random bytes, which a subclass provides as `_bytes`."""
 
-    def uniform_bytes(self, count: int) -> bytes:
+    def _bytes(self, count: int) -> bytes:
         raise NotImplementedError
 
     def below(self, n: int, size: int | None = None) -> Any:
@@ -321,20 +321,20 @@ class ByteDice:
     def _below(self, n: int, bits: int) -> int:
         count = (bits + 7) // 8
         while True:
-            drawn = int.from_bytes(self.uniform_bytes(count), "big") >> (8 * count - bits)
+            drawn = int.from_bytes(self._bytes(count), "big") >> (8 * count - bits)
             if drawn < n:
                 return drawn
 
     def _uniform_bits(self, bits: int, size: int) -> NDArray[np.int64]:
         width = next(w for w in (1, 2, 4, 8) if 8 * w >= bits)
-        words = np.frombuffer(self.uniform_bytes(width * size), dtype=f"u{width}")
+        words = np.frombuffer(self._bytes(width * size), dtype=f"u{width}")
         return (words >> words.dtype.type(8 * width - bits) if bits else words * 0).astype(np.int64)
 
     def bernoulli(self, p: Fraction, size: int | None = None) -> Any:
         """Draw 1 with probability p, by comparison of p with a uniform number, sixteen bits at a time."""
         p, size = check_probability(p), check_size(size)
         whole, part = divmod(p.numerator << 16, p.denominator)
-        words = np.frombuffer(self.uniform_bytes(2 * (1 if size is None else size)), dtype=np.uint16)
+        words = np.frombuffer(self._bytes(2 * (1 if size is None else size)), dtype=np.uint16)
         drawn = (words < whole).astype(np.int64)
         tied = np.flatnonzero(words == whole) if part else np.empty(0, dtype=np.int64)
         if tied.size:
@@ -349,12 +349,12 @@ class ByteDice:
         """
         if len(exponents) < MANY_GROUPS:
             indices, e, m = check_groups(exponents, multiplicities)
-            return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self.uniform_bytes)]
+            return indices[Table(power_weights(check_ratio(ratio), e, m)).draw(self._bytes)]
         order, *groups = check_many_groups(exponents, multiplicities)
         levels = Levels(check_ratio(ratio), *groups)
         table = Table(power_weights(ratio, levels.bounds, levels.sizes))
         while True:
-            level = table.draw(self.uniform_bytes)
+            level = table.draw(self._bytes)
             group, excess = levels.member(level, self.below(levels.sizes[level]))
             if not excess or self.geometric(ratio, low=excess - 1, high=excess) == excess:
                 return int(order[group])
@@ -376,9 +376,9 @@ class ByteDice:
         seen: set[tuple[int, int]] = set()
         arrivals: list[_Exponential] = []
         while True:
-            group = table.draw(self.uniform_bytes)
+            group = table.draw(self._bytes)
             candidate = group, self._below(m[group], (m[group] - 1).bit_length())
-            arrivals.append(_Exponential(self.uniform_bytes))
+            arrivals.append(_Exponential(self._bytes))
             if candidate in seen:
                 continue
             seen.add(candidate)
@@ -387,7 +387,7 @@ class ByteDice:
 
     def _is_first(self, table: Table, m: list[int], group: int, arrivals: list["_Exponential"]) -> bool:
         """Return whether F * A > (1 - p) * (sum of arrivals), for a new exponential F."""
-        clock = _Exponential(self.uniform_bytes)
+        clock = _Exponential(self._bytes)
         bits = 64
         while True:
             lows, errors, tail = table.enclosure(2 * bits)
@@ -423,22 +423,22 @@ class ByteDice:
     def _one_geometric(self, ratio: Fraction) -> int:
         """Draw one geometric variable, from the same bytes as `_geometric`."""
         first, *lower = geometric_tables(ratio)
-        drawn = total = first.draw(self.uniform_bytes)
+        drawn = total = first.draw(self._bytes)
         while drawn == _BASE:
-            drawn = first.draw(self.uniform_bytes)
+            drawn = first.draw(self._bytes)
             total += drawn
         for table in lower:
-            total = total << _DIGIT | table.draw(self.uniform_bytes)
+            total = total << _DIGIT | table.draw(self._bytes)
         return total
 
     def _geometric(self, ratio: Fraction, size: int, low: End = None, high: End = None) -> Integers:
         """Draw G >= 0 with P[G >= k] = ratio**k, digit by digit; the first digit is drawn without bound."""
         # If the lower digits of a number do not change its clamped value, they are not drawn and stay 0.
         first, *lower = geometric_tables(ratio)
-        drawn = first.draw_many(self.uniform_bytes, size)
+        drawn = first.draw_many(self._bytes, size)
         escaped = (drawn == _BASE).nonzero()[0]
         while escaped.size:
-            more = first.draw_many(self.uniform_bytes, escaped.size)
+            more = first.draw_many(self._bytes, escaped.size)
             drawn[escaped] += more
             escaped = escaped[more == _BASE]
         if not lower:
@@ -448,7 +448,7 @@ class ByteDice:
         open_ = _undecided(total, 1 << shift, low, high)
         for table in lower:
             shift -= _DIGIT
-            digit = table.draw_many(self.uniform_bytes, total[open_].size)
+            digit = table.draw_many(self._bytes, total[open_].size)
             total[open_] += digit.astype(total.dtype, copy=False) << shift
         return total
 
@@ -472,7 +472,7 @@ class ByteDice:
         # image -edge - 1, -edge - 2, .... A number at distance `offset` from the end `near` of its block has
         # weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
         width = block_width(sigma2)
-        index = gaussian_table(sigma2).draw_many(self.uniform_bytes, size)
+        index = gaussian_table(sigma2).draw_many(self._bytes, size)
         negative = index & 1
         edge = index >> 1
         mirror = -negative  # edge ^ -1 is -edge - 1
@@ -485,7 +485,7 @@ class ByteDice:
         edge += far
         edge += 2 * negative
         edge *= offset
-        accepted = survivors(edge, 1 / (2 * sigma2), self.uniform_bytes)
+        accepted = survivors(edge, 1 / (2 * sigma2), self._bytes)
         return far ^ mirror, accepted
 
     def __reduce__(self) -> NoReturn:

@@ -56,7 +56,7 @@ system_entropy = Entropy()
 class SystemDice(ByteDice):
     """Dice that draw fresh entropy from the operating system."""
 
-    def uniform_bytes(self, count: int) -> bytes:
+    def _bytes(self, count: int) -> bytes:
         return system_entropy.take(count)
 
 
@@ -97,7 +97,7 @@ class SeededDice(ByteDice):
         self._counter = 0
         self._buffer = b""
 
-    def uniform_bytes(self, count: int) -> bytes:
+    def _bytes(self, count: int) -> bytes:
         while len(self._buffer) < count:
             block = self._key + self._counter.to_bytes(16, "big")
             self._buffer += hashlib.shake_128(block).digest(max(_BLOCK, count))

@@ -429,7 +429,7 @@ class _Mean(ColumnRelease[Result]):
         return ReleasePlan(
             self.cost,
             n,
-            title=f"{type(self).__name__[1:]}Plan",
+            title=f"{type(self).__name__.removeprefix('_')}Plan",
             states={"error": error / n, "n_needed": needed, "beta": float(failure)},
             keeps={
                 "deviations": [deviation, self.of_squares(deviation) if self.weight else 0.0],

@@ -38,6 +38,10 @@ def in_child(function) -> bytes:
     return answer
 
 
+def drawn(count: int) -> bytes:
+    return SystemDice().below(256**count).to_bytes(count, "big")
+
+
 class Counter8:
     """Stand in for os.urandom: consecutive numbers of eight bytes, so that each draw can be told."""
 
@@ -143,7 +147,7 @@ def test_the_cursor_is_read_and_moved_under_the_lock_alone():
 def test_a_forked_child_draws_other_bytes_from_a_warm_buffer():
     system_entropy.take(8)
     rest = bytes(system_entropy.buffer[system_entropy.used :])
-    child, other = (in_child(lambda: SystemDice().uniform_bytes(4096)) for _ in range(2))
+    child, other = (in_child(lambda: drawn(4096)) for _ in range(2))
     parents = system_entropy.take(4096)
     assert parents == rest[:4096]  # so the buffer was warm, and the child's share of it would have been these
     assert len(child) == len(other) == 4096
@@ -179,12 +183,12 @@ def test_a_child_forked_while_another_thread_holds_the_lock_still_draws():
     holder.start()
     held.wait()
     try:
-        childs = in_child(lambda: SystemDice().uniform_bytes(64))
+        childs = in_child(lambda: drawn(64))
     finally:
         done.set()
         holder.join()
     assert len(childs) == 64
-    assert childs != SystemDice().uniform_bytes(64)
+    assert childs != drawn(64)
 
 
 def test_the_global_generators_of_numpy_and_the_standard_library_are_left_alone():

@@ -39,12 +39,14 @@ class Scripted(sampling.ByteDice):
     def __init__(self, *pieces: bytes):
         self.pieces = iter(pieces)
 
-    def uniform_bytes(self, count):
+    def take(self, count):
         if not count:
             return b""
         piece = next(self.pieces)
         assert len(piece) == count
         return piece
+
+    _bytes = take
 
     def finished(self) -> bool:
         return next(self.pieces, None) is None
@@ -375,7 +377,7 @@ def test_a_survival_coin_is_exact_on_and_beside_its_boundary(rate, digit):
         rest = [int.from_bytes(native(*words[i : i + 4][::-1]), sys.byteorder) for i in range(1, 17, 4)]
         dice = Scripted(native(words[0]), *(big(word) for word in rest[: (len(words) - 1) // 4]))
         used = [*words[:1], *words[1 : 1 + 4 * ((len(words) - 1) // 4)]]
-        assert sampling.survivors(np.array([digit]), rate, dice.uniform_bytes).tolist() == [value(used) < p]
+        assert sampling.survivors(np.array([digit]), rate, dice.take).tolist() == [value(used) < p]
 
 
 @pytest.mark.parametrize(
@@ -453,7 +455,7 @@ def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials():
         dice = SeededDice(1, "gaussian")
         for size in (1, 63, 64, 500):
             hashed.update(dice.discrete_gaussian(sigma2, size=size).astype("<i8").tobytes())
-        hashed.update(dice.uniform_bytes(8))  # and as many bytes were used
+        hashed.update(dice.below(1 << 64).to_bytes(8, "big"))  # and as many bytes were used
     assert hashed.hexdigest()[:16] == "722ab3b4dc6cdc9c"
 
 
