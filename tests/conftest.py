@@ -103,9 +103,9 @@ def pytest_collection_modifyitems(items):
     """Of several `parametrize`, run each value of each with every change, and all combinations at night.
 
     Of a test marked `first_by_day`, run only the first with every change. Those marked `longest` come first,
-    so that no process waits for them at the end.
+    so that no process waits for them at the end; otherwise the order is that of paths, in all processes.
     """
-    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+    items.sort(key=lambda item: (item.get_closest_marker("longest") is None, item.path))
     tests, begun = defaultdict(list), set()
     for item in items:
         if item.get_closest_marker("first_by_day") and not item.get_closest_marker("nightly"):
@@ -186,8 +186,12 @@ def pytest_fixture_setup(fixturedef, request):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector):
+    """Collect from the end in every other process: of what one has compiled the others need not."""
     with draws_of(collector.nodeid):
-        return (yield)
+        report = yield
+    if isinstance(collector, pytest.Dir) and os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579":
+        report.result.reverse()
+    return report
 
 
 #: Of so many examples that a property is tried on, one is tried with every change, and all at night.

@@ -20,7 +20,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import check_is_fitted
 
 from dplearn import (
@@ -383,13 +382,6 @@ def faulty(estimators, faults, usual):
     ]
 
 
-def in_its_time(check):
-    """Return one of scikit-learn's checks, which is at least an estimator and a function, as a parameter."""
-    values, marks = getattr(check, "values", check), getattr(check, "marks", ())
-    late = [] if is_among(values[0], STAND_FOR_ALL) else [pytest.mark.nightly]
-    return pytest.param(*values, marks=[*marks, *late])
-
-
 ABSTAIN = ("sparse_vector", "confident_gnmax")  # where votes are close
 
 
@@ -431,12 +423,6 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("classifier", chosen, ids=written)
     if "any_transformer" in metafunc.fixturenames:
         metafunc.parametrize("any_transformer", settings(TRANSFORMERS, one_a_class), ids=written)
-    if "common_check" in metafunc.fixturenames:
-        checks = parametrize_with_checks(
-            [*PREDICTORS, *TRANSFORMERS], expected_failed_checks=expected_failures
-        )
-        parameters = [in_its_time(check) for check in checks.args[1]]
-        metafunc.parametrize("checked_estimator, common_check", parameters, ids=cache(checks.kwargs["ids"]))
 
 
 @pytest.fixture
