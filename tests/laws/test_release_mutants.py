@@ -143,7 +143,7 @@ learned_range in releases.learned_schema:_Parts.of
 learned_range in releases.learned_schema:_moved
     size - 1 -> 0
 # The noise for an added record: a replaced one moves two counts.
-synthetic_table in releases.table_network:_moved
+synthetic_data in releases.table_network:_moved
     else 2 -> else 1
 grouped_counts in queries.noise:LaplaceNoise.noisy
     =self.l1 -> =self.l1 // 2
