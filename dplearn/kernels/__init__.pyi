@@ -17,6 +17,7 @@ from dplearn.kernels.exact import exp_bounds as exp_bounds
 from dplearn.kernels.exact import float_above as float_above
 from dplearn.kernels.exact import log_bounds as log_bounds
 from dplearn.kernels.exact import root_above as root_above
+from dplearn.kernels.exact import root_below as root_below
 from dplearn.kernels.exact import selection_ratio as selection_ratio
 from dplearn.kernels.exact import short_above as short_above
 from dplearn.kernels.float_errors import IgnoresFloatErrors as IgnoresFloatErrors

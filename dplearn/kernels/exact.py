@@ -116,6 +116,11 @@ def root_above(x: Fraction) -> Fraction:
     return (math.isqrt(math.floor(x * Fraction(4) ** shift)) + 1) / Fraction(2) ** shift
 
 
+def root_below(x: Fraction) -> Fraction:
+    """Return the square root of a nonnegative x, rounded down to a multiple of 2**-100."""
+    return Fraction(math.isqrt(math.floor(x * (1 << 200))), 1 << 100)
+
+
 def short_above(x: Fraction) -> Fraction:
     """Return x if it is a short decimal, else x rounded up to 100 significant bits."""
     if x < 0:

@@ -31,7 +31,8 @@ from dplearn.fit import TABLE
 from dplearn.learners.bins import declared_columns
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.shares import CONCENTRATED
-from dplearn.releases.synthetic_table import SyntheticTable, TableChoices, checked_cost
+from dplearn.releases.release import checked_cost
+from dplearn.releases.synthetic_table import MOST_EPSILON, SyntheticTable, TableChoices
 from dplearn.releases.table_columns import (
     MOST_BINS,
     TableColumn,
@@ -98,8 +99,9 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
+        cost = checked_cost(self.epsilon, self.delta, high=MOST_EPSILON)
         return {
-            "cost": checked_cost(self, reproducible=reproducible),
+            "cost": replace(cost, reproducible=reproducible),
             "choices": TableChoices.of(self),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,
@@ -480,7 +482,7 @@ class SyntheticDataRegressor(PrivateRegressor, _SyntheticData):
 
     def _publish(self, outcome: TableModel, plan: SyntheticTablePlan) -> None:
         self._publish_table(outcome, plan)
-        domain = plan.layout.columns[-1].domain
+        domain: Any = plan.layout.columns[-1].domain
         self.target_range_ = (domain.low, domain.high)
         rows, _, targets, seed = self._drawn(outcome, plan)
         own = _boosted(self._features, HistGradientBoostingRegressor())

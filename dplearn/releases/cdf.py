@@ -6,7 +6,6 @@ confidence bands, are post-processing and cost no privacy.
 """
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from dplearn.kernels import Level
 from dplearn.kernels.intervals import prefix_counts, sorted_codes
 from dplearn.mechanisms.block_points import block_points
 from dplearn.mechanisms.noisy_counts import tree_counts
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import PrivacyLedger
 from dplearn.releases.cdf_errors import (
     BlockPlan,
     TreePlan,
@@ -40,6 +39,7 @@ from dplearn.releases.release import (
     Released,
     ReleasePlan,
     as_number_domain,
+    checked_cost,
     covers_sampling,
     few_records_warnings,
     written,
@@ -489,12 +489,10 @@ class CDF(ColumnRelease[CDFRelease]):
 
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):
         self.method = check_choice("method", method, _METHODS)
-        epsilon = check_number("epsilon", epsilon, low=Fraction(1, 10**9))
-        delta = check_number("delta", delta, low=0, below=1)
+        self.most = checked_cost(epsilon, delta)
         self.domain = as_number_domain(domain)
         if self.domain.accepts_missing:
             raise ValueError(f"domain must not accept missing values, got {self.domain!r}")
-        self.most = ApproxDP(epsilon, delta)
         tree, size = self.method == "tree", self.domain.size
         kept = tree_plan(size, self.most).guarantee if tree else block_guarantee(size, self.most)
         cost = replace(kept, assumes=(N_IS_PUBLIC, self.domain.assumption))

@@ -234,11 +234,11 @@ class ColumnSums:
         return max(2 * self.added_squared_l2, int((norms[:, None] + norms - 2 * products).max()))
 
     @cached_property
-    def for_all(self) -> Vector | None:
-        """The weights of sums that add up to the number of all records; None if none do."""
+    def for_all(self) -> Vector:
+        """The weights of sums that add up to the number of all records; 0 if none do."""
         all_cells = np.ones(self.matrix.shape[1])
         weights: Vector = self.matrix @ (_inverse(self.matrix.tobytes(), self.matrix.shape, 0.0) @ all_cells)
-        return weights if np.allclose(weights @ self.matrix, all_cells) else None
+        return weights if np.allclose(weights @ self.matrix, all_cells) else np.zeros_like(weights)
 
     def noise(self, deviation: float, of_count: float) -> CellNoise:
         """Return the noise of cells, given the standard deviations of sums and of the number of records."""

@@ -35,7 +35,14 @@ from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.shares import concentrated_budget
 from dplearn.queries.noise import LaplaceNoise
-from dplearn.releases.release import ColumnRelease, Released, ReleasePlan, few_records, read_codes
+from dplearn.releases.release import (
+    ColumnRelease,
+    Released,
+    ReleasePlan,
+    checked_cost,
+    few_records,
+    read_codes,
+)
 from dplearn.table import Table
 
 MOST_CANDIDATES = 1 << 20  #: The most small databases that are compared.
@@ -45,7 +52,7 @@ _MOST_ROUNDS = 4096
 _MOST_ROWS = 1 << 12  # that a plan tries
 _PUBLIC = "the values in public_values are public"
 _UNIFORM = 0.1  # the weight of equal shares beside those of public rows
-_TINY = Fraction(1, 10**9)  # the least epsilon, alpha and beta
+_TINY = Fraction(1, 10**9)  # the least alpha and beta
 _WIDEST = 1 << 56  # the variance of Gaussian noise
 _POOR = 0.25  # an error of answers that is warned of
 _REPLAYS = 20  # passes over earlier answers in a round
@@ -371,7 +378,7 @@ class _SmallDatabase(_CountingQueries):
     title = "SmallDatabasePlan"
 
     def __init__(self, queries: Any, domain: Any, n_rows: Any, epsilon: Any, random_state: Any = None):
-        cost = ApproxDP(check_number("epsilon", epsilon, low=_TINY), assumes=_assumed(domain))
+        cost = checked_cost(epsilon, assumes=_assumed(domain))
         super().__init__("small_database", queries, domain, cost, random_state, n_rows)
         self.sizes = _possible_rows(self.of.size, len(self.queries), n_rows)
 
@@ -421,11 +428,8 @@ class _MultiplicativeWeights(_CountingQueries):
         public_values: Any,
         random_state: Any = None,
     ):
-        cost = ApproxDP(
-            check_number("epsilon", epsilon, low=_TINY),
-            check_number("delta", delta, low=0, below=1),
-            assumes=(*_assumed(domain), *(_PUBLIC,) * (public_values is not None)),
-        )
+        assumes = (*_assumed(domain), *(_PUBLIC,) * (public_values is not None))
+        cost = checked_cost(epsilon, delta, assumes=assumes)
         self.start, known = np.full(domain.size, 1 / domain.size), None
         if public_values is not None:
             try:

@@ -37,14 +37,16 @@ from dplearn.releases.described import CLEAR, Described, fraction_of, labels
 from dplearn.releases.learned_schema import SchemaDetail
 from dplearn.releases.release import (
     ColumnRelease,
-    Release,
     ReleasePlan,
+    checked_cost,
     few_records,
     normal_tail,
     rows_of_groups,
 )
 from dplearn.releases.schema_fits import SchemaFitPlan
 from dplearn.releases.synthetic_table import (
+    MOST_EPSILON,
+    DeclaredRelease,
     LearnedRelease,
     TableFacts,
     checked_domain,
@@ -167,7 +169,8 @@ def describe(
     """
     most = _most_rows(groups, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
-    recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors), random_state)
+    cost = checked_cost(epsilon, delta, neighbors, high=MOST_EPSILON)
+    recipe = _Describe.or_learned(domain, choices, cost, random_state)
     return recipe.run_on(frame, None, ledger, groups)
 
 
@@ -224,13 +227,11 @@ def describe_plan(
     """
     most = _most_rows(max_rows_per_group, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
-    recipe = _Describe.or_learned(domain, choices, _checked_cost(epsilon, delta, neighbors))
+    cost = checked_cost(epsilon, delta, neighbors, high=MOST_EPSILON)
+    recipe = _Describe.or_learned(domain, choices, cost)
     if most is not None:
         refuse_unsupported(recipe, "groups")
-    if isinstance(recipe, _Describe):
-        recipe.check_features(n_features)
-        return recipe.plan(Facts(n_samples), beta=beta)
-    return recipe.plan_of_sizes(n_samples, n_features)
+    return recipe.plan_of_sizes(n_samples, n_features, beta=beta)
 
 
 @dataclass(frozen=True)
@@ -240,7 +241,6 @@ class Choices:
     by: tuple[str, ...]
     statistics: tuple[str, ...]
     group_rows: int | None  # of a group that take part; None: records are rows
-    target = None  # of a network; see `LearnedRelease`
 
     def check_target(self, names: Sequence[str]) -> None:
         """Refuse groups by columns that there are not, and a table of no other column."""
@@ -250,22 +250,6 @@ class Choices:
             )
         if len(names) == len(self.by):
             raise ValueError("frame must have a column that is not in by: for counts alone, see grouped")
-
-    @property
-    def has_quantiles(self) -> bool:
-        return any(map(_QUANTILE.fullmatch, self.statistics))
-
-    @property
-    def has_moments(self) -> bool:
-        return bool({"mean", "std"} & {*self.statistics})
-
-
-def _checked_cost(epsilon: Any, delta: Any, neighbors: Any) -> ApproxDP:
-    return ApproxDP(
-        check_number("epsilon", epsilon, low=Fraction(1, 10**9), high=10**9),
-        check_number("delta", delta, low=0, below=1),
-        neighbors,
-    )
 
 
 def _most_rows(groups: Any, given: Any, domain: Any) -> int | None:
@@ -302,10 +286,9 @@ def _checked_statistics(statistics: Any) -> tuple[str, ...]:
     return given
 
 
-class _Describe(Release[Described]):
+class _Describe(DeclaredRelease[Described]):
     """The recipe of `describe` with a declared domain."""
 
-    takes = "frame"
     repeated = False
     group_rows: int = 1
     cells = MOST_CELLS  # of a column of numbers; audits use fewer
@@ -382,13 +365,14 @@ class _Describe(Release[Described]):
     @cached_property
     def described(self) -> tuple[ColumnSums, ...]:
         """The sums of each column that is described."""
-        shown = self.choices
-        asked = {"quantiles": shown.has_quantiles, "means": shown.has_moments}
-        return tuple(
-            ColumnSums.of(each, self.steps, gaussian=self.noise == "gaussian", **asked)
-            for each in self.columns
-            if each.name not in shown.by
-        )
+        names = self.choices.statistics
+        asked = {
+            "quantiles": any(map(_QUANTILE.fullmatch, names)),
+            "means": not {"mean", "std"}.isdisjoint(names),
+            "gaussian": self.noise == "gaussian",
+        }
+        shown = (each for each in self.columns if each.name not in self.choices.by)
+        return tuple(ColumnSums.of(each, self.steps, **asked) for each in shown)
 
     @property
     def places(self) -> list[int]:
@@ -407,20 +391,10 @@ class _Describe(Release[Described]):
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Columns]:  # noqa: ARG002 - there is none
         _, cells = rows_in_cells(X, self.domain, self.columns)
-        return Facts(len(cells)), Columns([self._groups(cells), cells])
-
-    def _groups(self, cells: NDArray[np.int16]) -> NDArray[np.int64]:
         groups = np.zeros(len(cells), dtype=np.int64)
         for place, size in zip(self.places, self.sizes, strict=True):
             groups = groups * size + cells[:, place]
-        return groups
-
-    def check_features(self, n_features: Any) -> None:
-        """Refuse another number of columns than the domain has."""
-        if n_features not in (None, len(self.domain)):
-            raise ValueError(
-                f"n_features must be {len(self.domain)}, as the domain has, got {brief(n_features)}"
-            )
+        return Facts(len(cells)), Columns([groups, cells])
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> "DescribePlan":
         n, failure = self.count(facts), float(check_number("beta", beta, above=0, below=1))
@@ -438,7 +412,7 @@ class _Describe(Release[Described]):
             },
             keeps={"one_row": self.learned is not None and self.choices.group_rows == 1},
             later={
-                name: partial(_Sums.error, sums, name, failure)
+                name: partial(sums.error, name, failure)
                 for name in ("count_error", "mean_error", "rank_error", "n_needed")
             },
         )
@@ -456,7 +430,7 @@ class _Describe(Release[Described]):
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
         sums = self._sums(plan.n_samples)
-        totals = table.sums(_Totals(sums, self.places, [each.size for each in self.columns]))
+        totals = table.sums(_Totals(sums, self.places))
         released = sums.released(totals, dice)
         places = np.arange(sums.n_groups) if not self.sizes else sums.places(released, self.optional)
         groups = list(product(*(labels(self.columns[place]) for place in self.places)))
@@ -533,8 +507,8 @@ class _Sums:
         """The precision, of the sizes and of each column, with which it tells the size of a group."""
         found = [self.deviations[0] ** -2.0]
         for sums, deviation in self.of_columns:
-            weights = sums.for_all
-            found.append(0.0 if weights is None else 1 / float(deviation**2 * (weights @ weights)))
+            square = float(sums.for_all @ sums.for_all)
+            found.append(1 / (deviation**2 * square) if square else 0.0)
         return np.array(found)
 
     @cached_property
@@ -553,7 +527,7 @@ class _Sums:
     def _told(self, released: Sequence[Any]) -> Any:
         """Return what the sizes, and the sums of each column, tell of each group's size, times precisions."""
         pairs = zip(self.described, released[1:], strict=True)
-        told = [released[0][:, 0], *(_size_by(sums, found) for sums, found in pairs)]
+        told = [released[0][:, 0], *(found @ sums.for_all for sums, found in pairs)]
         return self._precisions[:, None] * np.array(told)
 
     def of_groups(self, released: Sequence[Any], places: Any) -> tuple[tuple[float, float], ...]:
@@ -623,25 +597,19 @@ def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> 
     )
 
 
-def _size_by(sums: ColumnSums, released: Any) -> Any:
-    """Return the sizes of groups by the sums of one column; 0, which has no weight, if they do not tell."""
-    return np.zeros(len(released)) if sums.for_all is None else released @ sums.for_all
-
-
 @dataclass(frozen=True, eq=False)
 class _Totals:
     """The number of records of each group, and the sums of each column; a function of the rows of a part."""
 
     sums: _Sums
     places: list[int]  # in a row: of the columns that form groups
-    sizes: list[int]  # the number of cells of each column
 
     def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
         groups, cells = rows.columns
         found = [np.bincount(groups, minlength=self.sums.n_groups).astype(np.int64)]
         others = [place for place in range(cells.shape[1]) if place not in self.places]
         for each, place in zip(self.sums.described, others, strict=True):
-            size = self.sizes[place]
+            size = each.column.size
             codes = groups * size + cells[:, place]
             counts = np.bincount(codes, minlength=self.sums.n_groups * size).reshape(-1, size)
             found.append(each.totals(counts.astype(np.int64)))
@@ -671,12 +639,10 @@ class LearnedDescribe(LearnedRelease):
 
     title = "describe"
     learns_domain = True
-    stacklevel = 4
     accounting = GAUSSIAN
-    repeated = False
 
-    def plan(self, facts: TableFacts) -> SchemaFitPlan:
-        found = super().plan(facts)
+    def plan(self, facts: TableFacts, **more: Any) -> SchemaFitPlan:
+        found = super().plan(facts, **more)
         assert facts.kinds is not None
         kinds = dict(zip(facts.kinds.names or (), facts.kinds.kinds, strict=False))
         listed = [name for name in self.choices.by if kinds.get(name) == "categories"]

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
-from math import isqrt
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from dplearn.domains.dates import Dates, covering, everything
 from dplearn.domains.factors import Factor
 from dplearn.domains.keys import key_counts, read_keys
 from dplearn.fit import N_IS_PUBLIC, Facts
-from dplearn.kernels import Cell, Ranks, log_bounds
+from dplearn.kernels import Cell, Ranks, log_bounds, root_below
 from dplearn.kernels.ranks import UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_by_cost, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
@@ -38,7 +37,14 @@ from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
-from dplearn.releases.release import ColumnRelease, Release, Released, ReleasePlan, few_records
+from dplearn.releases.release import (
+    ColumnRelease,
+    Release,
+    Released,
+    ReleasePlan,
+    checked_cost,
+    few_records,
+)
 from dplearn.table import Columns, Table, parted_ranks
 
 _TYPES_ARE_PUBLIC = "the number, names and types of the columns are public"
@@ -59,7 +65,6 @@ _BETA = Fraction(1, 20)  # of the plan of a release
 _CENTER = 0.5  # the tail without a range
 _SHOWN = 5  # columns in a warning
 _PUBLIC_POINTS, _APART = 1 << 32, 0.9  # of a range of public numbers, of which it keeps such a share apart
-_BITS = 100  # of the square root of a budget
 
 
 @dataclass(frozen=True)
@@ -383,12 +388,8 @@ class SchemaRelease(Release[LearnedSchema]):
     @classmethod
     def of(cls, columns: Any, epsilon: Any, delta: Any, random_state: Any = None) -> "SchemaRelease":
         """Return the recipe of a release by the parameters of `learned_schema`."""
-        guarantee = ApproxDP(
-            check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
-            check_number("delta", delta, low=0, below=1),
-            assumes=(N_IS_PUBLIC, _TYPES_ARE_PUBLIC),
-        )
-        return cls(columns, guarantee, random_state=random_state)
+        cost = checked_cost(epsilon, delta, assumes=(N_IS_PUBLIC, _TYPES_ARE_PUBLIC))
+        return cls(columns, cost, random_state=random_state)
 
     def read(self, X: Any, y: Any) -> tuple["SchemaFacts", Columns]:  # noqa: ARG002 - there is none
         table = X if is_frame(X) else cells_of(X, dates=True)
@@ -549,9 +550,7 @@ def _n_needed(
 
 def _selection_epsilon(rho: Fraction, count: int) -> Fraction:
     """Return an epsilon of `count` bounded-range selections that cost rho together: epsilon^2 / 8 each."""
-    if not count:
-        return Fraction(0)
-    return Fraction(isqrt(int(8 * rho / count * (1 << 2 * _BITS))), 1 << _BITS)
+    return root_below(8 * rho / count) if count else Fraction(0)
 
 
 @lru_cache(maxsize=64)

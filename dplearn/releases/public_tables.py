@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dplearn.releases.table_columns import counts_of
+
 Floats64 = NDArray[np.float64]
 _TINY = 1e-9
 
@@ -67,8 +69,7 @@ class PublicRows:
     def counts(self, places: tuple[int, ...]) -> NDArray[np.int64]:
         """Return the number of rows in each cell of the table of some columns."""
         shape = [self.sizes[place] for place in places]
-        index = np.ravel_multi_index([self.cells[:, place] for place in places], shape)
-        return np.bincount(index, minlength=math.prod(shape)).reshape(shape)
+        return counts_of(places, shape, self.cells).reshape(shape)
 
     def best(
         self, tables: Iterable[tuple[int, ...]], alone: int, noise: Callable[[int], float]

@@ -58,6 +58,7 @@ from dplearn.releases.release import (
     Released,
     ReleasePlan,
     as_number_domain,
+    checked_cost,
     covers_sampling,
     few_records_warnings,
     planned_rows,
@@ -421,11 +422,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
         self.group_rows = group_rows
         keyed = () if self.categories is None else (KEYS, declared(self.categories))
         assumes = (N_IS_PUBLIC, self.domain.assumption, *keyed)
-        cost = ApproxDP(
-            check_number("epsilon", epsilon, low=Fraction(1, 10**9)),
-            neighbors=neighbors,
-            assumes=assumes,
-        )
+        cost = checked_cost(epsilon, neighbors=neighbors, assumes=assumes)
         several = bool(keyed) or group_rows > 1
         more = (repr(self.categories), neighbors, str(group_rows)) if several else ()
         context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon), *more

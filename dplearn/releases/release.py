@@ -8,6 +8,7 @@ Errors of reading show no private value. Warnings are functions of public number
 import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import log, log2, sqrt
 from typing import Any, Generic, TypeVar
 
@@ -243,6 +244,23 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
     with suppress(DomainError):
         return domain.encode(column)
     raise domain.refuse(takes_missing=False)
+
+
+def checked_cost(
+    epsilon: Any,
+    delta: Any = 0,
+    neighbors: Any = "replace_one",
+    *,
+    assumes: tuple[str, ...] = (),
+    high: int | None = None,
+) -> ApproxDP:
+    """Return the cost of a release whose epsilon is at least 1e-9: with less, noise cannot be drawn."""
+    return ApproxDP(
+        check_number("epsilon", epsilon, low=Fraction(1, 10**9), high=high),
+        check_number("delta", delta, low=0, below=1),
+        neighbors,
+        assumes=assumes,
+    )
 
 
 def rows_of_groups(groups: Any, most: Any, default: int = ROWS) -> int:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_constructed, check_count, check_number
+from dplearn._validation import check_constructed, check_count
 from dplearn._writing import brief, shortened
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
@@ -46,7 +46,7 @@ from dplearn.releases.learned_schema import (
     without_values,
 )
 from dplearn.releases.public_tables import PublicRows
-from dplearn.releases.release import Release, Released
+from dplearn.releases.release import Release, Released, Result, checked_cost
 from dplearn.releases.schema_fits import OTHER_NOISE, SchemaFit, SchemaFitPlan, part_of, schema_fit_plan
 from dplearn.releases.table_cells import ranged_column, widest_numbers
 from dplearn.releases.table_columns import (
@@ -75,6 +75,7 @@ from dplearn.releases.table_network import (
 from dplearn.releases.table_types import TableTypes, as_table
 from dplearn.table import Columns, Table, table_in_memory
 
+MOST_EPSILON = 10**9  #: With more there is no noise.
 _FORMAT, _VERSION = "dplearn.SyntheticTable", 1
 _LARGEST = 2.0**64  # floats without a smaller declared bound have no bins that values can be drawn from
 _NOT_FITTED = "this SyntheticTable is not fitted yet; call fit(frame) first"
@@ -298,14 +299,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         TypeError, ValueError
             If a parameter is not as described.
         """
-        recipe = self._recipe()
-        if isinstance(recipe, LearnedTableRelease):
-            return recipe.plan_of_sizes(n_samples, n_features)
-        if n_features not in (None, len(recipe.domain)):
-            raise ValueError(
-                f"n_features must be {len(recipe.domain)}, as the domain has, got {brief(n_features)}"
-            )
-        return recipe.plan(Facts(n_samples))
+        return self._recipe().plan_of_sizes(n_samples, n_features)
 
     def sample(self, m: int, random_state: Any = None) -> Any:
         """Return synthetic records; costs no privacy.
@@ -473,7 +467,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
 
     def _recipe(self, X_public: Any = None) -> "TableRelease | LearnedTableRelease":
         """Return the recipe of a fit, after all parameters have been checked."""
-        privacy = checked_cost(self, reproducible=self.random_state is not None)
+        privacy = checked_cost(self.epsilon, self.delta, high=MOST_EPSILON)
         choices, seed = TableChoices.of(self, self.target), self.random_state
         public = X_public[0] if isinstance(X_public, tuple) and len(X_public) == 1 else X_public
         if (learn := as_learn(self.domain)) is not None:
@@ -570,15 +564,6 @@ class ReleasedTable(Released):
         return without_values(self.schema, self.unlearned)
 
 
-def checked_cost(shell: Any, *, reproducible: bool) -> ApproxDP:
-    """Return the cost of a fit; beyond the ends of epsilon noise cannot be drawn, or there is none."""
-    return ApproxDP(
-        check_number("epsilon", shell.epsilon, low=Fraction(1, 10**9), high=10**9),
-        check_number("delta", shell.delta, low=0, below=1),
-        reproducible=reproducible,
-    )
-
-
 @dataclass(frozen=True)
 class TableChoices:
     """The public parameters that determine a layout, given a domain."""
@@ -625,10 +610,24 @@ class TableFacts(Facts):
     kinds: ColumnKinds | None = None
 
 
-class TableRelease(Release[ReleasedTable]):
-    """The recipe of a synthetic table."""
+class DeclaredRelease(Release[Result]):
+    """The recipe of a release about a table whose columns are declared."""
 
     takes = "frame"
+    domain: Product
+
+    def plan_of_sizes(self, n_samples: int | None, n_features: int | None, **more: Any) -> Any:
+        """Return the plan of a release, without a table."""
+        if n_features not in (None, len(self.domain)):
+            raise ValueError(
+                f"n_features must be {len(self.domain)}, as the domain has, got {brief(n_features)}"
+            )
+        return self.plan(Facts(n_samples), **more)
+
+
+class TableRelease(DeclaredRelease[ReleasedTable]):
+    """The recipe of a synthetic table."""
+
     stacklevel = 5  # `fit` is wrapped
 
     def __init__(
@@ -683,7 +682,6 @@ class LearnedRelease(Release[Any]):
     """
 
     takes = "frame"
-    stacklevel = 5
     title: str  # in the ledger
     accounting: Accounting  # of the inner release
 
@@ -715,11 +713,11 @@ class LearnedRelease(Release[Any]):
         free = ("booleans" if place in types.declared else kind for place, kind in enumerate(kinds.kinds))
         return TableFacts(len(table), types, replace(kinds, kinds=tuple(free))), table
 
-    def plan(self, facts: TableFacts) -> SchemaFitPlan:
+    def plan(self, facts: TableFacts, **more: Any) -> SchemaFitPlan:
         n = check_count("n_samples", facts.n_samples, low=1)
         facts = replace(facts, n_samples=n)
         inner = partial(self.inner, facts=facts)
-        fit = SchemaFit(partial(self.release, facts), inner, self.accounting, facts)
+        fit = SchemaFit(partial(self.release, facts), inner, self.accounting, facts, more)
         columns = COLUMNS_AND_CATEGORIES if facts.types.declared else COLUMNS
         assumes = [columns if each == COLUMNS else each for each in self.cost.assumes]
         return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: assumes)
@@ -731,7 +729,7 @@ class LearnedRelease(Release[Any]):
         detail = self.detail(facts)
         return SchemaRelease(facts.kinds, cost, concentrated=part, numbers=self.numbers, detail=detail)
 
-    def plan_of_sizes(self, n_samples: int, n_features: int | None) -> SchemaFitPlan:
+    def plan_of_sizes(self, n_samples: int | None, n_features: int | None, **more: Any) -> SchemaFitPlan:
         """Return the plan of a release, without a table."""
         declared: ColumnKinds | None = self.learn.columns
         if declared is None or declared.alike:
@@ -745,7 +743,7 @@ class LearnedRelease(Release[Any]):
         elif n_features not in (None, len(declared)):
             raise ValueError(f"n_features must be {len(declared)}, as domain lists, got {n_features}")
         self.choices.check_target(_names(declared))
-        return self.plan(TableFacts(n_samples, kinds=declared))
+        return self.plan(TableFacts(n_samples, kinds=declared), **more)
 
     def run(self, table: Table, plan: SchemaFitPlan, dice: Dice) -> Any:
         learned = plan.release.run(table.map(plan.release.rows_of), plan.schema, dice)
@@ -788,6 +786,7 @@ class LearnedTableRelease(LearnedRelease):
     """The recipe of a synthetic table with a learned schema."""
 
     title = "SyntheticTable"
+    stacklevel = 5  # `fit` is wrapped
     accounting = CONCENTRATED
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:

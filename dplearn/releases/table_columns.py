@@ -10,6 +10,7 @@ The cell of a value is a function of the value and its declared domain; so are t
 ('north', 'south', 'missing or other')
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -288,3 +289,12 @@ def cells_in(columns: Sequence[TableColumn], rows: Columns) -> NDArray[np.int16]
     for place, (column, codes) in enumerate(zip(columns, rows.columns, strict=True)):
         cells[:, place] = column.of(codes)
     return cells
+
+
+def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) -> NDArray[np.int64]:
+    """Return the number of records in each cell of the table of some columns."""
+    index = cells[:, places[0]].astype(np.int64)
+    for place, size in zip(places[1:], sizes[1:], strict=True):
+        index *= size
+        index += cells[:, place]
+    return np.bincount(index, minlength=math.prod(sizes))

@@ -14,8 +14,8 @@ from dplearn.chance import PublicStream
 from dplearn.domains import Categories
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ResultTable
-from dplearn.releases.table_columns import TableColumn
-from dplearn.releases.table_network import SyntheticTablePlan, TableLayout, TableModel, counts_of, projected
+from dplearn.releases.table_columns import TableColumn, counts_of
+from dplearn.releases.table_network import SyntheticTablePlan, TableLayout, TableModel, projected
 
 _ROWS = 1 << 18
 _COLUMNS = ("table", "cells", "noise_tv", "synthetic_tv", "too_noisy", "lost")
@@ -146,8 +146,7 @@ def _used(
 
 def margin_deviations(plan: SyntheticTablePlan) -> list[float]:
     """Return the standard deviation of the noise in the share of a cell of each column."""
-    layout: TableLayout = plan.layout
-    noise, found = plan.budget.base, []
+    layout, noise, found = plan.layout, plan.budget.base, []
     for place, size in enumerate(layout.sizes):
         tables = [places for places in layout.base if place in places]
         sums = 1.0

@@ -10,12 +10,12 @@ right sum, then consistent with the tables of their parents and with the base ta
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property, partial, reduce
 from itertools import combinations, zip_longest
-from math import comb, isqrt
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -24,9 +24,8 @@ from numpy.typing import NDArray
 from dplearn._progress import watched
 from dplearn.chance import PublicStream
 from dplearn.chance.dice import Dice
-from dplearn.kernels.simplex import nearest_shares
-from dplearn.mechanisms.noisy_counts import gaussian_counts
-from dplearn.mechanisms.selection import exponential_mechanism
+from dplearn.kernels import nearest_shares, root_below
+from dplearn.mechanisms import exponential_mechanism, gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
 from dplearn.privacy.shares import CONCENTRATED, concentrated_budget
@@ -34,13 +33,12 @@ from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.public_tables import PublicRows, along, dependent, towards
 from dplearn.releases.release import ReleasePlan, few_records
 from dplearn.releases.table_cells import merged
-from dplearn.releases.table_columns import TableColumn
+from dplearn.releases.table_columns import TableColumn, counts_of
 from dplearn.table import as_table
 
 # Shares of the budget, in hundredths: base tables, selections, tables of the network. Chosen on other tables
 # than those of the benchmark.
 _BASE, _SELECTIONS, _NETWORK = 42, 6, 52
-_BITS = 100  # of the square root of a budget
 _MOST_TABLES = 10_660  # that all rounds together count: those of 40 columns and two parents
 _MOST_COLUMNS = 400
 _MOST_IN_COLUMN = (1 << 15) - 1  # a cell is held in 16 bits
@@ -55,7 +53,7 @@ _PRIOR = 1e-3  # the weight of the distribution without a network's table in one
 _SHRINKING = 0.6  # of the noise's variance; chosen, as the shares of the budget, on other tables
 _WITH_PUBLIC = 2.0  # the same towards public rows, which are nearer than no dependence
 _NOISE = 4.0  # standard deviations: that Gaussian noise is more has probability 3e-5
-_AT_ONCE = 1 << 22  # cells of tables that are counted in one pass
+_AT_ONCE = 1 << 22  # cells of tables that are counted in one pass, and one table more
 Candidate = tuple[int, tuple[int, ...]]
 
 
@@ -68,16 +66,6 @@ class TableNoise:
     epsilon: Fraction | None = None  # the cost with Laplace noise
     rho: Fraction | None = None  # the cost with Gaussian noise; one of both is None
     reach: int | None = None  # Laplace: counts of n are clipped to -reach..n + reach; None: to -n..2 n
-
-    @classmethod
-    def gaussian(cls, rho: Any) -> "TableNoise":
-        """Return Gaussian noise of a given cost."""
-        return cls(rho=Fraction(rho))
-
-    @classmethod
-    def laplace(cls, epsilon: Any, reach: int | None = None) -> "TableNoise":
-        """Return Laplace noise of a given cost."""
-        return cls(epsilon=Fraction(epsilon), reach=reach)
 
     def noisy(self, counts: NDArray[np.int64], n: int, dice: Dice) -> NDArray[np.int64]:
         """Return the counts of all cells with noise."""
@@ -194,17 +182,11 @@ class TableBudget:
         whole = concentrated_budget(privacy) if privacy.delta else privacy.epsilon
         base, selections, network = (share * whole for share in (shares if rounds else (1, 0, 0)))
         each = max(rounds, 1)
-        if not privacy.delta:
-            return cls(
-                TableNoise.laplace(base / n_base, reach),
-                selections / each,
-                TableNoise.laplace(network / each, reach),
-            )
-        return cls(
-            TableNoise.gaussian(base / n_base),
-            _root(8 * selections / each),
-            TableNoise.gaussian(network / each),
-        )
+        if privacy.delta:
+            noises = TableNoise(rho=base / n_base), TableNoise(rho=network / each)
+            return cls(noises[0], root_below(8 * selections / each), noises[1])
+        noises = TableNoise(base / n_base, reach=reach), TableNoise(network / each, reach=reach)
+        return cls(noises[0], selections / each, noises[1])
 
 
 @dataclass(frozen=True)
@@ -243,8 +225,8 @@ class SyntheticTablePlan(ReleasePlan):
     network_deviation: float = field(metadata=noted("of a cell's noise"))
     expected_tv: Mapping[str, float]
     n_needed: int = field(metadata=noted("for base tables within .05"))
-    layout: Any = hidden()
-    budget: Any = hidden()
+    layout: TableLayout = hidden()
+    budget: TableBudget = hidden()
     domain: Any = hidden()  # this and the others: of the fit of a learner on synthetic records
     n_rows: Any = hidden()
     fills_gaps: bool = hidden(False)
@@ -271,20 +253,18 @@ class SyntheticTablePlan(ReleasePlan):
         n_cells : int
             The number of cells, at least 1.
         """
-        budget: TableBudget = self.budget
         if not self.rounds:
             return math.inf
-        return budget.network.expected_error(n_cells) / float(self.n_samples)
+        return self.budget.network.expected_error(n_cells) / float(self.n_samples)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """A warning if the noise of some base table is greater than its mean count."""
-        layout: TableLayout = self.layout
-        budget: TableBudget = self.budget
+        layout, noise = self.layout, self.budget.base
         noisy = [
             layout.name_of(places)
             for places in layout.base
-            if budget.base.deviation(size := layout.used_size(places)) * size > self.n_samples
+            if noise.deviation(size := layout.used_size(places)) * size > self.n_samples
         ]
         if not noisy:
             return ()
@@ -371,20 +351,6 @@ def _n_tables(layout: TableLayout) -> int:
     return sum(comb(d, size + 1) for size in range(1, layout.others + 1))
 
 
-def _root(square: Fraction) -> Fraction:
-    """Return the square root of a rational number, rounded down."""
-    return Fraction(isqrt(int(square * (1 << 2 * _BITS))), 1 << _BITS)
-
-
-def counts_of(places: Sequence[int], sizes: Sequence[int], cells: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of records in each cell of the table of some columns."""
-    index = cells[:, places[0]].astype(np.int64)
-    for place, size in zip(places[1:], sizes[1:], strict=True):
-        index *= size
-        index += cells[:, place]
-    return np.bincount(index, minlength=math.prod(sizes))
-
-
 def projected(counts: NDArray[Any], n: int) -> Floats64:
     """Return the shares nearest to noisy counts of n records: nonnegative, with sum 1."""
     return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
@@ -394,21 +360,13 @@ def raked(
     table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]], rounds: int = _RAKINGS
 ) -> Floats64:
     """Return a table near a given one whose margins are near given ones."""
-    scalings = [_scaling(table.ndim, axes, margin) for axes, margin in margins]
-    for _ in range(rounds):
-        for scale in scalings:
-            table = scale(table)
+    given = []
+    for axes, margin in margins:
+        others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+        given.append((others, np.expand_dims(margin, others)))
+    for others, margin in given * rounds:
+        table = table * (margin / (table.sum(axis=others, keepdims=True) + _LEAST))
     return table
-
-
-def _scaling(n_axes: int, axes: tuple[int, ...], margin: Floats64) -> Callable[[Floats64], Floats64]:
-    others = tuple(axis for axis in range(n_axes) if axis not in axes)
-    shape = tuple(margin.shape[axes.index(axis)] if axis in axes else 1 for axis in range(n_axes))
-
-    def scaled(table: Floats64) -> Floats64:
-        return np.asarray(table * (margin.reshape(shape) / (table.sum(axis=others, keepdims=True) + _LEAST)))
-
-    return scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -690,8 +648,8 @@ def released_tables(
     **Source.** Zhang, Cormode, Procopiuc, Srivastava and Xiao (2017), PrivBayes; McKenna, Mullins, Sheldon
     and Miklau (2022), AIM, for candidates charged for their noise. The quality is ours.
     """
-    layout: TableLayout = plan.layout
-    n, sizes = plan.n_samples, layout.sizes
+    layout, n = plan.layout, plan.n_samples
+    sizes = layout.sizes
     counts = _tables(records, layout.base, sizes)
     base = [plan.budget.base.noisy(each, n, dice) for each in counts]
     if any(column.kinds is not None for column in layout.columns):
@@ -790,7 +748,7 @@ def candidates_of(
     """Yield the candidates of a round, a public function of the network: those that are worth their noise, or
     with any noise.
     """
-    layout: TableLayout = plan.layout
+    layout = plan.layout
     target = () if layout.target is None else (layout.target,)
     above = [
         (parents, layout.size_of((*target, *parents)), layout.used_size((*target, *parents)))
@@ -837,31 +795,16 @@ def add_qualities(
     model: TableModel,
 ) -> None:
     """Add the qualities of candidates that are new in this round; those of the others do not change."""
-    new = [each for each in candidates if each not in qualities]
-    qualities |= {each: 0 for each in new if not each[1]}
-    asked = [each for each in new if each[1]]
-    for some in _in_batches(asked, plan.layout, model):
-        places = [model.places_of(*each) for each in some]
-        for each, here, counts in zip(some, places, _tables(records, places, plan.layout.sizes), strict=True):
-            penalty = round(plan.budget.network.expected_error(plan.layout.used_size(here)))
-            qualities[each] = quality_of(counts, model.expected(here), penalty)
-
-
-def _in_batches(
-    candidates: Sequence[Candidate], layout: TableLayout, model: TableModel
-) -> Iterator[list[Candidate]]:
-    """Yield the candidates in groups whose tables together fit into memory."""
-    batch: list[Candidate] = []
-    cells = 0
-    for each in candidates:
-        size = layout.size_of(model.places_of(*each))
-        if batch and cells + size > _AT_ONCE:
-            yield batch
-            batch, cells = [], 0
-        batch.append(each)
-        cells += size
-    if batch:
-        yield batch
+    layout, noise = plan.layout, plan.budget.network
+    qualities |= {each: 0 for each in candidates if not each[1]}
+    new = {each: model.places_of(*each) for each in candidates if each not in qualities}
+    passes = np.cumsum([layout.size_of(each) for each in new.values()]) // _AT_ONCE
+    for number in np.unique(passes):
+        asked = [each for each, own in zip(new.items(), passes, strict=True) if own == number]
+        counted = _tables(records, [places for _, places in asked], layout.sizes)
+        for (each, places), counts in zip(asked, counted, strict=True):
+            penalty = round(noise.expected_error(layout.used_size(places)))
+            qualities[each] = quality_of(counts, model.expected(places), penalty)
 
 
 def _tables(

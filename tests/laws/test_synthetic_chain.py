@@ -191,7 +191,7 @@ def test_three_binary_columns_and_two_records(degree, exact, n_paths):
     its epsilon, since the quality of no dependence is constant, and clipped counts hide some.
     """
     budget = TableBudget(
-        TableNoise.laplace(Fraction(1, 6), 0), Fraction(3, 10), TableNoise.laplace(Fraction(2, 5), 0)
+        TableNoise(Fraction(1, 6), reach=0), Fraction(3, 10), TableNoise(Fraction(2, 5), reach=0)
     )
     chain = chain_of([BIT] * 3, 2, budget, degree=degree)
     assert (round(chain.epsilon, 4), chain.n_paths) == (exact, n_paths)

@@ -168,7 +168,9 @@ N = 10**6
 COUNTS = np.rint(N * TRUE).astype(np.int64)
 
 
-@pytest.mark.parametrize("noise", [TableNoise.gaussian("0.01"), TableNoise.laplace("0.3", 10**6)], ids=repr)
+@pytest.mark.parametrize(
+    "noise", [TableNoise(rho=Fraction("0.01")), TableNoise(Fraction("0.3"), reach=10**6)], ids=repr
+)
 @pytest.mark.parametrize("size", [2, 3, 40])
 def test_the_expected_error_is_the_mean_of_half_of_all_magnitudes(noise, size):
     counts = np.full(size, 500)
@@ -180,16 +182,16 @@ def test_the_expected_error_is_the_mean_of_half_of_all_magnitudes(noise, size):
 
 
 def test_a_table_of_two_cells_is_one_count():
-    noisy = TableNoise.gaussian(1).noisy(np.array([3, 7]), 10, SeededDice(0))
+    noisy = TableNoise(rho=Fraction(1)).noisy(np.array([3, 7]), 10, SeededDice(0))
     assert noisy.sum() == 10
-    assert TableNoise.gaussian("1/2").deviation(2) == 1
-    assert TableNoise.gaussian("1/2").deviation(3) == math.sqrt(2)
+    assert TableNoise(rho=Fraction("1/2")).deviation(2) == 1
+    assert TableNoise(rho=Fraction("1/2")).deviation(3) == math.sqrt(2)
     assert TableNoise(rho=Fraction(1)).noisy(np.array([10]), 10, SeededDice(0)).tolist() == [10]
-    assert TableNoise.laplace(1).expected_error(1) == 0
+    assert TableNoise(Fraction(1)).expected_error(1) == 0
 
 
 def test_laplace_noise_is_clipped_to_public_ends():
-    noise = TableNoise.laplace("1/100", reach=2)
+    noise = TableNoise(Fraction("1/100"), reach=2)
     noisy = noise.noisy(np.full(200, 1), 5, SeededDice(0))
     assert set(noisy.tolist()) >= {-2, 7}
     assert noisy.min() == -2

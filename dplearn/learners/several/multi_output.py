@@ -26,7 +26,7 @@ from dplearn.estimator.base import (
 )
 from dplearn.estimator.isolation import learner_alone
 from dplearn.estimator.on_released import offers
-from dplearn.estimator.recipe import FitFacts, FitRecipe, OutputsFacts
+from dplearn.estimator.recipe import FitRecipe, OutputsFacts
 from dplearn.fit import TABLE, begin, refuse_wrapped
 from dplearn.learners.limits import least_of_outputs
 from dplearn.learners.votes import OnlineEnsembleClassifier
