@@ -178,6 +178,11 @@ class ConceptClass(ABC):
         raise NotImplementedError
 
     @property
+    def n_chains(self) -> int:
+        """Of how many families of growing sets, two a member, the mistakes consist; 0: it is not known."""
+        return 0
+
+    @property
     def littlestone_lower_bound(self) -> int:
         """A lower bound on the Littlestone dimension; see `dplearn.theory.pure_private_lower_bound`."""
         return 0

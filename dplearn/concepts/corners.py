@@ -226,6 +226,11 @@ class Corners(ConceptClass):
         return (self.inside is None) + sum(size.bit_length() - 1 for size in self.sizes)
 
     @property
+    def n_chains(self) -> int:
+        """Of one column, two of each direction and label inside: the mistakes inside, and those outside."""
+        return 2 * self._n_directions * len(self.labels_inside) if len(self.features) == 1 else 0
+
+    @property
     def records_of_dichotomy(self) -> int:
         """The number of records whose features determine a member of `dichotomies`: one for each column."""
         return len(self.features)

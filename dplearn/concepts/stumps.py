@@ -111,6 +111,12 @@ class DecisionStumps(ConceptClass):
         return levels_of_cuts(sizes) if self.n_labels > 1 else 0
 
     @property
+    def n_chains(self) -> int:
+        """Of each ordered column and label, the records with other labels up to a cut, and those above it."""
+        ordered = [self.domain.domains[feature].ordered for feature in self.features]
+        return 2 * self.n_labels * len(ordered) if all(ordered) else 0
+
+    @property
     def features(self) -> Sequence[int]:
         """The positions of the tested columns."""
         return range(len(self.domain))

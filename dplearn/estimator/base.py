@@ -686,12 +686,6 @@ def _planned(learner: Any, n_samples: int, public: dict[str, Any], place: int) -
     return clone(learner).set_params(epsilon=epsilon, ledger=None).plan(n_samples, **public)
 
 
-def _needed(plan: Any) -> int | None:
-    """Return the number of records that suffice: for any labels, if the plan states that."""
-    number: int | None = getattr(plan, "n_needed_agnostic", getattr(plan, "n_needed", None))
-    return number
-
-
 def _first(planned: Callable[[int], Any], wanted: Callable[[Any], bool]) -> int:
     """Return the place of the least epsilon whose plan is as wanted, which that of the last one is."""
 
@@ -718,18 +712,22 @@ def _greatest(planned: Callable[[int], Any], most: Fraction) -> float:
 
 
 def _least(planned: Callable[[int], Any], n_samples: int, alpha: Any, error: str | None) -> float:
-    """Return the least epsilon that suffices for alpha by the plan's error, or by its `n_needed`."""
+    """Return the least epsilon that suffices for alpha by the plan's error, or by what it needs."""
+    best = planned(_LAST)
+    # For any labels, if that is proved for some epsilon.
+    of_any = getattr(best, "n_needed_agnostic", None) is not None
+    needs = "n_needed_agnostic" if of_any else "n_needed"
 
     def suffices(plan: Any) -> bool:
         if error is not None:
             return bool(getattr(plan, error) <= alpha)
-        needed = _needed(plan)
+        needed = getattr(plan, needs, None)
         return needed is not None and bool(needed <= n_samples)
 
-    if not suffices(best := planned(_LAST)):
+    if not suffices(best):
         shown = "the error that the plan states" if alpha is None else f"alpha={float(alpha):g}"
-        needed = _needed(best)
-        there = "" if needed is None else f", where {needed} are needed"
+        needed = getattr(best, needs, None)
+        there = "" if needed is None else f", where {needed} are needed{' for any labels' * of_any}"
         if error is not None:
             there = f", where {error} is {float(getattr(best, error)):.3g}"
         raise ValueError(

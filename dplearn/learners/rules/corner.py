@@ -1,7 +1,8 @@
 """Private thresholds in several dimensions: one label where every column is on one side of its cut."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -19,13 +20,13 @@ from dplearn.domains import Product
 from dplearn.estimator import RuleClassifier
 from dplearn.estimator.recipe import FitFacts, planned_table
 from dplearn.fit import TABLE
-from dplearn.kernels import least
+from dplearn.kernels import first, least
 from dplearn.learners.limits import SIZE_NOTES, least_of
 from dplearn.learners.rules.constant import NOTES, compared
 from dplearn.learners.rules.generic import (
     checked_epsilon,
     checked_share,
-    representation_sample_size,
+    class_sample_size,
     selected,
     warns_of_errors,
 )
@@ -39,6 +40,8 @@ from dplearn.privacy.shares import WORTH_DELTA, equal_epsilon
 from dplearn.table import LabelledRows
 from dplearn.table.features import as_product
 from dplearn.table.targets import labels_assumed, positive_code
+
+_MANY = 10**10  # records: if so many can be counted, any number can
 
 
 @documented_by(TwoLabels)
@@ -81,9 +84,9 @@ class CornerClassifier(RuleClassifier):
     Notes
     -----
     **Method.** "exponential" selects among all corners by their training errors, and takes at most 2**24
-    combinations of cuts between the records (`concepts.Corners`). "interior_point" cuts column by column. Of
-    the methods that the domains and the number of records allow, a fit takes the one with the smaller
-    `n_needed`.
+    combinations of cuts between the records (`concepts.Corners`), of more records some that are drawn at
+    random. "interior_point" cuts column by column. A fit takes "exponential" where its records are as many as
+    it needs, then "interior_point"; if both need more, the one that takes all records and needs fewer.
 
     **Privacy.** (epsilon, delta) for one replaced record. "exponential": it changes the errors of each corner
     by at most 1; no delta is spent. "interior_point": of each column, the m values of records with the inner
@@ -146,14 +149,14 @@ class CornerClassifier(RuleClassifier):
             - `method`, "exponential" or "interior_point";
             - `n_columns`, the number of columns with a cut;
             - `n_examples`, the number of records that each cut depends on: with "interior_point" those that
-              it is an interior point of, at most n_samples;
+              it is an interior point of, at most n_samples; with "exponential" those that are counted;
             - `excess_error`: with probability at least 1 - beta, the training error exceeds that of the best
               corner by at most this; with "interior_point" only if a corner labels all records;
             - `excess_of_constant`: the same for the most frequent label, and any labels;
             - `n_needed`, the least number of records from which on, for a distribution that some corner
               labels without error, the true error is at most alpha with probability at least 1 - beta;
-            - `n_needed_agnostic`, with "exponential": the same for any labels, where the true error exceeds
-              that of the best corner by at most alpha;
+            - `n_needed_agnostic`, where "exponential" is possible: the same for any labels, where the true
+              error exceeds that of the best corner by at most alpha; None if it cannot count so many records;
             - `epsilon_of_comparison`, with "interior_point": the part of epsilon that the comparison with
               constant labels spends;
             - `n_least`: no pure private learner of this class with this epsilon has such an error on every
@@ -198,8 +201,16 @@ class CornerFit(CutFit):
         inside = positive_code(self.positive, facts.classes) or 0
         sides = self.sides if isinstance(self.sides, (list, tuple)) else [self.sides] * len(columns)
         corners = Corners(places, directions=sides, inside=inside)
-        ways = [self._by_interior_points(n, columns), *self._by_errors(n, corners)]
-        chosen = min((way for way in ways if way.method in self.methods), key=lambda way: way.n_needed)
+        ways = [*self._by_errors(n, corners), self._by_interior_points(n, columns)]
+        ways = [way for way in ways if way.method in self.methods]
+        # A method is accurate from `n_from` records on; before that, one that takes all of them is better.
+        accurate = [way for way in ways if way.n_from <= n]
+        if accurate:
+            chosen = accurate[0]
+        else:
+            chosen = min((way for way in ways if way.n_used == n), key=lambda way: way.n_needed)
+        drawn = chosen.n_used if chosen.n_used < n else None
+        needed = min(way.n_from for way in ways)
         goal = {"alpha": self.alpha, "beta": float(self.beta)}
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         warned = warns_of_errors(
@@ -217,15 +228,22 @@ class CornerFit(CutFit):
                 "n_samples": n,
                 "n_columns": len(columns),
                 "n_examples": min(chosen.n_examples, n),
-                "excess_error": min(chosen.errors, n) / n,
-                "n_needed": chosen.n_needed,
+                "excess_error": min(chosen.errors, chosen.n_used) / chosen.n_used,
+                "n_needed": None if needed == math.inf else needed,
+                **ways[0].agnostic,
                 **chosen.states,
                 **goal,
             },
             least={"n_least": partial(least_of, dimension=corners.littlestone_lower_bound, **goal)},
-            keeps={"columns": columns, "domain": domain, "corners": corners, **chosen.keeps},
+            keeps={
+                "columns": columns,
+                "domain": domain,
+                "corners": corners,
+                "drawn": facts.stream.permutation(n)[:drawn] if drawn and facts.stream else None,
+                **chosen.keeps,
+            },
             notes={
-                "n_examples": "nearest to each cut" if chosen.keeps else "all",
+                "n_examples": "nearest to each cut" if chosen.keeps else "drawn" if drawn else "all",
                 "excess_error": f"on these records{', if a corner labels them' if chosen.keeps else ''}",
                 **SIZE_NOTES,
                 **NOTES,
@@ -236,16 +254,17 @@ class CornerFit(CutFit):
         )
 
     def _by_errors(self, n: int, corners: Corners) -> "list[_Way]":
-        """Return the selection among all corners, if their errors can be counted."""
-        if not corners.takes(n):
+        """Return the selection among all corners, on as many records as their errors can be counted of."""
+        most = first(lambda m: m == _MANY or not corners.takes(m + 1), 0, _MANY)
+        if not most:
             return []
         goal = {"epsilon": self.cost.epsilon, "alpha": self.alpha, "beta": self.beta}
-        errors = shortfall(corners.size, self.cost.epsilon, self.beta)
-        needed, agnostic = (
-            representation_sample_size(corners.size, agnostic=each, **goal) for each in (False, True)
-        )
-        states = {"excess_of_constant": min(errors, n) / n, "n_needed_agnostic": agnostic}
-        return [_Way("exponential", Fraction(0), n, errors, needed, states, {})]
+        errors, used = shortfall(corners.size, self.cost.epsilon, self.beta), min(n, most)
+        needed, agnostic = (class_sample_size(corners, agnostic=each, **goal) for each in (False, True))
+        states = {"excess_of_constant": min(errors, used) / used}
+        any_labels = {"n_needed_agnostic": agnostic if agnostic <= most else None}
+        start = needed if needed <= most else math.inf
+        return [_Way("exponential", Fraction(0), used, used, errors, needed, start, states, {}, any_labels)]
 
     def _by_interior_points(self, n: int, columns: Sequence[CutColumn]) -> "_Way":
         """Return the cut of each column by interior points, and the comparison with constant labels."""
@@ -262,7 +281,11 @@ class CornerFit(CutFit):
 
         keeps = {"share": share, "comparison": comparison}
         needed = max(least(suffices, beyond + 1), comparison.n_needed(self.alpha, errors))
-        return _Way("interior_point", delta, beyond + 1, errors, needed, comparison.states(n), keeps)
+        states = comparison.states(n)
+        return _Way("interior_point", delta, n, beyond + 1, errors, needed, needed, states, keeps)
+
+    def summarize(self, rows: Any, plan: StatedPlan) -> LabelledRows:
+        return super().summarize(rows if plan.drawn is None else rows[plan.drawn], plan)
 
     def run(self, summary: LabelledRows, plan: StatedPlan, dice: Dice) -> Corner:
         columns, places, y = plan.columns, summary.X.columns, summary.y
@@ -293,11 +316,14 @@ class _Way:
 
     method: str
     delta: Fraction
+    n_used: int  # records
     n_examples: int
     errors: int
     n_needed: int
+    n_from: float  # the number of records from which on it is accurate; infinite if it takes fewer
     states: dict[str, Any]
     keeps: dict[str, Any]
+    agnostic: dict[str, Any] = field(default_factory=dict)
 
 
 def _corner_by_points(places: Sequence[NDArray[Any]], y: Labels, plan: StatedPlan, dice: Dice) -> Corner:

@@ -27,12 +27,13 @@ from dplearn.kernels import least
 from dplearn.kernels.cuts import NONUNIFORM_SIZE, cut_column, last_code, nonuniform_codes
 from dplearn.learners.limits import SIZE_NOTES, Task, least_of
 from dplearn.learners.rules.generic import (
+    chained_sample_size,
     representation_sample_size,
     selected,
     warns_of_errors,
 )
 from dplearn.mechanisms.interior_point import interior_point_code
-from dplearn.mechanisms.selection import minus_log, select_exponential, select_permute_and_flip, shortfall
+from dplearn.mechanisms.selection import select_exponential, select_permute_and_flip, shortfall
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.guarantees import epsilon_of
 from dplearn.privacy.plan import StatedPlan
@@ -589,13 +590,10 @@ def threshold_sample_size(
     form four chains (either direction, either side of the right cut). The least region of a chain with
     probability above alpha contains at most k records with probability at most P[Binomial(n, alpha) <= k],
     and all greater regions contain at least as many records. The sample and the learner have half of beta
-    each. (2) Any labels: the share of the records that are labelled 1 and above a cut falls short of its
-    probability by more than s, for some cut, with probability at most exp(-2 n s**2); so does that of the
-    records labelled 0 at or below it, and both again for the other direction: 4 n_columns events. The share
-    of errors of the best threshold exceeds its error by more than t with probability at most exp(-2 n t**2).
-    So k / n + 2 s + t <= alpha suffices, where k is the excess of the learner. It has an eighth of beta with
-    "exponential", else a half; the cuts have 5 / 8 of the rest, the best threshold 3 / 8. (3) "exponential":
-    the union bound over all cuts of all columns, `representation_sample_size`.
+    each. (2) Any labels: the mistakes of a threshold are the records labelled 1 on one side of its cut, and
+    those labelled 0 on the other: 4 n_columns families of growing sets, see `chained_sample_size`. The
+    learner has an eighth of beta with "exponential", else a half. (3) "exponential": the union bound over all
+    cuts of all columns, `representation_sample_size`.
 
     **Source.** Bun, Nissim, Stemmer and Vadhan (2015), Lemma 5.8, with binomial tails in place of its
     Chernoff bound; Massart (1990) for the constant of the second bound.
@@ -615,12 +613,7 @@ def threshold_sample_size(
         return threshold_excess_errors(method, n_cuts, n_columns=n_columns, epsilon=epsilon, beta=failure)
 
     half, share = beta / 2, beta / 8 if method == "exponential" else beta / 2
-    k, rest = wrong(share), beta - share
-    all_cuts, best = (
-        math.sqrt((math.log(events) + minus_log(failure)) / 2)
-        for events, failure in ((4 * n_columns, rest * 5 / 8), (1, rest * 3 / 8))
-    )
-    sizes = [least(lambda n: k / n + (2 * all_cuts + best) / math.sqrt(n) <= alpha, k + 1)]
+    sizes = [chained_sample_size(wrong(share), 4 * n_columns, alpha=alpha, beta=beta - share)]
     if realizable and n_columns == 1 and (few := wrong(half)) / alpha < _MOST_COUNTED:
         # Also more than the records of one label that "interior_point" uses.
         sizes.append(least(lambda n: 4 * binom.cdf(few, n, float(alpha)) <= half, few + 1))
