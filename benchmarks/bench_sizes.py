@@ -19,13 +19,14 @@ from scipy.stats import binom
 from side_by_side import lined_up, options_of, public_generator, write
 
 from dplearn import (
+    ConjunctionClassifier,
     CornerClassifier,
     ExponentialMechanismClassifier,
     ParityClassifier,
     PointClassifier,
     ThresholdClassifier,
 )
-from dplearn.domains import Floats, IntegerRange
+from dplearn.domains import Bits, Floats, IntegerRange
 from dplearn.releases import cdf, cdf_plan, interior_point, interior_point_plan, median, median_plan
 
 ALPHA, BETA, CHANCE = 0.1, 0.05, 1e-4
@@ -74,6 +75,7 @@ def tasks() -> list[Task]:
     cut = atoms([[100], [101]], [0, 1], few)
     floats = atoms([[1.0], [np.nextafter(1, 2)]], [0, 1], few)
     corner = atoms([[0, 0, 0], [3, 0, 0], [0, 3, 0], [0, 0, 3]], [1] * 4, (1 - 3 * 0.034, *[0.034] * 3))
+    plane = atoms([[0.0, 0], [3, 0], [0, 3], [255, 255]], [1, 1, 1, 0], (0.598, 0.051, 0.051, 0.3))
     keys = [["a"], ["b"]]
     key = atoms(keys, [0, 1], few)
     outputs = atoms(
@@ -81,6 +83,13 @@ def tasks() -> list[Task]:
         [*np.eye(8, dtype=int), np.zeros(8, int)],
         [*[JUST_ABOVE] * 8, 1 - 8 * JUST_ABOVE],
     )
+
+    def mixed(n: int, generator: np.random.Generator) -> Rows:
+        X = generator.choice([100, 101], (n, 1))
+        return X, (generator.random(n) < np.where(X[:, 0] == 100, 0.5 - JUST_ABOVE, 0.5 + JUST_ABOVE)) * 1
+
+    def excess(model: Any) -> float:
+        return float((model.predict([[100], [101]]) != [0, 1]).mean() * 2 * JUST_ABOVE)
 
     def bits(n: int, generator: np.random.Generator) -> Rows:
         X = generator.integers(0, 2, (n, 10))
@@ -102,13 +111,34 @@ def tasks() -> list[Task]:
             n_features=1,
         ),
         learner(
-            "corners of three columns, delta 1e-6",
+            "thresholds of 256 values, any labels",
+            ThresholdClassifier(domain=AGES, classes=[0, 1]),
+            mixed,
+            excess,
+            n_features=1,
+            asks="n_needed_agnostic",
+        ),
+        learner(
+            "corners of three columns of 4 values",
             CornerClassifier(domain=IntegerRange(0, 3), classes=[0, 1]),
             *corner,
             n_features=3,
         ),
+        learner("corners of two columns of floats", CornerClassifier(classes=[0, 1]), *plane, n_features=2),
         learner(
-            "stumps of 256 values, if one has no error",
+            "corners of three columns of floats, delta 1e-6",
+            CornerClassifier(classes=[0, 1]),
+            *corner,
+            n_features=3,
+        ),
+        learner(
+            "conjunctions of 3 bits",
+            ConjunctionClassifier(domain=Bits(), classes=[0, 1]),
+            *atoms([[1, 1, 1], [0, 1, 1]], [1, 0], few),
+            n_features=3,
+        ),
+        learner(
+            "stumps of 256 values",
             ExponentialMechanismClassifier(domain=AGES, classes=[0, 1]),
             *cut,
             n_features=1,

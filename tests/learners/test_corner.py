@@ -92,11 +92,30 @@ def test_all_corners_are_compared_as_far_as_their_errors_can_be_counted():
         return corner(**domain).plan(n, n_features=n_columns).method
 
     floats = {"domain": Floats()}
-    assert method_for(10**6, 6) == method_for(4095, 2, **floats) == "exponential"
-    assert {method_for(10**6, 8), method_for(4096, 2, **floats), method_for(9, 3, **floats)} == {
-        "interior_point"
-    }
+    assert method_for(10**6, 6) == method_for(4095, 2, **floats) == method_for(4096, 2, **floats)
+    assert {method_for(10**6, 8), method_for(9, 3, **floats)} == {"interior_point"}
     tree = ExponentialMechanismClassifier("corners", domain=IntegerRange(0, 9), classes=[0, 1])
     assert tree.plan(100, n_features=4).class_size == 2 * 2**4 * 11**4
     with pytest.raises(ValueError, match=r"at most 2\*\*24 combinations of cuts between 100 records.*in 64"):
         tree.plan(100, n_features=6)
+
+
+@pytest.mark.parametrize(("n_columns", "domain"), [(2, Floats()), (3, IntegerRange(0, 255)), (3, Floats())])
+def test_the_needed_number_does_not_depend_on_the_number_of_records(n_columns, domain):
+    needed = corner(domain=domain).plan(1, n_features=n_columns).n_needed
+    for n in (needed, 2 * needed, 4096, 10**6):
+        plan = corner(domain=domain).plan(n, n_features=n_columns)
+        assert plan.n_needed == needed
+        assert plan.n_examples >= needed or plan.method == "interior_point"
+
+
+@pytest.mark.parametrize("n", [2025, 4095, 4096, 6000])
+def test_more_records_than_can_be_counted_are_no_worse(n):
+    points, labels = np.array([[0, 0], [3, 0], [0, 3], [255, 255]], dtype=float), np.array([1, 1, 1, 0])
+    masses, failures = np.array([0.598, 0.051, 0.051, 0.3]), 0
+    for seed in range(10):
+        rows = np.random.default_rng(seed).choice(4, n, p=masses)
+        model = CornerClassifier(classes=[0, 1], random_state=seed).fit(points[rows], labels[rows])
+        failures += masses @ (model.predict(points) != labels) > 0.1
+    assert failures <= 1
+    assert CornerClassifier(classes=[0, 1]).plan(n, n_features=2).n_needed == 2025
