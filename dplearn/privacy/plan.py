@@ -108,9 +108,7 @@ class Plan(Brief):
         return ()
 
     def __str__(self) -> str:
-        rows = list(_rows(self))
-        width = max(len(name) for name, _ in rows)
-        return "\n".join([self._title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+        return "\n".join([self._title, *(f"  {line}" for line in aligned(list(_rows(self))))])
 
     def _repr_html_(self) -> str:
         cells = "".join(f"<tr><th>{escape(k)}</th><td>{escape(v)}</td></tr>" for k, v in _rows(self))
