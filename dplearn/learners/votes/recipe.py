@@ -47,7 +47,7 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.table import LabelledRows, as_table, count_of, rows_of
 from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
-from dplearn.table.targets import check_classes, check_several_labels, labels_assumed, read_labels
+from dplearn.table.targets import check_several_labels, labels_assumed, read_labels
 
 _INDEPENDENT = "a teacher's training and answers depend only on its own shard and public randomness"
 
@@ -167,7 +167,7 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         """Return the plan of a fit from public numbers."""
         n_samples = check_count("n_samples", n_samples, low=1)
         fit = self._recipe(self.random_state is not None)
-        labels = n_labels if fit.classes is None else len(check_classes(fit.classes))
+        labels = n_labels if fit.classes is None else len(fit.classes)
         labels = check_given("n_labels", labels, source="classes", low=2)
         public = VotesFacts(n_samples, 0, labels, n_rows=check_count("n_rows", n_rows, low=1))
         return fit.replannable(public)
