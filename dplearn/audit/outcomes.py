@@ -143,7 +143,8 @@ class _Freezer:
         if kind in (list, set):
             return kind.__name__, self._all(value)
         if kind is dict:
-            return "dict", tuple((self.freeze(k), self.freeze(v)) for k, v in value.items())
+            pairs = [k if type(k) in _PLAIN else self.freeze(k) for pair in value.items() for k in pair]
+            return "dict", tuple(zip(pairs[::2], pairs[1::2], strict=True))
         if kind is np.ndarray:
             return self._array(value)
         if kind is OneTimeState:  # its content is unreadable; answers from it are published separately

@@ -196,22 +196,6 @@ def faults_of(solver, most):
     return faults
 
 
-@repeatable
-@given(systems())
-def test_packed_matrices_and_vectors_give_what_arrays_give(drawn):
-    A, B, bits = drawn
-    packed, vector = pack(A), B[:, 0]
-    assert rank(packed) == rank(A)
-    for function in (rref, lambda matrix: (nullspace(matrix),)):
-        ours, plain = function(packed)[0], function(A)[0]
-        assert isinstance(ours, BitMatrix)
-        assert np.array_equal(ours.unpack(), plain)
-    for given_to in (A, packed, A.astype(bool), np.asfortranarray(A.astype(np.int64))):
-        one, many = uniform_solution(given_to, vector, bits[:, 0]), uniform_solution(A, B[:, :1], bits[:, :1])
-        assert (one is None) == (many is None)
-        assert one is None or (one.shape == (A.shape[1],) and np.array_equal(one, many[:, 0]))
-
-
 @pytest.mark.nightly
 def test_uniform_bits_give_each_solution_equally_often_whatever_the_rows():
     assert not faults_of(uniform_solution, most=3)

@@ -11,9 +11,8 @@ from dplearn.model_selection import private_score
 from tests.laws.releases import AGES, ASKED, KEYS, RELEASES, TABLES, N
 
 pytestmark = pytest.mark.filterwarnings("ignore")
-BETA, RUNS = 0.05, 200
-#: So often an interval of 95 % may be missed: more happens once in 500,000.
-MOST = int(binom.isf(2e-6, RUNS, BETA))
+BETA = 0.05
+by_day = pytest.mark.parametrize("runs", [100, pytest.param(200, marks=pytest.mark.nightly)])
 
 
 def ranks_beyond(values, q, found):
@@ -84,7 +83,7 @@ def of_answer(found):
 #: exceeded too often: about a half where the error is that of the noise alone.
 STATED = {
     "mean": (lambda found: abs(found.value - AGES.mean()) / found.plan.error, 0.45),
-    "proportion": (lambda found: of_interval(found.interval(of="table"), (AGES > 50).mean()), 0.45),
+    "proportion": (lambda found: of_interval(found.interval(of="table"), (AGES > 50).mean()), 0.3),
     "std": (lambda found: of_interval(found.interval(of="table"), AGES.std()), 0.45),
     "median": (lambda found: of_quantiles(found, [0.5]), 0.01),
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
@@ -113,14 +112,15 @@ def test_all_releases_with_an_error_are_looked_at():
     assert {each.name for each in RELEASES.values()} - OTHERS == {RELEASES[name].name for name in STATED}
 
 
-def assert_errors_hold(draw, control):
-    off = np.array([draw() for _ in range(RUNS)])
-    assert (off > 1).sum() <= MOST
-    assert (off > control).sum() > MOST
+def assert_errors_hold(draw, control, runs):
+    off = np.array([draw() for _ in range(runs)])
+    most = binom.isf(2e-6, runs, BETA)  # so often an interval of 95 % may be missed: more is once in 500,000
+    assert (off > 1).sum() <= most < (off > control).sum()
 
 
+@by_day
 @pytest.mark.parametrize("name", STATED)
-def test_a_release_is_off_by_more_than_it_states_as_rarely_as_it_says(name):
+def test_a_release_is_off_by_more_than_it_states_as_rarely_as_it_says(name, runs):
     of, control = STATED[name]
     record = RELEASES[name]
     if record.name in queries.__all__:
@@ -128,10 +128,11 @@ def test_a_release_is_off_by_more_than_it_states_as_rarely_as_it_says(name):
     else:
         more = {"epsilon": 0.02} if name == "median" else {}  # else it is exact, of many equal ages
         make = lambda: record.make(random_state=None, **more)  # noqa: E731
-    assert_errors_hold(lambda: of(make()), control)
+    assert_errors_hold(lambda: of(make()), control, runs)
 
 
-def test_a_score_is_in_its_interval_as_often_as_it_says():
+@by_day
+def test_a_score_is_in_its_interval_as_often_as_it_says(runs):
     labels = np.arange(100) % 2
     model = DummyClassifier(strategy="constant", constant=0).fit(labels[:, None], labels)
 
@@ -139,7 +140,7 @@ def test_a_score_is_in_its_interval_as_often_as_it_says():
         found = private_score(model, labels[:, None], labels)
         return of_interval(found.records_interval, 0.5)
 
-    assert_errors_hold(off, 0.5)
+    assert_errors_hold(off, 0.5, runs)
 
 
 def test_an_interior_point_is_inside_as_often_as_it_says():

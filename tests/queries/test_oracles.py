@@ -146,12 +146,6 @@ def test_what_cannot_be_added_up_or_drawn_is_refused_before_a_share_is_spent():
     assert gaussian.rounds == many.rounds == ()
 
 
-@pytest.mark.parametrize("open_one", [central, local])
-def test_a_seed_repeats_the_answers(open_one):
-    first, second, other = (open_one(RECORDS, random_state=seed).ask(SHARES)[0].means for seed in (0, 0, 1))
-    assert first.tolist() == second.tolist() != other.tolist()
-
-
 PLACES = np.arange(60)
 WIDE, NAMES, TWICE = np.repeat(PLACES[:, None], 200, axis=1), [f"c{i}" for i in range(200)], PLACES // 2 % 10
 #: Records of which each holds its place, in forms whose brackets may mean something else.

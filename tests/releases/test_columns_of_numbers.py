@@ -28,12 +28,6 @@ def test_a_negative_number_beside_one_beyond_64_bits_is_read_exactly(holder):
     assert median(values, domain=domain, epsilon=1e6).value == 2**63 + 1
 
 
-@holders
-def test_rows_are_no_numbers(holder):
-    with pytest.raises(ValueError, match=r"values must have shape \(n,\), got rows"):
-        mean(holder([holder([1]), holder([2])]), (0, 1))
-
-
 @pytest.mark.parametrize("values", [None, "table.csv", 1.0])
 def test_what_is_no_column_is_named_by_its_type(values):
     with pytest.raises(ValueError, match=rf"of {type(values).__name__}: read the table, and give one column"):

@@ -116,9 +116,9 @@ DRAWS = {
         lambda dice, size: [
             dice.power_weighted(Fraction(9, 10), [i // 9 for i in range(300)], [1] * 300) for _ in range(size)
         ],
-        20_000,
+        10_000,
         [0.9 ** (i // 9) for i in range(300)],
-        [0.91 ** (i // 9) for i in range(300)],
+        [0.92 ** (i // 9) for i in range(300)],
     ),
     "weights beyond 64 bits": (
         lambda dice, size: [
