@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_choice, check_count, check_goal, check_number
-from dplearn.chance import PublicStream
-from dplearn.chance.dice import Dice
+from dplearn.chance import Dice, PublicStream
 from dplearn.domains import Floats, NumberDomain
 from dplearn.fit import N_IS_PUBLIC, Facts
 from dplearn.kernels import Level
@@ -54,7 +53,7 @@ _BETA = 0.05  # probability of failure of the error bound that a warning is abou
 _TAIL = 0.01  # the least fraction of records beyond the last known quantile that a warning is about
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False)
 class CDFRelease(Released):
     """A cumulative distribution function over a domain of numbers, released from private records.
 
@@ -107,12 +106,6 @@ class CDFRelease(Released):
     def n_samples(self) -> int:
         """Public. Number of records."""
         return self.plan.n_samples
-
-    def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.domain!r}, n_samples={self.n_samples}, knots={self.knots.size},"
-            f" guarantee={self.plan.guarantee!r})"
-        )
 
     def cdf(self, x: Any) -> Any:
         """Return the estimated fraction of records that are at most x.

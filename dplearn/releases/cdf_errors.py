@@ -5,7 +5,7 @@ the error of the distribution function.
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -19,9 +19,8 @@ from dplearn.kernels import decay_rate, decay_ratio, depth_of, first, laplace_qu
 from dplearn.kernels.distributions import partial_sum_bound
 from dplearn.mechanisms.block_points import block_cost, deltas_of_points
 from dplearn.mechanisms.interior_point import RecursiveSizes
-from dplearn.privacy import ApproxDP, ZeroConcentrated, ZeroConcentratedDP, calibrate
+from dplearn.privacy import ApproxDP, Plan, ZeroConcentrated, ZeroConcentratedDP, calibrate
 from dplearn.privacy.guarantees import epsilon_of
-from dplearn.privacy.plan import Plan
 from dplearn.releases.interior_point import interior_point_sample_size, recursive_sizes
 
 _WIDEST = 256  # greatest fan-out
@@ -32,6 +31,7 @@ _MOST = 1 << 62
 _FAILURE = Fraction(1, 1000)
 _BETA = 0.05  # a plan minimises the error bound for this probability of failure
 _SHARES = 32  # epsilon is divided in units of 1/32
+_POINTS = {"exponential": 2, "recursive": 3}  # how many times the epsilon of a point is spent, by its method
 
 
 @dataclass(frozen=True)
@@ -124,13 +124,11 @@ class TreePlan(Plan):
         """
         n = check_count("n", n, low=1)
         half = float(check_number("beta", beta, above=0, below=1)) / 2
-        if self.depth and n < self.threshold:
+        if not self.depth:
+            return 0.0
+        if n < self.threshold:
             return 1.0
-        uncut = (
-            self.threshold - 1 + self._noise_tail(math.log(max(1, n * self.depth) / half))
-            if self.depth
-            else 0
-        )
+        uncut = self.threshold - 1 + self._noise_tail(math.log(n * self.depth / half))
         return min(1.0, (float(self.radius(self.depth, half)) + uncut) / n)
 
     def sample_size(self, alpha: float, beta: float) -> int:
@@ -173,11 +171,6 @@ class TreePlan(Plan):
     def _ratio(self) -> Fraction:
         return decay_ratio(epsilon_of(self.privacy) / (2 * max(self.depth, 1)))
 
-    @property
-    def _rate(self) -> float:
-        """Return ln(1 / ratio)."""
-        return decay_rate(self._ratio)
-
     def _tail(self, spread: float, log_odds: float) -> float:
         """Return a bound that a sum of noises with squared weights summing to `spread` exceeds rarely.
 
@@ -191,7 +184,7 @@ class TreePlan(Plan):
         """Return a bound that the noise of one count exceeds with probability at most exp(-log_odds)."""
         if isinstance(self.privacy, ZeroConcentratedDP):
             return math.sqrt(2 * self.variance * log_odds)
-        return log_odds / self._rate
+        return log_odds / decay_rate(self._ratio)
 
 
 @lru_cache(maxsize=256)
@@ -265,12 +258,9 @@ def _plan(size: int, fan_out: int, noise: ApproxDP | ZeroConcentratedDP, guarant
     depth = depth_of(size, fan_out)
     rare = Fraction(1, _OFTEN * fan_out)
     uncut = TreePlan(size, fan_out, depth, 1, noise, guarantee)
-    if isinstance(noise, ZeroConcentratedDP):
-        # P[Z >= t] <= exp(-t**2 / (2 sigma2))
-        threshold = math.ceil(math.sqrt(2 * uncut.variance * -math.log(rare)))
-    else:
-        threshold = laplace_quantile(uncut._ratio, rare)
-    return TreePlan(size, fan_out, depth, max(1, threshold), noise, guarantee)
+    gaussian = isinstance(noise, ZeroConcentratedDP)
+    tail = math.ceil(uncut._noise_tail(-math.log(rare))) if gaussian else laplace_quantile(uncut._ratio, rare)
+    return replace(uncut, threshold=max(1, tail))
 
 
 def _knot_variance(plan: TreePlan) -> float:
@@ -435,6 +425,7 @@ class BlockPlan(Plan):
         return min(1.0, (n - (self.left + self.right - 1.5) * self.spacing + off) / n)
 
 
+@lru_cache(maxsize=256)
 @documented_by(tree_plan)
 def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     """Return the plan of blocks with about the least error bound for `n_samples` records.
@@ -476,8 +467,35 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     >>> f"{plan.error(100_000, beta=0.05):.4f}"
     '0.0183'
     """
-    size, n_samples = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
-    return _block_plan(size, ApproxDP(epsilon_of(privacy), privacy.delta), n_samples)
+    size, n = check_count("size", size, low=1), check_count("n_samples", n_samples, low=1)
+    privacy = ApproxDP(epsilon_of(privacy), privacy.delta)
+    method = _method(size, privacy)
+    noise, of_point = _shared_out(size, privacy, method, n)
+    ratio, point = decay_ratio(noise), _point(privacy, of_point, method)
+
+    def spacing(side: int) -> int:
+        """Return the least spacing for `side` blocks on each side."""
+        failure = _FAILURE / 3 / (2 * side)
+        return _records(size, point, failure, method) + laplace_quantile(ratio, failure) - 1
+
+    def needed(side: int) -> int:
+        return 2 * side * spacing(side) + int(_between(ratio, side))
+
+    least = needed(1)
+    if n < least:
+        raise ValueError(
+            f"n_samples must be at least {least} for blocks of records of this domain at this epsilon and"
+            f" delta, got {n}"
+        )
+    most = first(lambda side: needed(side + 1) > n, 1, n // (2 * spacing(1)))
+    side = lowest(lambda sides: _error(ratio, sides, n), 1, most)
+    sizes = None
+    if method == "recursive":
+        failure = _FAILURE / 3 / (2 * side)
+        sizes = recursive_sizes(size, epsilon=point.epsilon, delta=point.delta, beta=failure)
+    wide = (n - _between(ratio, side)) // (2 * side)
+    kept = block_guarantee(size, privacy)
+    return BlockPlan(size, n, side, side, wide, ApproxDP(noise), point, sizes, kept)
 
 
 def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> int | None:
@@ -511,63 +529,32 @@ def block_guarantee(size: int, privacy: ApproxDP) -> ApproxDP:
     >>> block_guarantee(2**64, ApproxDP(1)).epsilon
     Fraction(1, 1)
     """
-    return privacy if _recursive(size, privacy) else ApproxDP(privacy.epsilon)
+    return privacy if _method(size, privacy) == "recursive" else ApproxDP(privacy.epsilon)
 
 
 @lru_cache(maxsize=256)
-def _block_plan(size: int, privacy: ApproxDP, n: int) -> BlockPlan:
-    recursive = _recursive(size, privacy)
-    noise, point = _shared_out(size, privacy, recursive, n)
-    ratio, slack = decay_ratio(noise), _point_delta(privacy, point, recursive)
-
-    def spacing(side: int) -> int:
-        """Return the least spacing for `side` blocks on each side."""
-        failure = _FAILURE / 3 / (2 * side)
-        return _records(size, point, slack, failure, recursive) + laplace_quantile(ratio, failure) - 1
-
-    def needed(side: int) -> int:
-        return 2 * side * spacing(side) + int(_between(ratio, side))
-
-    least = needed(1)
-    if n < least:
-        raise ValueError(
-            f"n_samples must be at least {least} for blocks of records of this domain at this epsilon and"
-            f" delta, got {n}"
-        )
-    most = first(lambda side: needed(side + 1) > n, 1, n // (2 * spacing(1)))
-    side = lowest(lambda sides: _error(ratio, sides, n), 1, most)
-    failure = _FAILURE / 3 / (2 * side)
-    sizes = recursive_sizes(size, epsilon=point, delta=slack, beta=failure) if recursive else None
-    wide = (n - _between(ratio, side)) // (2 * side)
-    kept = ApproxDP(privacy.epsilon, privacy.delta if recursive else 0)
-    return BlockPlan(size, n, side, side, wide, ApproxDP(noise), ApproxDP(point, slack), sizes, kept)
+def _method(size: int, privacy: ApproxDP) -> str:
+    """Return the method that finds an interior point of the fewest records a block."""
+    methods = list(_POINTS) if privacy.delta else ["exponential"]
+    return min(methods, key=lambda method: _of_half(size, privacy, method)[0])
 
 
-@lru_cache(maxsize=256)
-def _recursive(size: int, privacy: ApproxDP) -> bool:
-    """Return whether the recursive method needs fewer records a block than the exponential mechanism."""
-    if not privacy.delta:
-        return False
-    failure, epsilon = _FAILURE / 300, privacy.epsilon
-
-    def needed(recursive: bool) -> int:
-        point = epsilon / (6 if recursive else 4)
-        return _records(size, point, _point_delta(privacy, point, recursive), failure, recursive)
-
-    return needed(True) < needed(False)
+def _of_half(size: int, privacy: ApproxDP, method: str) -> tuple[int, Fraction]:
+    """Return the records a block, where half of the budget is for points, and the epsilon of one point."""
+    half = privacy.epsilon / (2 * _POINTS[method])
+    return _records(size, _point(privacy, half, method), _FAILURE / 300, method), half
 
 
-def _shared_out(size: int, privacy: ApproxDP, recursive: bool, n: int) -> tuple[Fraction, Fraction]:
+def _shared_out(size: int, privacy: ApproxDP, method: str, n: int) -> tuple[Fraction, Fraction]:
     """Return the epsilons of a block's noise and of its point that about minimise the error bound."""
     epsilon, failure = privacy.epsilon, _FAILURE / 300
-    half = epsilon / (6 if recursive else 4)
-    scale = _records(size, half, _point_delta(privacy, half, recursive), failure, recursive) * half
+    records, half = _of_half(size, privacy, method)
     found = []
     for share in range(1, _SHARES):
         point = 2 * half * share / _SHARES
         noise = epsilon * (_SHARES - share) / (2 * _SHARES)
         ratio = decay_ratio(noise)
-        spacing = math.ceil(scale / point) + laplace_quantile(ratio, failure) - 1
+        spacing = math.ceil(records * half / point) + laplace_quantile(ratio, failure) - 1
         sides = np.unique(np.geomspace(1, max(1, n // (2 * spacing)), 64).astype(np.int64))
         room = n - 2 * sides * spacing - _between(ratio, sides)
         # If no block fits: choose the share with which one block would need the fewest further records.
@@ -577,18 +564,14 @@ def _shared_out(size: int, privacy: ApproxDP, recursive: bool, n: int) -> tuple[
     return noise, point
 
 
-def _records(size: int, point: Fraction, slack: Fraction, failure: Fraction, recursive: bool) -> int:
-    return interior_point_sample_size(
-        "recursive" if recursive else "exponential",
-        domain_size=size,
-        epsilon=point,
-        delta=slack,
-        beta=failure,
-    )
+def _records(size: int, point: ApproxDP, failure: Fraction, method: str) -> int:
+    budget: dict[str, Any] = {"epsilon": point.epsilon, "delta": point.delta}
+    return interior_point_sample_size(method, domain_size=size, **budget, beta=failure)
 
 
-def _point_delta(privacy: ApproxDP, point: Fraction, recursive: bool) -> Fraction:
-    return privacy.delta / deltas_of_points(point) if recursive else Fraction(0)
+def _point(privacy: ApproxDP, epsilon: Fraction, method: str) -> ApproxDP:
+    """Return the budget of the interior point of one block, given its epsilon."""
+    return ApproxDP(epsilon, privacy.delta / deltas_of_points(epsilon) if method == "recursive" else 0)
 
 
 def _between(ratio: Fraction, sides: Any) -> Any:

@@ -29,8 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
-from dplearn.domains import Categories, Domain, Floats, Grid
-from dplearn.domains.base import NumberDomain
+from dplearn.domains import Categories, Domain, Floats, Grid, NumberDomain
 from dplearn.releases.release import unseen_variance
 from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import FAR, POINTS, TableColumn, even_starts, table_column, with_firsts

@@ -25,15 +25,12 @@ from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, NumberDomain
 from dplearn.domains.cells import as_cells, cell_type, is_frame, is_text
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.exact import root_above
-from dplearn.kernels.search import first, least
+from dplearn.fit import N_IS_PUBLIC, Facts
+from dplearn.kernels import first, least, root_above
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts, laplace_counts
 from dplearn.mechanisms.selection import selection_excess
-from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
+from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP, concentrated_budget
 from dplearn.privacy.plan import ALPHA, ResultTable
-from dplearn.privacy.shares import concentrated_budget
 from dplearn.queries.noise import LaplaceNoise
 from dplearn.releases.release import (
     ColumnRelease,

@@ -21,15 +21,13 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn._writing import brief
 from dplearn.chance.dice import Dice
-from dplearn.domains import Hashed, Product
-from dplearn.domains.base import NumberDomain
+from dplearn.domains import Hashed, NumberDomain, Product
 from dplearn.domains.column_kinds import as_learn
 from dplearn.fit import N_IS_PUBLIC, Facts, refuse_unsupported
 from dplearn.fit.relation import ROWS_OF_TABLE
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import MOST_RECORDS, ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.privacy.shares import GAUSSIAN
-from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.queries.noise import CentralNoise, answers_of
 from dplearn.queries.query import VectorQuery
 from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellNoise, ColumnSums, cells_of

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dplearn._writing import brief
-from dplearn.domains import Categories, Dates, Product
-from dplearn.domains.base import NumberDomain
+from dplearn.domains import Categories, Dates, NumberDomain, Product
 from dplearn.kernels import ignores_float_errors
 from dplearn.privacy.plan import ResultTable, cell_text
 from dplearn.releases.cell_statistics import CellCounts, Line, ends, whole_number
@@ -135,13 +134,9 @@ class Described(Released, ResultTable):
             "high" and "note". If wide: with "column", "statistic", the groups and "note".
         """
         found = self.statistics(of=of, beta=beta)
-        if wide:
-            names, rows = self._wide(found)
-            return import_module("pandas").DataFrame(rows, columns=names)
-        return import_module("pandas").DataFrame(
-            [[*each.group, *each[1:]] for each in found],
-            columns=[*self.plan.by, *Statistic._fields[1:]],
-        )
+        long = (*self.plan.by, *Statistic._fields[1:]), [(*each.group, *each[1:]) for each in found]
+        names, rows = self._wide(found) if wide else long
+        return import_module("pandas").DataFrame(rows, columns=names)
 
     def estimates(self) -> Any:
         """Return the estimates of numbers as `DataFrame.describe`, or `groupby(by).describe()`, would.

@@ -30,7 +30,7 @@ from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA, ResultTable
 from dplearn.privacy.unknown_count import ADDED, MOST_RECORDS, moved_counts
 from dplearn.queries.noise import LaplaceNoise
-from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
+from dplearn.releases.keyed import checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     UNKNOWN_COUNT,
     ColumnRelease,
@@ -43,7 +43,7 @@ from dplearn.releases.release import (
     read_column,
     rows_of_groups,
 )
-from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.releases.stable_counts import KEYS, read_column_of_keys
 from dplearn.table import Columns, Table
 
 _BITS = 16  # of the grid of values, from the middle of the bounds to an end

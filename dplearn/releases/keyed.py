@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._writing import brief
-from dplearn.domains import DomainError
+from dplearn.domains import DomainError, read_keys, spelled
 from dplearn.domains.factors import Factor
-from dplearn.domains.keys import read_keys, spelled
 from dplearn.releases.stable_counts import read_column_of_keys
-from dplearn.table import Table
-from dplearn.table.passes import InTurn
+from dplearn.table import InTurn, Table
 from dplearn.table.sources import (
     DaskParts,
     check_index,
@@ -23,9 +21,6 @@ from dplearn.table.sources import (
     partitions,
     parts_read,
 )
-
-#: The precondition on keys, as listed in a guarantee.
-KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 
 
 def checked_categories(categories: Any) -> tuple[Hashable, ...]:

@@ -6,19 +6,19 @@ have a code.
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import product
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_count, check_number
+from dplearn._validation import check_number
 from dplearn._writing import first_of
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
@@ -32,8 +32,7 @@ from dplearn.kernels import Cell, Ranks, log_bounds, root_below
 from dplearn.kernels.ranks import UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_by_cost, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
-from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
-from dplearn.privacy.calibration import calibrate
+from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP, calibrate
 from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted
@@ -61,7 +60,6 @@ _UNLISTED = (
     " declare domain=Schema(...)"
 )
 _OTHER: tuple[Hashable, ...] = ()  # the key of cells that no list of categories contains
-_BETA = Fraction(1, 20)  # of the plan of a release
 _CENTER = 0.5  # the tail without a range
 _SHOWN = 5  # columns in a warning
 _PUBLIC_POINTS, _APART = 1 << 32, 0.9  # of a range of public numbers, of which it keeps such a share apart
@@ -114,15 +112,6 @@ class LearnedSchemaPlan(ReleasePlan):
     numbers: Any = hidden()  # the domain of numbers without a range
     curated: bool = hidden(True)  # False: nothing may be released
     detail: SchemaDetail = hidden(_DETAIL)
-    needed: Any = hidden()  # computes `n_needed`
-
-    _computed = ("n_needed",)
-    _notes: ClassVar[Mapping[str, str]] = {"n_needed": "for all ranges and lists"}
-
-    @property
-    def n_needed(self) -> int:
-        """The number of records from which on all ranges and all lists are released."""
-        return self.needed()
 
     @property
     def is_free(self) -> bool:
@@ -401,15 +390,14 @@ class SchemaRelease(Release[LearnedSchema]):
         return SchemaFacts(len(table), kinds), Columns(_read(table, kinds, self.numbers))
 
     def plan(self, facts: Facts, *, beta: Any = 0.05) -> LearnedSchemaPlan:
-        n, failure = (
-            check_count("n_samples", facts.n_samples, low=1),
-            check_number("beta", beta, above=0, below=1),
-        )
-        kinds, uses = self._uses(facts)
+        n, failure, size = self.count(facts), check_number("beta", beta, above=0, below=1), self.numbers.size
+        declared: Any = declared_kinds(self.columns)
+        kinds: ColumnKinds = getattr(facts, "kinds", declared)
         d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
         every = 2 * d_numbers, d_lists if self.cost.delta else 0
+        uses = self._uses(*every) if self.curated else [(0, 0)]
         parts = self._parts(*next(use for use in uses if self._is_worth(n, failure, d_numbers, *use)))
-        error = parts.error(self.numbers.size, failure)
+        error = parts.error(size, failure)
         tail = None if error is None else _CENTER if parts.ends < 2 * d_numbers else float(_tail(error, n))
         return LearnedSchemaPlan(
             self.cost,
@@ -423,28 +411,15 @@ class SchemaRelease(Release[LearnedSchema]):
             numbers=self.numbers,
             curated=self.curated,
             detail=self.detail,
-            needed=partial(_n_needed, self.cost, self.concentrated, *every, self.numbers.size, failure),
+            later={"n_needed": partial(_n_needed, self.cost, self.concentrated, *every, size, failure)},
+            notes={"n_needed": "for all ranges and lists"},
         )
 
-    def is_free(self, facts: Facts) -> bool:
-        """Return whether the plan is: nothing private is released."""
-        kinds, uses = self._uses(facts)
-        found = (
-            self._is_worth(facts.n_samples, _BETA, len(kinds.of_numbers), *use) for use in uses if any(use)
-        )
-        return not any(found)
-
-    def _uses(self, facts: Facts) -> tuple[ColumnKinds, list[tuple[int, int]]]:
-        """Return the kinds of the columns, and the numbers of ends and lists, in order of preference."""
-        declared: Any = declared_kinds(self.columns)
-        kinds: ColumnKinds = getattr(facts, "kinds", declared)
-        d_numbers, d_lists = len(kinds.of_numbers), len(kinds.of_categories)
-        lists = (d_lists, 0) if self.cost.delta else (0,)
-        if not self.curated:
-            return kinds, [(0, 0)]
+    def _uses(self, ends: int, lists: int) -> list[tuple[int, int]]:
+        """Return the numbers of ends and lists that may be released, in order of preference."""
         if self.detail.medians:
-            return kinds, [(each, d) for d in lists for each in (2 * d_numbers, d_numbers, 0)]
-        return kinds, list(product((2 * d_numbers, 0), lists))
+            return [(each, d) for d in (lists, 0) for each in (ends, ends // 2, 0)]
+        return list(product((ends, 0), (lists, 0)))
 
     def _parts(self, ends: int, lists: int) -> "_Parts":
         return _Parts.of(self.cost, self.concentrated, ends, lists)

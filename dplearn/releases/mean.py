@@ -14,8 +14,7 @@ from dplearn._documented import documented_by
 from dplearn._validation import check_number
 from dplearn.chance.dice import Dice
 from dplearn.domains import DomainError, Grid, IntegerRange
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
+from dplearn.fit import N_IS_PUBLIC, Facts
 from dplearn.privacy import ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ALPHA
 from dplearn.queries.noise import LaplaceNoise

@@ -30,11 +30,8 @@ from dplearn._validation import check_count, check_goal, check_number, shown
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.cells import as_numbers
-from dplearn.fit.execute import Facts
-from dplearn.fit.relation import N_IS_PUBLIC
-from dplearn.kernels.distributions import power_at_most
-from dplearn.kernels.exact import selection_ratio
-from dplearn.kernels.float_errors import ignores_float_errors
+from dplearn.fit import N_IS_PUBLIC, Facts
+from dplearn.kernels import first, ignores_float_errors, power_at_most, selection_ratio
 from dplearn.kernels.ranks import (
     CodeCounts,
     Ranks,
@@ -44,13 +41,11 @@ from dplearn.kernels.ranks import (
     halving,
     ranks_of_codes,
 )
-from dplearn.kernels.search import first
 from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import FEW_CODES, codes_at_fractions, examined_reach
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import MOST_RECORDS, ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.privacy.unknown_count import MOST_RECORDS
-from dplearn.releases.keyed import KEYS, checked_categories, declared, pairs_in_parts, places_of
+from dplearn.releases.keyed import checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     ALL_GROUPS,
     UNKNOWN_COUNT,
@@ -66,7 +61,7 @@ from dplearn.releases.release import (
     rows_of_groups,
     written,
 )
-from dplearn.releases.stable_counts import read_column_of_keys
+from dplearn.releases.stable_counts import KEYS, read_column_of_keys
 from dplearn.table import Columns, Table, parted_ranks
 
 #: Types of columns, and the domains for which such numbers form an interval on which codes are increasing.

@@ -22,9 +22,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from dplearn.fit import Recipe
-from dplearn.privacy import ApproxDP
-from dplearn.privacy.composition import Composition, least_epsilon
-from dplearn.privacy.events import Event, ZeroConcentrated
+from dplearn.privacy import ApproxDP, Composition, Event, ZeroConcentrated, least_epsilon
 from dplearn.privacy.gaussian_dp import FAILURE, MOST_NUMBERS
 from dplearn.privacy.plan import Plan, hidden
 from dplearn.privacy.shares import GAUSSIAN, Accounting, concentrated_budget, gaussian_budget
@@ -122,9 +120,8 @@ class SchemaFitPlan(Plan):
         The schema needs `schema.n_needed`, the number that its warnings name. The inner fit needs
         `inner.n_needed`, of which the documentation of its plan states the criterion.
         """
-        inner: int | None = getattr(
-            self.inner, "n_needed", self.schema.n_needed
-        )  # a search has no such number
+        # A search has no such number.
+        inner: int | None = getattr(self.inner, "n_needed", self.schema.n_needed)
         return None if inner is None else max(self.schema.n_needed, inner)
 
     @property
@@ -192,9 +189,9 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
                 epsilon = max(epsilon, _beside(schema, ApproxDP(cost.epsilon, own)))
             rest = cost if schema.is_free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(release, rest)
-            if inner.is_concentrated and (not schema.is_free or basic.is_free(fit.facts)):
+            if inner.is_concentrated and (not schema.is_free or basic.plan(fit.facts).is_free):
                 return release, rest, inner
-    rest = cost if basic.is_free(fit.facts) else left
+    rest = cost if basic.plan(fit.facts).is_free else left
     return basic, rest, fit.inner_plan(basic, rest)
 
 

@@ -11,10 +11,9 @@ import numpy as np
 from dplearn._documented import documented_by
 from dplearn._validation import check_count, check_number
 from dplearn.chance.dice import Dice
-from dplearn.domains import DomainError
+from dplearn.domains import DomainError, KeyCounts, read_keys
 from dplearn.domains.cells import counts_by_key, factor_of, holds_times, is_frame
 from dplearn.domains.factors import Factor
-from dplearn.domains.keys import KeyCounts, read_keys
 from dplearn.fit import N_IS_PUBLIC, Facts
 from dplearn.kernels import laplace_quantile
 from dplearn.mechanisms.stable_histogram import (
@@ -22,16 +21,13 @@ from dplearn.mechanisms.stable_histogram import (
     stable_histogram_ratio,
     stable_histogram_threshold,
 )
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import MOST_RECORDS, ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
-from dplearn.privacy.unknown_count import MOST_RECORDS
 from dplearn.releases.release import UNKNOWN_COUNT, ColumnRelease, Released, ReleasePlan, few_records
 from dplearn.table import Table
 
-_ASSUMES = (
-    N_IS_PUBLIC,
-    "each record has one key: missing, text, bytes, a whole number, or a tuple of these",
-)
+#: The precondition on keys, as listed in a guarantee.
+KEYS = "each record has one key: missing, text, bytes, a whole number, or a tuple of these"
 
 
 @dataclass(frozen=True)
@@ -214,7 +210,7 @@ class _StableCounts(ColumnRelease[StableCounts]):
             check_number("epsilon", epsilon, above=0),
             check_number("delta", delta, above=0, below=1),
             neighbors,
-            assumes=_ASSUMES,
+            assumes=(N_IS_PUBLIC, KEYS),
         )
         super().__init__("stable_counts", cost, (str(cost.epsilon), str(cost.delta)), random_state)
 

@@ -4,7 +4,6 @@ No error is promised for queries that are not measured: the network is a model o
 """
 
 import json
-import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
 from fractions import Fraction
@@ -21,10 +20,8 @@ from scipy.sparse import issparse
 from dplearn._documented import documented_by
 from dplearn._validation import check_constructed, check_count
 from dplearn._writing import brief, shortened
-from dplearn.chance import PublicStream
-from dplearn.chance.dice import Dice
-from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, Product, Schema
-from dplearn.domains.base import NumberDomain
+from dplearn.chance import Dice, PublicStream
+from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, NumberDomain, Product, Schema
 from dplearn.domains.cells import cells_of, is_frame
 from dplearn.domains.column_kinds import STEPS, ColumnKinds, as_learn, kinds_of
 from dplearn.domains.dates import everything
@@ -32,8 +29,7 @@ from dplearn.domains.product import refuse_text
 from dplearn.fit import PUBLIC_ROWS, Facts
 from dplearn.fit.relation import COLUMNS, COLUMNS_AND_CATEGORIES, ROWS_OF_TABLE
 from dplearn.kernels import IgnoresFloatErrors
-from dplearn.privacy import ApproxDP, PrivacyLedger
-from dplearn.privacy.guarantees import Guarantee
+from dplearn.privacy import ApproxDP, Guarantee, PrivacyLedger
 from dplearn.privacy.shares import CONCENTRATED, Accounting
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import (
@@ -266,16 +262,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         """
         check_constructed(self)
         recipe: Any = self._recipe(X_public)
-        released = recipe.run_on(frame, None, self.ledger, groups)
-        self._publish(released)
-        found = columns_of_one_value(self.columns_, list(self.marginals_.values()))
-        one = [name for name in found if name not in released.unlearned]
-        if one and isinstance(recipe, LearnedTableRelease):
-            text = (
-                f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
-                " are not learned; if there are some, declare all values in domain=Schema(...)"
-            )
-            warnings.warn(text, UserWarning, stacklevel=3)  # `fit` is wrapped
+        self._publish(recipe.run_on(frame, None, self.ledger, groups))
         return self
 
     def plan(self, n_samples: int, *, n_features: int | None = None) -> SyntheticTablePlan | SchemaFitPlan:
@@ -561,7 +548,15 @@ class ReleasedTable(Released):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return without_values(self.schema, self.unlearned)
+        found = without_values(self.schema, self.unlearned)
+        one = columns_of_one_value(self.tables.layout.columns, self.tables.margins)
+        one = [name for name in one if name not in self.unlearned]
+        if one and self.schema is not None:
+            found += (
+                f"synthetic records have one value or none in each of the columns {brief(one)}: rare values"
+                " are not learned; if there are some, declare all values in domain=Schema(...)",
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -757,10 +752,10 @@ class LearnedRelease(Release[Any]):
 
     def columns(self, schema: Product, facts: TableFacts, n_bins: int) -> tuple[Product, list[TableColumn]]:
         """Return the domain of a learned schema, and the cells of its columns."""
-        domain = drawable(schema, facts.types)
-        named = enumerate(zip(domain.names, domain.domains, strict=True))
+        named = enumerate(zip(schema.names, drawable(schema, facts.types), strict=True))
         found = [self._column(name, each, facts, place, n_bins) for place, (name, each) in named]
-        return _of_names(schema, [column.domain for column in found]), found
+        domains = {column.name: column.domain for column in found}
+        return Schema(domains) if isinstance(schema, Schema) else Product(domains.values()), found
 
     def _column(self, name: str, domain: Domain, facts: TableFacts, place: int, n_bins: int) -> TableColumn:
         """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
@@ -806,9 +801,8 @@ class LearnedTableRelease(LearnedRelease):
             of_numbers = max(self.choices.n_bins + 1, unranged)
             booleans = 2 + len(facts.types.declared.get(place, (False, True)))
             most //= {"booleans": booleans, "categories": isqrt(most)}.get(kind, of_numbers)
-        return SchemaDetail(
-            POINTS, max(1, most - 2), drawn=True, medians=True
-        )  # missing and other cells have one each
+        listed = max(1, most - 2)  # missing and other cells have one each
+        return SchemaDetail(POINTS, listed, drawn=True, medians=True)
 
 
 def _assumed(public: Any) -> tuple[str, ...]:
@@ -831,9 +825,9 @@ def rows_in_cells(
     if not len(table):
         raise ValueError("frame must have at least one row, got none")
     refuse_text(table if is_frame(table) else X, domain)
-    codes = _of_names(domain, [column.domain for column in columns]).encode(table)
+    named = Product([column.domain for column in columns], [column.name for column in columns])
     types = TableTypes.of(table, getattr(X, "dtype", None), kind, named=True)
-    return types, cells_in(columns, Columns(codes))
+    return types, cells_in(columns, Columns(named.encode(table)))
 
 
 def _table_of(values: Any) -> tuple[Any, str]:
@@ -867,26 +861,16 @@ def _selected(frame: Any, domain: Product) -> Any:
     return frame.iloc[:, places] if hasattr(frame, "iloc") else frame[:, places]
 
 
-def _of_names(schema: Product, domains: Sequence[Domain]) -> Product:
-    """Return the product of other domains, with the names of a schema."""
-    return (
-        Schema(dict(zip(schema.names, domains, strict=True)))
-        if isinstance(schema, Schema)
-        else Product(domains)
-    )
-
-
-def drawable(schema: Product, types: TableTypes) -> Product:
+def drawable(schema: Product, types: TableTypes) -> list[Domain]:
     """Return the domains that values are drawn from, given a learned schema: without missing values for types
     without, of declared categories for types with these, and with one cell for all categories not listed.
     """
-    found = [
+    return [
         _without_gaps(each, types.plain(place))
         if types.gapless(place)
         else _listed(types.domain_of(place, each))
         for place, each in enumerate(schema.domains)
     ]
-    return _of_names(schema, found)
 
 
 def _listed(domain: Domain) -> Domain:

@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.domains import Floats, IntegerRange
-from dplearn.domains.base import NumberDomain
+from dplearn.domains import Floats, IntegerRange, NumberDomain
 from dplearn.releases.table_columns import (
     FAR,
     SPLIT,

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance import PublicStream
-from dplearn.domains import Categories, Dates, Domain, Floats, Grid, IntegerRange, Product
-from dplearn.domains.base import NumberDomain
+from dplearn.domains import Categories, Domain, Floats, Grid, IntegerRange, NumberDomain, Product
 from dplearn.domains.cells import object_array
 from dplearn.kernels import CodePlaces
 from dplearn.table import Columns
@@ -118,10 +117,9 @@ class TableColumn:
         codes = np.array([ends[used[0]], ends[used[-1] + 1] - np.uint64(1)])
         low, high = np.asarray(self.domain.decode(codes)).tolist()
         outside, missing = "accept" if self.gap else "clip", bool(self.gap)
-        if isinstance(self.domain, Dates):
-            return Dates(int(low), int(high), self.domain.step, outside, missing=missing)
-        if isinstance(self.domain, IntegerRange):
-            return IntegerRange(int(low), int(high), outside, missing=missing)
+        if isinstance(self.domain, IntegerRange):  # or dates
+            ends = {"low": int(low), "high": int(high), "outside": outside, "missing": missing}
+            return type(self.domain)(**self.domain.parameters | ends)
         if high > low:
             return Grid(low, high, POINTS, outside, missing=missing)
         return Grid(low, max(np.nextafter(low, np.inf), low + _TINY), 2, outside, missing=missing)

@@ -76,14 +76,12 @@ def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity
     """Return the report of a released table: post-processing, by public chance."""
     layout = model.layout
     cells = model.draw(_ROWS, PublicStream(0, "rows of a report"))
-    names, sizes, noises, distances, noisy = [], [], [], [], []
+    rows = []
     for places, released, deviation in _measured(model, plan):
         drawn = counts_of(places, released.shape, cells).reshape(released.shape) / _ROWS
-        names.append(layout.name_of(places))
-        sizes.append(released.size)
-        noises.append(min(1.0, released.size * deviation / math.sqrt(2 * math.pi)))
-        distances.append(float(np.abs(drawn - released).sum() / 2))
-        noisy.append(deviation * released.size > 1)
+        noise = min(1.0, released.size * deviation / math.sqrt(2 * math.pi))
+        distance = float(np.abs(drawn - released).sum() / 2)
+        rows.append((layout.name_of(places), released.size, noise, distance, deviation * released.size > 1))
     lost = {}
     for place, column in enumerate(layout.columns):
         gone = np.bincount(cells[:, place], minlength=column.size) == 0
@@ -92,9 +90,8 @@ def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity
         found = [*texts[gone].tolist(), *_unlisted(column, texts)]
         if found:
             lost[column.name] = tuple(found)
-    return TableFidelity(
-        tuple(names), tuple(sizes), tuple(noises), tuple(distances), tuple(noisy), lost, plan.guarantee
-    )
+    of_tables: Any = zip(*rows, strict=True)
+    return TableFidelity(*of_tables, lost, plan.guarantee)
 
 
 def _unlisted(column: TableColumn, texts: NDArray[Any]) -> list[str]:

@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._progress import watched
-from dplearn.chance import PublicStream
-from dplearn.chance.dice import Dice
+from dplearn.chance import Dice, PublicStream
 from dplearn.kernels import nearest_shares, root_below
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
@@ -356,15 +355,13 @@ def projected(counts: NDArray[Any], n: int) -> Floats64:
     return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
 
 
-def raked(
-    table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]], rounds: int = _RAKINGS
-) -> Floats64:
+def raked(table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]]) -> Floats64:
     """Return a table near a given one whose margins are near given ones."""
     given = []
     for axes, margin in margins:
         others = tuple(axis for axis in range(table.ndim) if axis not in axes)
         given.append((others, np.expand_dims(margin, others)))
-    for others, margin in given * rounds:
+    for others, margin in given * _RAKINGS:
         table = table * (margin / (table.sum(axis=others, keepdims=True) + _LEAST))
     return table
 

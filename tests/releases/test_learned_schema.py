@@ -216,6 +216,5 @@ def test_fractions_and_booleans_of_a_category_are_listed_and_numbers_without_a_r
 def test_a_plan_is_free_where_records_are_too_few(epsilon, delta, kinds):
     release = SchemaRelease.of(kinds, epsilon, delta)
     needed = release.plan(Facts(10)).n_needed
-    free = [release.is_free(Facts(n)) for n in (1, 10, needed, 2 * needed)]
-    assert free == [release.plan(Facts(n)).is_free for n in (1, 10, needed, 2 * needed)]
+    free = [release.plan(Facts(n)).is_free for n in (1, 10, needed, 2 * needed)]
     assert (free[0], free[-2:]) == (True, [False, False])
