@@ -99,9 +99,8 @@ class _SyntheticData(TrainedOnReleased, MetaEstimatorMixin, PrivateEstimator):
 
     def _values(self, reproducible: bool) -> dict[str, Any]:
         """Return the checked parameters that classifiers and regressors share."""
-        cost = checked_cost(self.epsilon, self.delta, high=MOST_EPSILON)
         return {
-            "cost": replace(cost, reproducible=reproducible),
+            "cost": checked_cost(self.epsilon, self.delta, high=MOST_EPSILON, reproducible=reproducible),
             "choices": TableChoices.of(self),
             "n_rows": check_count_or_auto("n_rows", self.n_rows),
             "reach": self._reach,

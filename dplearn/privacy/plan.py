@@ -11,7 +11,7 @@ from html import escape
 from itertools import islice
 from typing import Any, ClassVar
 
-from dplearn._writing import Brief, aligned, are_in_full, called, cut
+from dplearn._writing import Brief, aligned, are_in_full, brief, called, cut
 from dplearn.kernels import float_above
 from dplearn.privacy.attack_risk import AttackRisk, attack_risk
 from dplearn.privacy.events import BoundedRange, Event, event_of
@@ -162,7 +162,6 @@ class StatedPlan(Plan):
     keeps: Mapping[str, Any] = _values()  # neither printed nor compared; functions as in `later`
     notes: Mapping[str, str] = _values()  # printed after the numbers of these names
     warns: tuple[str, ...] = hidden(())
-    text: Callable[[Any], str] | None = hidden()  # of the plan, in place of the table
     public: Any = hidden()  # of a fit: the public values of the table
     ranged: bool = hidden(False)  # whether the release is of bounded range
 
@@ -200,9 +199,6 @@ class StatedPlan(Plan):
         yield from super()._shown()
         yield from ((name, self.notes.get(name)) for name in (*self.states, *self.later, *self.least))
 
-    def __str__(self) -> str:
-        return self.text(self) if self.text else super().__str__()
-
     def __repr__(self) -> str:
         told = {each.name: getattr(self, each.name) for each in fields(self) if each.repr}
         told.update(self.states)
@@ -231,6 +227,8 @@ def _row(name: str, value: Any) -> Iterator[tuple[str, str]]:
                 yield name, f"... and {more:,} more"
         case float():
             yield name, f"{value:.6g}"
+        case tuple():
+            yield name, brief(value)
         case _:
             yield name, str(value)
 

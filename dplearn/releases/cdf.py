@@ -27,7 +27,6 @@ from dplearn.releases.cdf_errors import (
     TreePlan,
     block_guarantee,
     block_plan,
-    block_sample_size,
     dkw_bound,
     tree_plan,
 )
@@ -246,11 +245,9 @@ class CDFRelease(Released):
             end = np.sign(np.where(np.isinf(flat), flat, 0)).astype(np.int8)
             flat = np.where(np.isfinite(flat), flat, 0)
         codes = self.domain.nearest(flat)
-        above = np.asarray(
-            self.domain.decode(codes) > flat, dtype=bool
-        )  # x was rounded up, or is below the domain
-        ranks = codes.astype(self.knots.dtype)
-        ranks = ranks + (~above).astype(self.knots.dtype)
+        # Above, x was rounded up, or is below the domain.
+        above = np.asarray(self.domain.decode(codes) > flat, dtype=bool)
+        ranks = codes.astype(self.knots.dtype) + (~above).astype(self.knots.dtype)
         ranks = np.where(end < 0, self.knots[0], np.where(end > 0, self.knots[-1], ranks))
         return ranks.reshape(array.shape), missing.reshape(array.shape)
 
@@ -495,22 +492,16 @@ class CDF(ColumnRelease[CDFRelease]):
         n, size, tree = self.count(facts), self.domain.size, self.method == "tree"
         mechanism = tree_plan(size, self.most) if tree else block_plan(size, self.most, n)
         alpha, beta = map(float, check_goal(alpha, beta))
-        return ReleasePlan(
-            self.cost,
+        return self.stated(
             n,
-            title="CDFPlan",
-            states={
-                "method": self.method,
-                "domain": self.domain,
-                "mechanism_plan": mechanism,
-                "alpha": alpha,
-                "beta": beta,
-            },
+            method=self.method,
+            domain=self.domain,
+            mechanism_plan=mechanism,
+            alpha=alpha,
+            beta=beta,
             later={
                 "error": partial(mechanism.error, n, beta),
-                "n_needed": partial(mechanism.sample_size, alpha, beta)
-                if isinstance(mechanism, TreePlan)
-                else partial(block_sample_size, size, self.most, alpha, beta),
+                "n_needed": partial(mechanism.sample_size, alpha, beta),
             },
             warns=_warnings(mechanism, n, self.domain),
         )

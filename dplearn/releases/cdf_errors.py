@@ -424,6 +424,26 @@ class BlockPlan(Plan):
             return 1.0
         return min(1.0, (n - (self.left + self.right - 1.5) * self.spacing + off) / n)
 
+    def sample_size(self, alpha: float, beta: float) -> int | None:
+        """Return the least n for which the plan of as many records has an `error` of at most alpha, or None.
+
+        Parameters
+        ----------
+        alpha, beta : float
+            Above 0 and below 1; of a beta of at most 1/1000 no number is enough.
+        """
+        share = check_number("alpha", alpha, above=0, below=1)
+        if check_number("beta", beta, above=0, below=1) <= _FAILURE:
+            return None
+
+        def suffices(n: int) -> bool:
+            try:
+                return block_plan(self.size, self.guarantee, n).error(n, beta) <= share
+            except ValueError:  # too few records for one block on each side
+                return False
+
+        return least(suffices, 1)
+
 
 @lru_cache(maxsize=256)
 @documented_by(tree_plan)
@@ -496,21 +516,6 @@ def block_plan(size: int, privacy: ApproxDP, n_samples: int) -> BlockPlan:
     wide = (n - _between(ratio, side)) // (2 * side)
     kept = block_guarantee(size, privacy)
     return BlockPlan(size, n, side, side, wide, ApproxDP(noise), point, sizes, kept)
-
-
-def block_sample_size(size: int, privacy: ApproxDP, alpha: Any, beta: Any) -> int | None:
-    """Return the number of records from which on the error bound of the blocks is at most alpha."""
-    share = check_number("alpha", alpha, above=0, below=1)
-    if check_number("beta", beta, above=0, below=1) <= _FAILURE:
-        return None
-
-    def suffices(n: int) -> bool:
-        try:
-            return block_plan(size, privacy, n).error(n, beta) <= share
-        except ValueError:  # too few records for one block on each side
-            return False
-
-    return least(suffices, 1)
 
 
 @documented_by(block_plan)

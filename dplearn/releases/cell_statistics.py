@@ -261,10 +261,6 @@ class ColumnSums:
         tells, cells = len(self.matrix) - self.column.gap, self.column.size - self.column.gap
         return math.nan if tells == 1 < cells else mean, math.nan if tells < cells else rank
 
-    def totals(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the sums, of shape (groups, sums), from the number of records in each cell."""
-        return counts @ self.matrix.T
-
 
 @lru_cache(maxsize=16)
 def _inverse(matrix: bytes, shape: tuple[int, int], weight: float) -> Vector:
@@ -372,22 +368,17 @@ class CellCounts:
 
     def mean(self, z: float, *, population: bool) -> Line:
         """Return the mean of the numbers."""
-        x = self._values
+        x, (lows, highs) = self._values, self._ends
+        low, high = float(lows.min()), float(highs.max())
         if self.few:
-            return Line(math.nan, float(self._ends[0].min()), float(self._ends[1].max()))
+            return Line(math.nan, low, high)
         mean, spread, off = self._moments
         reach = max(x.max() - mean, mean - x.min())  # of rare values, which may be unseen
         most = min(spread + off + self.rows * unseen_variance(reach, self.n), (x.max() - x.min()) ** 2 / 4)
         sampling = most * self.rows / self.n if population else 0.0
         noise = self.noise.of((x - mean) / self.n) ** 2
-        low, high = float(self._ends[0].min()), float(self._ends[1].max())
-        return _around(mean, noise + sampling, z, low, high, self._within)
-
-    @cached_property
-    def _within(self) -> float:
-        """The greatest difference of a mean that numbers make within their cells."""
-        low, high = self._ends
-        return float((high - low) @ np.abs(self._own)) / (2 * self.n)
+        within = float((highs - lows) @ np.abs(self._own)) / (2 * self.n)  # by numbers within their cells
+        return _around(mean, noise + sampling, z, low, high, within)
 
     def std(self, z: float, *, population: bool) -> Line:
         """Return the standard deviation of the numbers."""

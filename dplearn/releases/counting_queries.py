@@ -327,8 +327,6 @@ def multiplicative_weights_plan(
 class _CountingQueries(ColumnRelease[ReleasedShares]):
     """What both recipes share: the checked queries, the histogram of a column, and the form of a plan."""
 
-    title: str
-
     def __init__(self, name: str, queries: Any, domain: Any, cost: ApproxDP, seed: Any, *context: object):
         self.of, self.queries = domain, _checked_queries(queries, domain)
         self.values = _values_of(domain)
@@ -346,14 +344,8 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
         share = float(check_number("alpha", alpha, **within))
         states, keeps, warning = self.planned_for(n, share, failure)
         problem = f"with epsilon {float(self.cost.epsilon):.3g} and {warning[0]}" if warning else ""
-        return ReleasePlan(
-            self.cost,
-            n,
-            title=self.title,
-            states={**states, "alpha": share, "beta": failure},
-            keeps=keeps,
-            warns=(few_records(n, problem, *warning[1:]),) if warning else (),
-        )
+        warns = (few_records(n, problem, *warning[1:]),) if warning else ()
+        return self.stated(n, **states, alpha=share, beta=failure, keeps=keeps, warns=warns)
 
     def planned_for(self, n: int, alpha: float, beta: float) -> _Planned:
         """Return what a plan states and keeps, and its warning, if any: the problem and the remedies."""
@@ -371,8 +363,6 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
 
 class _SmallDatabase(_CountingQueries):
     """The recipe of `small_database`."""
-
-    title = "SmallDatabasePlan"
 
     def __init__(self, queries: Any, domain: Any, n_rows: Any, epsilon: Any, random_state: Any = None):
         cost = checked_cost(epsilon, assumes=_assumed(domain))
@@ -412,8 +402,6 @@ class _SmallDatabase(_CountingQueries):
 
 class _MultiplicativeWeights(_CountingQueries):
     """The recipe of `multiplicative_weights`."""
-
-    title = "MultiplicativeWeightsPlan"
 
     def __init__(
         self,

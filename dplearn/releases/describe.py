@@ -167,7 +167,7 @@ def describe(
     """
     most = _most_rows(groups, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
-    cost = checked_cost(epsilon, delta, neighbors, high=MOST_EPSILON)
+    cost = checked_cost(epsilon, delta, high=MOST_EPSILON, neighbors=neighbors)
     recipe = _Describe.or_learned(domain, choices, cost, random_state)
     return recipe.run_on(frame, None, ledger, groups)
 
@@ -225,7 +225,7 @@ def describe_plan(
     """
     most = _most_rows(max_rows_per_group, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
-    cost = checked_cost(epsilon, delta, neighbors, high=MOST_EPSILON)
+    cost = checked_cost(epsilon, delta, high=MOST_EPSILON, neighbors=neighbors)
     recipe = _Describe.or_learned(domain, choices, cost)
     if most is not None:
         refuse_unsupported(recipe, "groups")
@@ -401,7 +401,6 @@ class _Describe(DeclaredRelease[Described]):
         return DescribePlan(
             self.cost,
             n,
-            title="DescribePlan",
             states={
                 "noise": self.noise,
                 "by": self.choices.by,
@@ -428,7 +427,7 @@ class _Describe(DeclaredRelease[Described]):
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
         sums = self._sums(plan.n_samples)
-        totals = table.sums(_Totals(sums, self.places))
+        totals = table.sums(partial(_totals, sums, self.places))
         released = sums.released(totals, dice)
         places = np.arange(sums.n_groups) if not self.sizes else sums.places(released, self.optional)
         groups = list(product(*(labels(self.columns[place]) for place in self.places)))
@@ -564,22 +563,18 @@ class _Sums:
     def error(self, name: str, beta: float) -> Any:
         """Return an error that the plan states; see `describe_plan`."""
         z = normal_tail(beta, laplace=not self.noise.gaussian)
-        numbers = {
-            noise.column.name: [z * error for error in sums.told(*noise.of_even())]
-            for sums, noise in zip(self.described, self.cells, strict=True)
-            if isinstance(noise.column.domain, NumberDomain)
-        }
-        others = [z * deviation for sums, deviation in self.of_columns if sums.column.name not in numbers]
         count = z * self.deviations[0] if self.counts_groups else 0.0
-        match name:
-            case "count_error":
-                return count
-            case "mean_error":
-                return {column: mean for column, (mean, _) in numbers.items() if not math.isnan(mean)}
-            case "rank_error":
-                return {column: rank for column, (_, rank) in numbers.items() if not math.isnan(rank)}
-        of_numbers = [error for errors in numbers.values() for error in errors if not math.isnan(error)]
-        return max(1, math.ceil(max(count, *others, *of_numbers, 0.0) / float(ALPHA)))
+        of_numbers: dict[str, dict[str, float]] = {"mean_error": {}, "rank_error": {}}
+        every = [count]
+        for (sums, deviation), noise in zip(self.of_columns, self.cells, strict=True):
+            if isinstance(noise.column.domain, NumberDomain):
+                for found, error in zip(of_numbers.values(), sums.told(*noise.of_even()), strict=True):
+                    found |= {} if math.isnan(error) else {noise.column.name: z * error}
+            else:
+                every.append(z * deviation)
+        every += [error for found in of_numbers.values() for error in found.values()]
+        needed = max(1, math.ceil(max(every) / float(ALPHA)))
+        return {"count_error": count, **of_numbers, "n_needed": needed}[name]
 
 
 def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> VectorQuery:
@@ -595,23 +590,19 @@ def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> 
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Totals:
-    """The number of records of each group, and the sums of each column; a function of the rows of a part."""
-
-    sums: _Sums
-    places: list[int]  # in a row: of the columns that form groups
-
-    def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
-        groups, cells = rows.columns
-        found = [np.bincount(groups, minlength=self.sums.n_groups).astype(np.int64)]
-        others = [place for place in range(cells.shape[1]) if place not in self.places]
-        for each, place in zip(self.sums.described, others, strict=True):
-            size = each.column.size
-            codes = groups * size + cells[:, place]
-            counts = np.bincount(codes, minlength=self.sums.n_groups * size).reshape(-1, size)
-            found.append(each.totals(counts.astype(np.int64)))
-        return found
+def _totals(sums: _Sums, places: list[int], rows: Columns) -> list[NDArray[np.int64]]:
+    """Return the number of records of each group of a part, and the sums of each column that is described;
+    those at `places` form groups.
+    """
+    groups, cells = rows.columns
+    found = [np.bincount(groups, minlength=sums.n_groups).astype(np.int64)]
+    others = [place for place in range(cells.shape[1]) if place not in places]
+    for each, place in zip(sums.described, others, strict=True):
+        size = each.column.size
+        codes = groups * size + cells[:, place]
+        counts = np.bincount(codes, minlength=sums.n_groups * size).reshape(-1, size)
+        found.append(counts.astype(np.int64) @ each.matrix.T)
+    return found
 
 
 class DescribePlan(ReleasePlan):
@@ -641,7 +632,6 @@ class LearnedDescribe(LearnedRelease):
 
     def plan(self, facts: TableFacts, **more: Any) -> SchemaFitPlan:
         found = super().plan(facts, **more)
-        assert facts.kinds is not None
         kinds = dict(zip(facts.kinds.names or (), facts.kinds.kinds, strict=False))
         listed = [name for name in self.choices.by if kinds.get(name) == "categories"]
         if listed and found.schema.threshold is None:

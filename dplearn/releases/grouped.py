@@ -369,20 +369,15 @@ def grouped_plan(
     return _Grouped(*given, planned_rows(max_rows_per_group)).plan(Facts(n_samples), beta=beta, n_keys=n_keys)
 
 
-@dataclass(frozen=True)
-class _Totals:
-    """The counts, or the sums of values, of categories of records; a function of the records of a part."""
-
-    categories: tuple[Hashable, ...]
-
-    def __call__(self, rows: Columns) -> list[NDArray[np.int64]]:
-        keys, *values = rows.columns
-        size, codes = len(self.categories), places_of(keys, self.categories)
-        counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
-        sums = np.zeros((size + 1, len(values)), dtype=np.int64)
-        for place, each in enumerate(values):
-            np.add.at(sums[:, place], codes, each)
-        return [counts, sums[:size]]
+def _totals(categories: tuple[Hashable, ...], rows: Columns) -> list[NDArray[np.int64]]:
+    """Return the counts, and the sums of values, of categories of the records of a part."""
+    keys, *values = rows.columns
+    size, codes = len(categories), places_of(keys, categories)
+    counts = np.bincount(codes, minlength=size + 1)[:size].astype(np.int64)
+    sums = np.zeros((size + 1, len(values)), dtype=np.int64)
+    for place, each in enumerate(values):
+        np.add.at(sums[:, place], codes, each)
+    return [counts, sums[:size]]
 
 
 class _Grouped(ColumnRelease[Grouped]):
@@ -462,18 +457,14 @@ class _Grouped(ColumnRelease[Grouped]):
             threshold = stable_histogram_threshold(privacy)
             needed = max(needed, threshold - 1 + laplace_quantile(stable_histogram_ratio(privacy), each))
         n = self.count(facts)
-        return ReleasePlan(
-            self.cost,
+        return self.stated(
             n,
-            title="GroupedPlan",
-            states={
-                "threshold": threshold,
-                "count_error": errors[0],
-                "mean_error": errors[1] / 2 if len(errors) == 2 else None,
-                "n_needed": needed,
-                "beta": float(failure),
-                "n_keys": together,
-            },
+            threshold=threshold,
+            count_error=errors[0],
+            mean_error=errors[1] / 2 if len(errors) == 2 else None,
+            n_needed=needed,
+            beta=float(failure),
+            n_keys=together,
             keeps={
                 "noise": noise,
                 "group_rows": self.group_rows,
@@ -516,9 +507,9 @@ class _Grouped(ColumnRelease[Grouped]):
             privacy = self._learning(noise[0].epsilon)
             counts = stable_histogram(keys, privacy=privacy, dice=dice, most_records=n)
             counts = dict(sorted(counts.items(), key=lambda item: -item[1]))
-            _, totals = table.sums(_Totals(tuple(counts)))
+            _, totals = table.sums(partial(_totals, tuple(counts)))
         else:
-            exact, totals = table.sums(_Totals(self.categories))
+            exact, totals = table.sums(partial(_totals, self.categories))
             noisy = noise[0].noisy(exact, dice, low=0, high=n).tolist()
             counts = dict(zip(self.categories, noisy, strict=True))
         if self.bounds is None:

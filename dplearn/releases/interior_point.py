@@ -496,16 +496,12 @@ class _InteriorPoint(ColumnRelease[InteriorPoint]):
             enough=self.n_needed,
             subset=ALL_GROUPS,
         )
-        return ReleasePlan(
-            self.cost,
+        return self.stated(
             n,
-            title="InteriorPointPlan",
-            states={
-                "method": self.method,
-                "domain": self.domain,
-                "n_needed": self.n_needed,
-                "beta": self.beta,
-            },
+            method=self.method,
+            domain=self.domain,
+            n_needed=self.n_needed,
+            beta=self.beta,
             keeps={"sizes": recursive_sizes(self.domain.size, **self._asked) if recursive else None},
             warns=(few,) if n < self.n_needed else (),
         )

@@ -1,6 +1,6 @@
 """What releases by category share: declared categories, keys in parts beside values, and places of keys."""
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,10 +70,7 @@ def pairs_in_parts(first: Any, second: Any, names: tuple[str, str]) -> Table | N
         return in_parts(DaskParts(list(zip(partitions(first), partitions(second), strict=True))))
     if callable(first) != callable(second):
         raise TypeError(f"{one} and {two} must both be functions that return parts, or both be in memory")
-    return (
-        in_parts(InTurn(lambda: _zipped(parts_read(first), parts_read(second)))) if callable(first) else None
-    )
-
-
-def _zipped(first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
-    yield from zip(map(column_of, first), map(column_of, second), strict=True)
+    if not callable(first):
+        return None
+    both = first, second
+    return in_parts(InTurn(lambda: zip(*(map(column_of, parts_read(each)) for each in both), strict=True)))

@@ -425,11 +425,11 @@ class _Mean(ColumnRelease[Result]):
             subset=ALL_GROUPS,
         )
         deviation = noise.deviation / n
-        return ReleasePlan(
-            self.cost,
+        return self.stated(
             n,
-            title=f"{type(self).__name__.removeprefix('_')}Plan",
-            states={"error": error / n, "n_needed": needed, "beta": float(failure)},
+            error=error / n,
+            n_needed=needed,
+            beta=float(failure),
             keeps={
                 "deviations": [deviation, self.of_squares(deviation) if self.weight else 0.0],
                 "bounds": self.bounds,

@@ -287,7 +287,7 @@ def quantiles_plan(
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> ReleasePlan:
-    """Return the plan of `quantiles`, with bounds on the rank errors, without data; as text, a summary.
+    """Return the plan of `quantiles`, with bounds on the rank errors, without data.
 
     Parameters
     ----------
@@ -383,10 +383,17 @@ def median_plan(
     --------
     >>> from dplearn.releases import median_plan
     >>> print(median_plan(100))
-    1 quantile of 100 records, epsilon 1.
-    With probability 0.95 its error is at most 95 ranks.
-    An error of at most 0.05 of the records needs 1900 records.
-    100 records are fewer than 191: the released value may lie outside the data, anywhere in the domain.
+    QuantilesPlan
+      guarantee  epsilon 1, delta 0
+      advantage  0.462117  (of an attacker on one record, at most: see `risk`)
+      n_samples  100
+      q          (0.5,)
+      domain     Floats(significand_bits=52, smallest=5e-324, largest=1.7976931348623157e+308, missing=False)
+      alpha      0.05
+      beta       0.05
+      error      95  (ranks at most, of any quantile)
+      n_inside   191  (records, for values among the data)
+      n_needed   1900  (records, for errors of at most alpha of them)
     """
     given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group)
     return _Quantiles("median", 0.5, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
@@ -454,35 +461,36 @@ class _Quantiles(ColumnRelease[Quantiles]):
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
         n, e, unknown = self.count(facts), self.cost.epsilon, self.uncounted
         alpha, beta = check_goal(alpha, beta)
-        of = self.fractions, self.domain.size
-        found = QuantileSearch(*of, n, e)
+        asked = self.fractions, self.domain.size
+        found = QuantileSearch(*asked, n, e)
         if not self.sized:
             most = self.most_records if unknown else n * self.group_rows
-            found = QuantileSearch(*of, most, e * (2 if unknown else 1) / self.group_rows, sized=False)
-        return ReleasePlan(
-            self.cost,
+            found = QuantileSearch(*asked, most, e * (2 if unknown else 1) / self.group_rows, sized=False)
+        of = "records" if self.categories is None else "records of a category"
+        return self.stated(
             n,
-            title="QuantilesPlan",
-            states={
-                "q": tuple(map(float, self.fractions)),
-                "domain": self.domain,
-                "alpha": float(alpha),
-                "beta": float(beta),
-            },
+            q=tuple(map(float, self.fractions)),
+            domain=self.domain,
+            alpha=float(alpha),
+            beta=float(beta),
             later={
-                "errors": partial(found.errors, beta),
+                "error": partial(found.error, beta),
                 "n_inside": partial(found.n_inside, beta),
                 "n_needed": partial(found.n_needed, alpha, beta),
             },
             keeps={
-                "error": partial(found.error, beta),
+                "errors": partial(found.errors, beta),
                 "method": "halving" if found.terms is None else "windows",
                 "inside": partial(found.inside, beta),
                 "search": found,
                 "categories": self.categories,
             },
+            notes={
+                "error": "ranks at most, of any quantile",
+                "n_inside": f"{of}, for values among the data",
+                "n_needed": f"{of}, for errors of at most alpha of them",
+            },
             warns=self._of_few(found, beta) + quantile_warnings(n, found, epsilon=e),
-            text=_summary,
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Quantiles:
@@ -520,36 +528,6 @@ def _ranks_by_place(size: int, rows: Columns) -> list[CodeCounts]:
     order = np.argsort(places[0], kind="stable")
     ends = np.searchsorted(places[0][order], np.arange(size + 1))
     return [CodeCounts.of(codes[order[low:high]]) for low, high in pairwise(ends.tolist())]
-
-
-def _summary(plan: ReleasePlan) -> str:
-    several, keyed = len(plan.q) > 1, plan.categories is not None
-    n = "a private number of" if plan.n_samples is None else plan.n_samples
-    among = f" in {len(plan.categories)} categories" if keyed else ""
-    lines = [
-        f"{len(plan.q)} quantile{'s' * several} of {n} records{among},"
-        f" epsilon {float(plan.guarantee.epsilon):g}.",
-        f"With probability {1 - plan.beta:g}{' in a category,' * keyed} {'each' if several else 'its'} error"
-        f" is at most {plan.error} ranks.",
-        f"An error of at most {plan.alpha:g} of the records{' of a category' * keyed} needs {plan.n_needed}"
-        f" records{' of it' * keyed}.",
-    ]
-    if plan.n_inside is None:
-        lines.append(
-            "A released quantile 0 or 1 may lie outside the data, anywhere in the domain: use inner"
-            " quantiles instead."
-        )
-    elif not plan.search.sized:
-        lines.append(
-            f"Of fewer records {'of a category ' * keyed}than {plan.n_inside}, the released"
-            f" value{'s' * several} may lie outside the data, anywhere in the domain."
-        )
-    elif not plan.inside:
-        lines.append(
-            f"{n} records are fewer than {plan.n_inside}: the released value{'s' * several}"
-            " may lie outside the data, anywhere in the domain."
-        )
-    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -882,19 +860,15 @@ def window_terms(search: QuantileSearch) -> WindowTerms | None:
     narrowest = int(n * min(high - low for low, high in pairwise((Fraction(0), *fractions, Fraction(1)))))
     if narrowest * epsilon * log(2) < 6 * log2(k * size / FAILURE):
         return None  # even if all of epsilon were for the choice, windows would meet
-    merging = epsilon * _MERGING
-    fitting = [terms for terms in _possible(k, size, epsilon) if terms[0] <= narrowest]
-    if not fitting:
-        return None
-    _, noise, choice, reach, least, ramp = fitting[-1]
-    return WindowTerms(targets, n, noise, choice, reach, least, ramp, merging / 2, ceil(5 / merging))
+    fitting = [terms for gap, terms in _possible(k, size, epsilon) if gap <= narrowest]
+    return WindowTerms(targets, n, *fitting[-1]) if fitting else None
 
 
 @lru_cache(maxsize=64)
-def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction, Fraction, int, int, int]]:
+def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Any]]:
     """Return the gap that terms need, and the terms from `noise` on; greater gaps come with lesser errors."""
     merging = epsilon * _MERGING
-    decay, zone = merging / 2, ceil(5 / merging)
+    decay, zone, places = merging / 2, ceil(5 / merging), np.arange(1, k + 1)
     found = []
     for share, ramps in product(_NOISE, _RAMPS):
         noise, choice = epsilon * share, epsilon * (1 - _MERGING - share - ramps) / 3
@@ -907,16 +881,17 @@ def _possible(k: int, size: int, epsilon: Fraction) -> list[tuple[int, Fraction,
         ramp = ceil(4 * choice * reach / (epsilon * ramps))
         ratio = selection_ratio(noise, 1)
         margin = power_at_most(ratio, FAILURE * (1 - ratio) / (k + 1))
-        error = sqrt(_mean_variance(k, float(ratio)) + 2 / float(choice) ** 2)
-        found.append(((least + ramp + margin, noise, choice, reach, least, ramp), error))
+        variances = 2 * float(ratio) / (1 - float(ratio)) ** 2 * places * (k + 1 - places) / (k + 1)
+        error = sqrt(float(np.mean(variances)) + 2 / float(choice) ** 2)
+        found.append((least + ramp + margin, (noise, choice, reach, least, ramp, decay, zone), error))
     chain, least_error, least_bound = [], inf, inf
-    for terms, error in sorted(found):
-        _, noise, _, reach, _, _ = terms
+    for gap, terms, error in sorted(found):
+        noise, _, reach, *_ = terms
         if error < least_error:
             bound = max(noise_bounds(k, float(selection_ratio(noise, 1)), float(BETA))) + reach
             if bound <= least_bound:
                 least_error, least_bound = error, bound
-                chain.append(terms)
+                chain.append((gap, terms))
     return chain
 
 
@@ -927,12 +902,6 @@ def _least_gaps(k: int, merging: Fraction, decay: Fraction, zone: int) -> tuple[
     """
     each = 1 / (1 + decay)
     return 1 + power_at_most(each, merging / (10 * (k + 1))), zone + power_at_most(each, merging / 5)
-
-
-def _mean_variance(k: int, ratio: float) -> float:
-    """Return the mean variance of the noise in k ranks."""
-    places: NDArray[Any] = np.arange(1, k + 1)
-    return float(np.mean(2 * ratio / (1 - ratio) ** 2 * places * (k + 1 - places) / (k + 1)))
 
 
 @lru_cache(maxsize=64)

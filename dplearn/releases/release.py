@@ -39,6 +39,7 @@ from dplearn.table.groups import MOST_ROWS, ROWS
 from dplearn.table.sources import column_in_parts, column_of, is_arrow
 
 _ALL_FLOATS = Floats()
+_BESIDES = "later", "keeps", "notes", "warns"  # the numbers that a plan states
 _LARGEST = 1e300
 _NUMBERS = "give numbers, such as pd.to_numeric(d), or d == 'yes' for a share; stable_counts counts text"
 WRITTEN_OUT = 1 << 20  # smaller numbers of values are written as digits
@@ -104,6 +105,13 @@ class Release(Recipe, Generic[Result]):
                 warnings.warn(text, UserWarning, stacklevel=self.stacklevel - 1)
         return done.released
 
+    def stated(self, n: Any, **states: Any) -> ReleasePlan:
+        """Return the plan of a release of n records that states some numbers; what `StatedPlan` is given
+        besides, `_BESIDES`, has the same names here.
+        """
+        more = {name: states.pop(name) for name in _BESIDES if name in states}
+        return ReleasePlan(self.cost, n, title=f"{type(self).__name__[1:]}Plan", states=states, **more)
+
     def rows_of(self, X: Any) -> Any:
         """Return rows in memory as `read` encodes them."""
         return self.read(X, None)[1]
@@ -164,16 +172,12 @@ class ColumnRelease(Release[Result]):
         return column_in_parts(X, self.takes)
 
     def in_memory(self, X: Any, y: Any) -> tuple[Any, Any]:
-        return in_memory(X), None if y is None else in_memory(y)
+        X, y = (column_of(each) if is_arrow(each) else each for each in (X, y))
+        return X, y
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Any]:  # noqa: ARG002 - there is none
         codes = read_codes(X, self.domain, takes_missing=self.takes_missing)
         return Facts(len(codes)), codes
-
-
-def in_memory(values: Any) -> Any:
-    """Return values, those of Arrow as a series or a data frame."""
-    return column_of(values) if is_arrow(values) else values
 
 
 def as_number_domain(domain: Any) -> NumberDomain:
@@ -246,21 +250,10 @@ def read_codes(values: Any, domain: NumberDomain, *, takes_missing: bool = True)
     raise domain.refuse(takes_missing=False)
 
 
-def checked_cost(
-    epsilon: Any,
-    delta: Any = 0,
-    neighbors: Any = "replace_one",
-    *,
-    assumes: tuple[str, ...] = (),
-    high: int | None = None,
-) -> ApproxDP:
+def checked_cost(epsilon: Any, delta: Any = 0, *, high: int | None = None, **more: Any) -> ApproxDP:
     """Return the cost of a release whose epsilon is at least 1e-9: with less, noise cannot be drawn."""
-    return ApproxDP(
-        check_number("epsilon", epsilon, low=Fraction(1, 10**9), high=high),
-        check_number("delta", delta, low=0, below=1),
-        neighbors,
-        assumes=assumes,
-    )
+    checked = check_number("epsilon", epsilon, low=Fraction(1, 10**9), high=high)
+    return ApproxDP(checked, check_number("delta", delta, low=0, below=1), **more)
 
 
 def rows_of_groups(groups: Any, most: Any, default: int = ROWS) -> int:

@@ -229,17 +229,13 @@ class _StableCounts(ColumnRelease[StableCounts]):
             "spend more epsilon or delta",
             subset=UNKNOWN_COUNT,
         )
-        return ReleasePlan(
-            self.cost,
+        return self.stated(
             n,
-            title="StableCountsPlan",
-            states={
-                "threshold": threshold,
-                "error": _error(self.cost, failure, together),
-                "n_needed": enough,
-                "beta": float(failure),
-                "n_keys": together,
-            },
+            threshold=threshold,
+            error=_error(self.cost, failure, together),
+            n_needed=enough,
+            beta=float(failure),
+            n_keys=together,
             notes={"error": "of a count", "n_needed": "records of a key, for its release"},
             warns=(none,) if n is not None and n < threshold else (),
         )

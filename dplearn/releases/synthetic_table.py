@@ -34,7 +34,6 @@ from dplearn.privacy.shares import CONCENTRATED, Accounting
 from dplearn.privacy.unrepeatable import UnrepeatablePickles
 from dplearn.releases.learned_schema import (
     NUMBERS,
-    ConcentratedPart,
     LearnedSchema,
     SchemaDetail,
     SchemaRelease,
@@ -602,7 +601,7 @@ class TableFacts(Facts):
     """The public facts of a table of which synthetic records are made."""
 
     types: TableTypes = _NO_TYPES
-    kinds: ColumnKinds | None = None
+    kinds: Any = None  # ColumnKinds, where a schema is learned
 
 
 class DeclaredRelease(Release[Result]):
@@ -698,31 +697,24 @@ class LearnedRelease(Release[Any]):
         super().__init__(self.title, guarantee, context, random_state)
 
     def read(self, X: Any, y: Any) -> tuple[TableFacts, Any]:  # noqa: ARG002 - there is none
-        table, kind = _table_of(X)
+        table = _table_of(X)
         if not all(table.shape):
             raise ValueError(f"frame must have at least one row and one column, got shape {table.shape}")
         kinds = kinds_of(table, self.learn.columns, X)
-        types = TableTypes.of(table, getattr(X, "dtype", None), kind, named=kinds.names is not None)
+        types = TableTypes.of(table, getattr(X, "dtype", None), named=kinds.names is not None)
         self.choices.check_target(_names(kinds))
         # Nothing is learned of booleans, as nothing is of declared categories.
         free = ("booleans" if place in types.declared else kind for place, kind in enumerate(kinds.kinds))
         return TableFacts(len(table), types, replace(kinds, kinds=tuple(free))), table
 
     def plan(self, facts: TableFacts, **more: Any) -> SchemaFitPlan:
-        n = check_count("n_samples", facts.n_samples, low=1)
-        facts = replace(facts, n_samples=n)
-        inner = partial(self.inner, facts=facts)
-        fit = SchemaFit(partial(self.release, facts), inner, self.accounting, facts, more)
+        facts = replace(facts, n_samples=self.count(facts))
+        detail = self.detail(facts)
+        release = partial(SchemaRelease, facts.kinds, numbers=self.numbers, detail=detail)
+        fit = SchemaFit(release, partial(self.inner, facts=facts), self.accounting, facts, more)
         columns = COLUMNS_AND_CATEGORIES if facts.types.declared else COLUMNS
         assumes = [columns if each == COLUMNS else each for each in self.cost.assumes]
         return schema_fit_plan(fit, self.cost, self.learn.share, lambda *_: assumes)
-
-    def release(
-        self, facts: TableFacts, cost: ApproxDP, part: ConcentratedPart | None = None
-    ) -> SchemaRelease:
-        """Return the recipe of the schema at a cost."""
-        detail = self.detail(facts)
-        return SchemaRelease(facts.kinds, cost, concentrated=part, numbers=self.numbers, detail=detail)
 
     def plan_of_sizes(self, n_samples: int | None, n_features: int | None, **more: Any) -> SchemaFitPlan:
         """Return the plan of a release, without a table."""
@@ -761,7 +753,6 @@ class LearnedRelease(Release[Any]):
         """Return the cells of a column, which of numbers are those of all, not of the learned range alone."""
         if not isinstance(domain, NumberDomain):
             return table_column(name, domain, n_bins)
-        assert facts.kinds is not None
         kind, plain = facts.kinds.kinds[place], facts.types.plain(place)
         if kind in STEPS:
             return ranged_column(name, domain, n_bins, everything(STEPS[kind]))
@@ -793,7 +784,6 @@ class LearnedTableRelease(LearnedRelease):
     def detail(self, facts: TableFacts) -> SchemaDetail:
         """Return how fine the domains are: all base tables have at most `max_cells` cells."""
         most, kinds = self.choices.max_cells, facts.kinds
-        assert kinds is not None
         if self.choices.target is not None:
             place = _names(kinds).index(self.choices.target)
             kind = kinds.kinds[place]
@@ -817,7 +807,7 @@ def rows_in_cells(
     X: Any, domain: Product, columns: Sequence[TableColumn]
 ) -> tuple[TableTypes, NDArray[np.int16]]:
     """Return the types of a table, and the cells of its rows in columns, by name those of a domain."""
-    table, kind = _table_of(X)
+    table = _table_of(X)
     if is_frame(table):
         table = _selected(table, domain)
     elif table.shape[1] != len(domain):
@@ -826,20 +816,18 @@ def rows_in_cells(
         raise ValueError("frame must have at least one row, got none")
     refuse_text(table if is_frame(table) else X, domain)
     named = Product([column.domain for column in columns], [column.name for column in columns])
-    types = TableTypes.of(table, getattr(X, "dtype", None), kind, named=True)
+    types = TableTypes.of(table, getattr(X, "dtype", None), named=True)
     return types, cells_in(columns, Columns(named.encode(table)))
 
 
-def _table_of(values: Any) -> tuple[Any, str]:
-    """Return a table in memory, as a data frame or an array, and its kind; no cell is read."""
+def _table_of(values: Any) -> Any:
+    """Return a table in memory, as a data frame or an array; no cell is read."""
     if issparse(values):
         raise TypeError("frame must be dense, got a sparse matrix; make it dense with frame.toarray()")
     if getattr(values, "ndim", 2) == 1:
         raise ValueError("frame must be a table, got a column: give a table of it, such as df[['age']]")
     table = table_in_memory(values)
-    if is_frame(table):
-        return table, "pandas" if hasattr(table, "iloc") else "polars"
-    return cells_of(table, dates=True), "array"
+    return table if is_frame(table) else cells_of(table, dates=True)
 
 
 def _selected(frame: Any, domain: Product) -> Any:

@@ -118,8 +118,8 @@ class TableColumn:
         low, high = np.asarray(self.domain.decode(codes)).tolist()
         outside, missing = "accept" if self.gap else "clip", bool(self.gap)
         if isinstance(self.domain, IntegerRange):  # or dates
-            ends = {"low": int(low), "high": int(high), "outside": outside, "missing": missing}
-            return type(self.domain)(**self.domain.parameters | ends)
+            given = {"low": int(low), "high": int(high), "outside": outside, "missing": missing}
+            return type(self.domain)(**self.domain.parameters | given)
         if high > low:
             return Grid(low, high, POINTS, outside, missing=missing)
         return Grid(low, max(np.nextafter(low, np.inf), low + _TINY), 2, outside, missing=missing)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import reduce
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +14,7 @@ from dplearn.domains import Categories
 from dplearn.privacy import ApproxDP
 from dplearn.privacy.plan import ResultTable
 from dplearn.releases.table_columns import TableColumn, counts_of
-from dplearn.releases.table_network import SyntheticTablePlan, TableLayout, TableModel, projected
+from dplearn.releases.table_network import SyntheticTablePlan, TableModel, projected
 
 _ROWS = 1 << 18
 _COLUMNS = ("table", "cells", "noise_tv", "synthetic_tv", "too_noisy", "lost")
@@ -90,8 +89,8 @@ def table_fidelity(model: TableModel, plan: SyntheticTablePlan) -> TableFidelity
         found = [*texts[gone].tolist(), *_unlisted(column, texts)]
         if found:
             lost[column.name] = tuple(found)
-    of_tables: Any = zip(*rows, strict=True)
-    return TableFidelity(*of_tables, lost, plan.guarantee)
+    names, sizes, noises, distances, noisy = zip(*rows, strict=True)
+    return TableFidelity(names, sizes, noises, distances, noisy, lost, plan.guarantee)
 
 
 def _unlisted(column: TableColumn, texts: NDArray[Any]) -> list[str]:
@@ -110,9 +109,9 @@ def _measured(
 ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64], float]]:
     """Yield the columns of each released table, its shares, and the standard deviation of their noise."""
     layout, budget, n = model.layout, model.budget, model.n_samples
-    shape = {places: [layout.sizes[place] for place in places] for places in layout.base}
+    used = [~column.unused for column in layout.columns]  # nothing is drawn from the others
     base = {
-        places: _used(layout, places, noisy.reshape(shape[places]), n)
+        places: projected(noisy, n, [used[place] for place in places])
         for places, noisy in zip(layout.base, model.base, strict=True)
     }
     deviations = margin_deviations(plan)
@@ -126,19 +125,8 @@ def _measured(
     for step in model.steps:
         if step.table is not None and step.parents:
             places = model.places_of(step.column, step.parents)
-            share = _used(layout, places, step.table.reshape([layout.sizes[each] for each in places]), n)
+            share = projected(step.table, n, [used[place] for place in places])
             yield places, share, budget.network.deviation(share.size) / n
-
-
-def _used(
-    layout: TableLayout, places: tuple[int, ...], noisy: NDArray[np.int64], n: int
-) -> NDArray[np.float64]:
-    """Return the shares of a noisy table; cells that nothing is drawn from have none."""
-    used = reduce(np.logical_and.outer, [~layout.columns[place].unused for place in places])
-    share = np.zeros(noisy.shape)
-    if used.any():
-        share[used] = projected(noisy[used], n)
-    return share
 
 
 def margin_deviations(plan: SyntheticTablePlan) -> list[float]:

@@ -350,9 +350,15 @@ def _n_tables(layout: TableLayout) -> int:
     return sum(comb(d, size + 1) for size in range(1, layout.others + 1))
 
 
-def projected(counts: NDArray[Any], n: int) -> Floats64:
-    """Return the shares nearest to noisy counts of n records: nonnegative, with sum 1."""
-    return nearest_shares(counts.astype(np.float64).ravel() / n).reshape(counts.shape)
+def projected(counts: NDArray[Any], n: int, kept: Iterable[NDArray[np.bool_]]) -> Floats64:
+    """Return the shares nearest to noisy counts of n records, given the cells of each column that are kept:
+    nonnegative, with sum 1, and 0 in all other cells.
+    """
+    cells = reduce(np.logical_and.outer, kept)
+    shares = np.zeros(cells.shape)
+    if cells.any():
+        shares[cells] = nearest_shares(counts.reshape(cells.shape)[cells].astype(np.float64) / n)
+    return shares
 
 
 def raked(table: Floats64, margins: Iterable[tuple[tuple[int, ...], Floats64]]) -> Floats64:
@@ -521,9 +527,8 @@ class TableModel:
                 if place == self.layout.target and target is not None:
                     drawn[:, place] = target[start : start + _DRAWN]
                     continue
-                drawn[:, place] = _chosen(
-                    [drawn[:, each] for each in parents], given, stream.uniform(len(drawn))
-                )
+                above = [drawn[:, each] for each in parents]
+                drawn[:, place] = _chosen(above, given, stream.uniform(len(drawn)))
         return cells
 
     def _without_parents(self, place: int) -> tuple[tuple[int, ...], Floats64]:
@@ -587,10 +592,7 @@ class TableModel:
 
     def _projected(self, places: tuple[int, ...], counts: NDArray[Any]) -> Floats64:
         """Return the shares of a table of noisy counts of some columns; gaps that may be noise have none."""
-        kept = reduce(np.logical_and.outer, [self._kept[place] for place in places])
-        shares = np.zeros(kept.shape)
-        shares[kept] = projected(counts.reshape(kept.shape)[kept], self.n_samples)
-        return shares
+        return projected(counts, self.n_samples, [self._kept[place] for place in places])
 
     def _drawn_column(self, place: int) -> NDArray[np.int16]:
         """Return one column of the rows that joint distributions are taken from."""
@@ -700,9 +702,8 @@ def merged_layout(
             columns[place] = columns[place].near(public.counts((place,)) > _PUBLIC * len(public.cells))
         found = [number for number, places in enumerate(layout.base) if place in places]
         axes = [layout.base[number].index(place) for number in found]
-        others = [
-            columns[each] for number in found for each in layout.base[number] if each != place
-        ]  # one a table, or none
+        # One a table, or none.
+        others = [columns[each] for number in found for each in layout.base[number] if each != place]
         sums = [
             _alone(shaped[number], axis, other) for number, axis, other in zip_longest(found, axes, others)
         ]

@@ -45,12 +45,12 @@ class TableTypes:
     declared: Mapping[int, Sequence[Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table: Any, dtype: Any, kind: str, *, named: bool) -> "TableTypes":
+    def of(cls, table: Any, dtype: Any, *, named: bool) -> "TableTypes":
         """Return the types of a private table; no cell is read."""
-        d = table.shape[1]
         if not is_frame(table):
-            return cls(kind, () if dtype is None else (str(dtype),) * d)  # None: of lists
-        names = tuple(table.columns.tolist() if hasattr(table, "iloc") else table.columns)
+            return cls("array", () if dtype is None else (str(dtype),) * table.shape[1])  # None: of lists
+        kind = "pandas" if hasattr(table, "iloc") else "polars"
+        names = tuple(table.columns.tolist() if kind == "pandas" else table.columns)
         labels = () if named or not all(type(name) in (str, int) for name in names) else names
         types = list(table.dtypes)
         declared = {place: listed for place, each in enumerate(types) if (listed := _declared(each))}

@@ -100,8 +100,9 @@ def test_quantiles_are_warned_of_where_one_may_leave_the_data(q):
 
 def test_too_few_records_are_told_and_their_median_is_anywhere_and_enough_are_not():
     needed = median_plan(1).n_inside
-    assert f"fewer than {needed}" in str(median_plan(needed - 1))
-    assert "outside the data" not in str(median_plan(needed))
+    assert median_plan(needed - 1).warnings
+    assert not median_plan(needed).warnings
+    assert f"n_inside   {needed}" in str(median_plan(1))
     spread = [median(np.full(20, 37.5), random_state=seed).value for seed in range(40)]
     assert max(np.abs(spread)) > 1e100
     kept = [median(np.full(needed, 37.5), random_state=seed).value for seed in range(40)]

@@ -199,7 +199,7 @@ def test_laplace_noise_is_clipped_to_public_ends():
 
 
 def test_projected_tables_are_shares_and_raking_gives_the_margins():
-    shares = projected(np.array([[5, -3], [7, 0]]), 8)
+    shares = projected(np.array([[5, -3], [7, 0]]), 8, [np.ones(2, dtype=bool)] * 2)
     assert (shares.shape, shares.min()) == ((2, 2), 0)
     assert abs(shares.sum() - 1) < 1e-12
     table = np.random.default_rng(0).random((3, 4, 2))
