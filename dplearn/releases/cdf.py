@@ -523,40 +523,33 @@ class CDF(ColumnRelease[CDFRelease]):
 
 
 def _warnings(plan: TreePlan | BlockPlan, n: int, domain: NumberDomain) -> tuple[str, ...]:
-    """Return a warning about the median, or else about the tails in a domain of floats."""
-    of_median = _tree_warnings(plan, n) if isinstance(plan, TreePlan) else ()
-    if of_median or not isinstance(domain, Floats):
-        return of_median
+    """Return a warning if the error bound gives no guarantee for the median, or else about the tails in a
+    domain of floats. The median is within the records' range with probability .95 from `TreePlan.n_inside`
+    records on, and the bound falls below one half only at several times that number.
+    """
+    given, half = f"with epsilon {float(plan.guarantee.epsilon):.3g}", 0.5
+    if isinstance(plan, TreePlan) and (error := plan.error(n, _BETA)) >= half:
+        problem = (
+            f"{given}, counts among {written(plan.size)} values may be off by {100 * error:.0f} % of the"
+            " records, so that there is no guarantee for the median"
+        )
+        coarser = "use a coarser domain of floats, Floats(significand_bits=...)"
+        return few_records_warnings(
+            n,
+            error,
+            enough=half,
+            problem=problem,
+            size=plan.size,
+            remedy=coarser if plan.size >= WRITTEN_OUT else "",
+            needed=plan.sample_size(half, _BETA),
+            subset=ALL_GROUPS,
+        )
+    if not isinstance(domain, Floats):
+        return ()
     tail = min(0.5, plan.unknown_tail(n))
     problem = (
-        f"with epsilon {float(plan.guarantee.epsilon):.3g}, quantiles below {tail:.2g} and above"
+        f"{given}, quantiles below {tail:.2g} and above"
         f" {1 - tail:.2g} may be lost in the noise, and ppf and rvs return the last values that likely lie"
         " among the records instead"
     )
     return few_records_warnings(n, tail, enough=_TAIL, problem=problem, subset=ALL_GROUPS)
-
-
-def _tree_warnings(plan: TreePlan, n: int) -> tuple[str, ...]:
-    """Return a warning if the error bound gives no guarantee for the median. It is within the records' range
-    with probability .95 from `TreePlan.n_inside` records on, and the bound falls below one half only at
-    several times that number.
-    """
-    error, half = plan.error(n, _BETA), 0.5
-    if error < half:
-        return ()
-    problem = (
-        f"with epsilon {float(plan.guarantee.epsilon):.3g}, counts among {written(plan.size)} values"
-        f" may be off by {100 * error:.0f} % of the records, so that there is no guarantee for the median"
-    )
-    return few_records_warnings(
-        n,
-        error,
-        enough=half,
-        problem=problem,
-        size=plan.size,
-        remedy="use a coarser domain of floats, Floats(significand_bits=...)"
-        if plan.size >= WRITTEN_OUT
-        else "",
-        needed=plan.sample_size(half, _BETA),
-        subset=ALL_GROUPS,
-    )

@@ -310,6 +310,8 @@ class _Describe(DeclaredRelease[Described]):
                 f"column {hashed[0]!r} must not be Hashed: declare Categories([...], other=True)"
             )
         self.domain, self.choices, self.learned = domain, choices, columns
+        self.noise = "gaussian" if cost.delta else "laplace"
+        self.places = [domain.names.index(name) for name in choices.by]  # of the columns that form groups
         self.group_rows = 1 if choices.group_rows is None else choices.group_rows
         assumes = (N_IS_PUBLIC, _SHAPE, ROWS_OF_TABLE, *domain.assumes)
         cost = replace(cost, assumes=assumes)
@@ -328,7 +330,7 @@ class _Describe(DeclaredRelease[Described]):
         costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
         recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
         recipes[0].check_size()
-        return min(recipes, key=lambda each: each.needed)
+        return min(recipes, key=lambda each: each._sums(_SOME).error("n_needed", 0.05))
 
     def check_size(self) -> None:
         """Refuse so many groups that their sums do not fit into memory."""
@@ -356,10 +358,6 @@ class _Describe(DeclaredRelease[Described]):
                 )
         return found
 
-    @property
-    def noise(self) -> str:
-        return "gaussian" if self.cost.delta else "laplace"
-
     @cached_property
     def described(self) -> tuple[ColumnSums, ...]:
         """The sums of each column that is described."""
@@ -371,11 +369,6 @@ class _Describe(DeclaredRelease[Described]):
         }
         shown = (each for each in self.columns if each.name not in self.choices.by)
         return tuple(ColumnSums.of(each, self.steps, **asked) for each in shown)
-
-    @property
-    def places(self) -> list[int]:
-        """The places of the columns that form groups."""
-        return [self.domain.names.index(name) for name in self.choices.by]
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
@@ -419,11 +412,6 @@ class _Describe(DeclaredRelease[Described]):
         each, most = self.group_rows, self.most_records
         noise = CentralNoise.of(self.noise, self.cost, counts or 1, each=each, most_records=most)
         return _Sums(noise, self.described, math.prod(self.sizes), self.counts_groups)
-
-    @property
-    def needed(self) -> int:
-        """A number of records in a group, for the choice of the noise."""
-        return int(self._sums(_SOME).error("n_needed", 0.05))
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Described:
         sums = self._sums(plan.n_samples)

@@ -437,14 +437,12 @@ class SchemaRelease(Release[LearnedSchema]):
     def run(self, table: Table, plan: LearnedSchemaPlan, dice: Dice) -> LearnedSchema:
         kinds, table = plan.columns, table.kept()
         ranks: _BothRanks = table.at_once(partial(_in_memory, plan)) or _of_parts(table, plan)
-        domains: dict[int, Domain] = {
-            place: _BOOLEANS for place, kind in enumerate(kinds.kinds) if kind == "booleans"
-        }
+        domains: list[Domain] = [_BOOLEANS] * len(kinds)
         for number, place in enumerate(kinds.of_numbers):
             domains[place] = _number_domain(ranks, number, kinds.kinds[place], plan, dice)
-        lists = _lists(table, plan, dice)
-        domains |= dict(zip(kinds.of_categories, lists, strict=True))
-        return LearnedSchema(kinds.schema(domains[place] for place in range(len(kinds))), plan)
+        for place, listed in zip(kinds.of_categories, _lists(table, plan, dice), strict=True):
+            domains[place] = listed
+        return LearnedSchema(kinds.schema(domains), plan)
 
 
 @dataclass(frozen=True)

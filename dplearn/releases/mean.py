@@ -376,6 +376,8 @@ class _Mean(ColumnRelease[Result]):
 
     def __init__(self, bounds: Any, epsilon: Any, group_rows: int = 1, random_state: Any = None):
         self.bounds, self.group_rows = checked_bounds(bounds), group_rows
+        # Half of the distance of the bounds; where its square were no float, less.
+        self.half = min(self.bounds[1] / 2 - self.bounds[0] / 2, _LARGEST)
         self.domain = self.domain_of()
         cost = ApproxDP(
             check_number("epsilon", epsilon, above=0), assumes=(N_IS_PUBLIC, self.domain.assumption)
@@ -390,11 +392,6 @@ class _Mean(ColumnRelease[Result]):
     def possible(self) -> tuple[float, float]:
         """The ends of what is released."""
         return self.bounds
-
-    @property
-    def half(self) -> float:
-        """Half of the distance of the bounds; where its square were no float, less."""
-        return min(self.bounds[1] / 2 - self.bounds[0] / 2, _LARGEST)
 
     def noise(self, each: int = 1) -> LaplaceNoise:
         """Return the noise of the sum and of that of squares, of records of so many rows."""

@@ -16,7 +16,7 @@ third, docs/theory/noisy_counts.md.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -49,7 +49,7 @@ class SchemaFit:
     inner: Callable[[Any, ApproxDP], Recipe]  # from a schema and a budget
     accounting: Accounting  # of inner releases that are concentrated
     facts: Any  # with which the inner release is planned
-    more: Mapping[str, Any] = field(default_factory=dict)  # further arguments of its plan
+    more: Mapping[str, Any]  # further arguments of its plan
 
     def inner_plan(self, release: SchemaRelease, rest: ApproxDP) -> Any:
         """Return the plan of the inner release with a budget, for the narrowest schema."""

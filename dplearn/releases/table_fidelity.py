@@ -17,7 +17,6 @@ from dplearn.releases.table_columns import TableColumn, counts_of
 from dplearn.releases.table_network import SyntheticTablePlan, TableModel, projected
 
 _ROWS = 1 << 18
-_COLUMNS = ("table", "cells", "noise_tv", "synthetic_tv", "too_noisy", "lost")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +56,8 @@ class TableFidelity(ResultTable):
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
         lost = [", ".join(self.lost.get(name, ())) for name in self.tables]
         found = (self.tables, self.cells, self.noise_tv, self.synthetic_tv, self.too_noisy, lost)
-        return _COLUMNS, list(zip(*found, strict=True))
+        names = "table", "cells", "noise_tv", "synthetic_tv", "too_noisy", "lost"
+        return names, list(zip(*found, strict=True))
 
     def to_frame(self) -> Any:
         """Return the report as a data frame of pandas, with a row for each table.
