@@ -191,7 +191,7 @@ def _warnings(n: int, columns: Mapping[str, ReleasePlan], epsilon: Fraction) -> 
     return found + few_records_warnings(
         n,
         float(max(searched) > n),
-        enough=1,
+        least=1,
         problem=f"with epsilon {float(epsilon):.3g}{' a column' if len(columns) > 1 else ''}, the search for"
         " the ends of the data may miss most records or end far beyond all of them",
         remedy="take fewer columns" if len(columns) > 1 else "",

@@ -537,11 +537,11 @@ def _warnings(plan: TreePlan | BlockPlan, n: int, domain: NumberDomain) -> tuple
         return few_records_warnings(
             n,
             error,
-            enough=half,
+            least=half,
             problem=problem,
             size=plan.size,
             remedy=coarser if plan.size >= WRITTEN_OUT else "",
-            needed=plan.sample_size(half, _BETA),
+            enough=plan.sample_size(half, _BETA),
             subset=ALL_GROUPS,
         )
     if not isinstance(domain, Floats):
@@ -552,4 +552,4 @@ def _warnings(plan: TreePlan | BlockPlan, n: int, domain: NumberDomain) -> tuple
         f" {1 - tail:.2g} may be lost in the noise, and ppf and rvs return the last values that likely lie"
         " among the records instead"
     )
-    return few_records_warnings(n, tail, enough=_TAIL, problem=problem, subset=ALL_GROUPS)
+    return few_records_warnings(n, tail, least=_TAIL, problem=problem, subset=ALL_GROUPS)

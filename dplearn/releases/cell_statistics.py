@@ -408,9 +408,10 @@ class CellCounts:
         low, high = self._ends
         if self.few:
             return Line(math.nan, float(low[0]), float(high[-1]))
-        known = self.noise.known[~self.column.gaps]
-        off = z * self._rank_error(q, population=population)
-        sums = self.cells[~self.column.gaps].cumsum()
+        numbers = ~self.column.gaps
+        known, sums = self.noise.known[numbers], self.cells[numbers].cumsum()
+        sampling = self.cells[numbers].sum() * q * (1 - q) * self.rows if population else 0.0
+        off = z * np.sqrt(self.noise.of_rank(q) ** 2 + max(sampling, 0.0))
         target, least = q * sums[-1], np.append(0.0, (sums - off)[:-1])
         possible = np.flatnonzero((sums + off >= target) & (least <= target))
         from scipy.optimize import isotonic_regression  # its import takes long
@@ -422,18 +423,13 @@ class CellCounts:
         value = float(low[place] + inside * (high[place] - low[place]))
         own = np.flatnonzero(known)[place]
         first, last = min(*possible[:1], own), max(*possible[-1:], own)
-        lows, highs = (each[~self.column.gaps] for each in ends(self.column))
+        lows, highs = (each[numbers] for each in ends(self.column))
         if self.column.ranged:  # beyond what was learned there is no end
             lows[0], highs[-1] = -math.inf, math.inf
         found = Line(value, float(lows[first]), float(highs[last]))
         codes = len(upto) <= 2 and not (high > low).any()  # of which an interval of both is no surprise
         whole = found.low <= low[0] < high[-1] <= found.high and not codes
         return found._replace(estimate=math.nan) if whole else found
-
-    def _rank_error(self, q: float, *, population: bool) -> Vector:
-        """Return the standard deviation of the number of records up to each cell, less a share q of all."""
-        sampling = self.cells[~self.column.gaps].sum() * q * (1 - q) * self.rows if population else 0.0
-        return np.asarray(np.sqrt(self.noise.of_rank(q) ** 2 + max(sampling, 0.0)))
 
 
 def whole_number(count: float, off: float) -> Line:

@@ -421,9 +421,8 @@ def interior_point(
     >>> 20.5 <= point.value <= 31.0, point.plan.method
     (True, 'exponential')
     """
-    return _InteriorPoint(domain, method, epsilon, delta, beta, constants, random_state).run_on(
-        values, None, ledger, groups
-    )
+    asked = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
+    return _InteriorPoint(domain, method, random_state, **asked).run_on(values, None, ledger, groups)
 
 
 @documented_by(interior_point, ColumnRelease)
@@ -452,36 +451,29 @@ def interior_point_plan(
     >>> interior_point_plan(250, epsilon=1).n_needed
     187
     """
-    return _InteriorPoint(domain, method, epsilon, delta, beta, constants).plan(Facts(n_samples))
+    asked = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
+    return _InteriorPoint(domain, method, **asked).plan(Facts(n_samples))
 
 
 class _InteriorPoint(ColumnRelease[InteriorPoint]):
-    """The recipe of `interior_point`; the method that "auto" chooses depends on public numbers only."""
+    """The recipe of `interior_point`; the method that "auto" chooses depends on public numbers only. What is
+    asked for are epsilon, delta, beta and constants.
+    """
 
     takes_missing = True
 
-    def __init__(
-        self,
-        domain: Any,
-        method: str,
-        epsilon: Any,
-        delta: Any,
-        beta: Any,
-        constants: str,
-        random_state: Any = None,
-    ):
-        self.domain = as_number_domain(domain)
-        self.beta = float(check_number("beta", beta, above=0, below=1))
-        self._asked = {"epsilon": epsilon, "delta": delta, "beta": beta, "constants": constants}
+    def __init__(self, domain: Any, method: str, random_state: Any = None, **asked: Any):
+        self.domain, self._asked = as_number_domain(domain), asked
+        self.beta = float(check_number("beta", asked["beta"], above=0, below=1))
         if check_choice("method", method, (AUTO, *_METHODS)) == AUTO:
-            method = interior_point_method(self.domain.size, **self._asked)
+            method = interior_point_method(self.domain.size, **asked)
         self.method = method
         if method == "recursive":
-            check_number("delta with method='recursive'", delta, above=0, below=1)
-        spent = delta if method == "recursive" else Fraction(0)
-        self.n_needed = interior_point_sample_size(method, domain_size=self.domain.size, **self._asked)
-        cost = ApproxDP(epsilon, spent, reproducible=random_state is not None)
-        context = repr(self.domain), method, repr(cost), repr(beta), constants
+            check_number("delta with method='recursive'", asked["delta"], above=0, below=1)
+        spent = asked["delta"] if method == "recursive" else Fraction(0)
+        self.n_needed = interior_point_sample_size(method, domain_size=self.domain.size, **asked)
+        cost = ApproxDP(asked["epsilon"], spent, reproducible=random_state is not None)
+        context = repr(self.domain), method, repr(cost), repr(asked["beta"]), asked["constants"]
         guarantee = replace(cost, assumes=(N_IS_PUBLIC, self.domain.assumption))
         super().__init__("interior_point", guarantee, context, random_state)
 

@@ -429,7 +429,8 @@ class SchemaRelease(Release[LearnedSchema]):
         size, centers = self.numbers.size, self.detail.medians and ends == d_numbers
         if ends and self.cost.delta and self.concentrated is None:
             # If even the least worthwhile selections exceed the budget, its division need not be computed.
-            least = 2 * _log(size, ends, beta) / (n if centers else n * Fraction(_MOST_TAIL, _TAILS))
+            share = 1 if centers else Fraction(_MOST_TAIL, _TAILS)
+            least = 2 * log_bounds(size * ends / beta)[1] / (n * share)
             if least > self.cost.epsilon / ends and _exceeds(_target(self.cost, lists), ends, lists, least):
                 return False
         return self._parts(ends, lists).n_needed(size, beta, centers=centers) <= n
@@ -485,7 +486,7 @@ class _Parts:
         if not self.ends:
             return None
         # A selection costs at most ln(size / beta) / ln(1 / ratio), 2 / epsilon for each rank.
-        return math.ceil(2 * _log(size, self.ends, beta) / self.epsilon)
+        return math.ceil(2 * log_bounds(size * self.ends / beta)[1] / self.epsilon)
 
     @property
     def threshold(self) -> int | None:
@@ -548,10 +549,6 @@ def _together(rho: Fraction, ends: int, lists: int) -> Composition:
 def _target(cost: ApproxDP, lists: int) -> ApproxDP:
     """Return the cost of the selections and lists, except for the failure of lists."""
     return ApproxDP(cost.epsilon, cost.delta / 2 if lists else cost.delta)
-
-
-def _log(size: int, ends: int, beta: Fraction) -> Fraction:
-    return log_bounds(size * ends / beta)[1]
 
 
 def _tail(error: int, n: int) -> Fraction:

@@ -948,7 +948,7 @@ def quantile_warnings(
     return ends + few_records_warnings(
         n_samples,
         max(shares),
-        enough=found.n,
+        least=found.n,
         problem=f"with epsilon {told:.3g}{' a column' if columns > 1 else ''}, quantiles among"
         f" {written(found.size)} values may miss by {max(missed)} ranks, so that every value of the"
         " domain is possible",

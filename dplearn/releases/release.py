@@ -303,22 +303,16 @@ def few_records(n: int, problem: str, *remedies: str, enough: int | None = None,
 
 
 def few_records_warnings(
-    n_samples: int,
-    error: float,
-    *,
-    enough: float,
-    problem: str,
-    size: int | None = None,
-    remedy: str = "",
-    needed: int | None = None,
-    subset: str = "",
+    n: int, error: float, *, least: float, problem: str, size: Any = None, remedy: str = "", **more: Any
 ) -> tuple[str, ...]:
-    """Return a warning if an error bound is `enough` or more; `problem` is the consequence and its cause."""
-    if error < enough:
+    """Return a warning if an error bound is `least` or more; `problem` is the consequence and its cause, and
+    further arguments are those of `few_records`.
+    """
+    if error < least:
         return ()
     domain = "fewer values in domain=" if size is not None and size <= _FEW else _SMALLER
     remedies = (f"declare {domain}", "spend more epsilon", *((remedy,) if remedy else ()))
-    return (few_records(n_samples, problem, *remedies, enough=needed, subset=subset),)
+    return (few_records(n, problem, *remedies, **more),)
 
 
 def written(size: int) -> str:

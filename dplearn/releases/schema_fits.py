@@ -202,10 +202,7 @@ def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
 
 
-@lru_cache(maxsize=64)
-def _gaussian_epsilon(budget: Fraction, delta: Fraction) -> Fraction:
-    """Return an epsilon of Gaussian sums whose budget is at most a given one."""
-    return GAUSSIAN.epsilon_within(budget, delta)
+_gaussian_epsilon = lru_cache(maxsize=64)(GAUSSIAN.epsilon_within)
 
 
 def _beside(schema: LearnedSchemaPlan, cost: ApproxDP) -> Fraction:

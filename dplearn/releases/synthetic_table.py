@@ -5,10 +5,9 @@ No error is promised for queries that are not measured: the network is a model o
 
 import json
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, field, fields, is_dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from fractions import Fraction
 from functools import partial
-from inspect import signature
 from math import isqrt
 from sys import maxsize
 from typing import Any, Self
@@ -205,9 +204,9 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
 
     def __repr__(self) -> str:
         given = [
-            f"{name}={shortened(getattr(self, name))!r}"
-            for name, each in signature(type(self).__init__).parameters.items()
-            if each.default is not each.empty and repr(getattr(self, name)) != repr(each.default)
+            f"{each.name}={shortened(getattr(self, each.name))!r}"
+            for each in fields(self)
+            if each.init and repr(getattr(self, each.name)) != repr(each.default)
         ]
         return f"{type(self).__name__}({', '.join(given)})"
 
@@ -219,7 +218,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
         deep : bool, default=True
             Not used.
         """
-        return {name: getattr(self, name) for name in list(signature(type(self).__init__).parameters)[1:]}
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
     def fit(self, frame: Any, X_public: Any = None, *, groups: Any = None) -> Self:
         """Release the tables of a private table; they are used for this one release and are not kept.
@@ -362,12 +361,12 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             "degree": layout.degree,
             "n_bins": self.n_bins,
             "max_cells": layout.max_cells,
-            "budget": _plain(plan.budget),
-            "base": _plain(released.tables.base),
-            "known": _plain(released.tables.known),
-            "network": _plain(released.tables.steps),
+            "budget": plan.budget,
+            "base": released.tables.base,
+            "known": released.tables.known,
+            "network": released.tables.steps,
         }
-        return json.dumps(record)
+        return json.dumps(record, default=_plain)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -516,14 +515,10 @@ def checked_domain(domain: Any) -> Product:
 
 
 def _plain(value: Any) -> Any:
-    """Return counts, exact numbers and dataclasses of these as JSON holds them."""
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
+    """Return counts, an exact number, or the noise or a step of a network, as JSON holds them."""
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return str(value) if isinstance(value, Fraction) else value
+    return str(value) if isinstance(value, Fraction) else vars(value)
 
 
 def _counts_of(*tables: Any) -> list[Any]:
@@ -657,8 +652,7 @@ class TableRelease(DeclaredRelease[ReleasedTable]):
             raise type(error)(f"X_public: {error}") from None
 
     def plan(self, facts: Facts) -> SyntheticTablePlan:
-        n = check_count("n_samples", facts.n_samples, low=1)
-        return synthetic_table_plan(self.cost, n, self.layout, reach=self.reach)
+        return synthetic_table_plan(self.cost, self.count(facts), self.layout, reach=self.reach)
 
     def run(self, table: Table, plan: SyntheticTablePlan, dice: Dice) -> ReleasedTable:
         tables = released_tables(table, plan, dice, self.public)

@@ -114,11 +114,10 @@ def _measured(
         places: projected(noisy, n, [used[place] for place in places])
         for places, noisy in zip(layout.base, model.base, strict=True)
     }
-    deviations = margin_deviations(plan)
-    for place in range(len(layout.columns)):
+    for place, deviation in enumerate(margin_deviations(plan)):
         places = next(places for places in base if place in places)
         others = tuple(axis for axis, each in enumerate(places) if each != place)
-        yield (place,), base[places].sum(axis=others), deviations[place]
+        yield (place,), base[places].sum(axis=others), deviation
     for places, share in base.items():
         if len(places) > 1:
             yield places, share, budget.base.deviation(share.size) / n

@@ -41,7 +41,8 @@ def _exponential_case(
     name: str, universe: Sequence[int], n: int, size: int, epsilon: Any, *, required: Required
 ) -> AuditCase:
     domain = IntegerRange(0, size - 1)
-    release = _InteriorPoint(domain, "exponential", epsilon, 0, Fraction(1, 20), "tight")
+    asked = {"epsilon": epsilon, "delta": 0, "beta": Fraction(1, 20), "constants": "tight"}
+    release = _InteriorPoint(domain, "exponential", **asked)
     return AuditCase(
         name,
         ReleaseFit(lambda: release, list, lambda found: (str(found.value), ())),

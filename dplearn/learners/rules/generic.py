@@ -695,7 +695,7 @@ def warns_of_errors(
 ) -> tuple[str, ...]:
     """Return a warning if a bound on training errors is half of the records."""
     problem = f"with epsilon {float(epsilon):.3g} and {problem} half of the records"
-    return few_records_warnings(n, excess, enough=n / 2, problem=problem, size=size, remedy=remedy)
+    return few_records_warnings(n, excess, least=n / 2, problem=problem, size=size, remedy=remedy)
 
 
 @dataclass(frozen=True)
