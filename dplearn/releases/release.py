@@ -110,7 +110,9 @@ class Release(Recipe, Generic[Result]):
         besides, `_BESIDES`, has the same names here.
         """
         more = {name: states.pop(name) for name in _BESIDES if name in states}
-        return ReleasePlan(self.cost, n, title=f"{type(self).__name__[1:]}Plan", states=states, **more)
+        return ReleasePlan(
+            self.cost, n, title=f"{type(self).__name__.removeprefix('_')}Plan", states=states, **more
+        )
 
     def rows_of(self, X: Any) -> Any:
         """Return rows in memory as `read` encodes them."""
