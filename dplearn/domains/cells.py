@@ -422,17 +422,12 @@ _PLAIN = {int, float, bool}
 def as_numbers(values: Any, domain: Domain, missing: bool = False) -> NDArray[Any]:
     """Return cells as numbers without infinities, and without NaN unless `missing`; `domain` refuses."""
     array = exact_cells(values)
-    readable = True
     if array.dtype.kind == "O":
-        try:
+        with suppress(Exception):  # an arbitrary cell may raise any error; objects are refused below
             array = _as_floats(array, partial(_as_float, missing=missing), missing)
-        except Exception:  # an arbitrary cell may raise any error
-            readable = False
     if array.dtype.kind == "b":
         array = array.astype(np.uint8)
-    if not readable or array.dtype.kind not in "iuf":
-        raise domain.refuse()
-    if array.dtype.kind == "f" and array.size and not _is_finite(array, missing):
+    if array.dtype.kind not in "iuf" or (array.dtype.kind == "f" and not _is_finite(array, missing)):
         raise domain.refuse()
     return array
 

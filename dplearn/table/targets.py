@@ -272,14 +272,10 @@ def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
 
 
 def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    comparable = True
-    try:
+    with suppress(TypeError):  # of labels that cannot be compared
         found, inverse = np.unique(labels, return_inverse=True)
-    except TypeError:
-        comparable = False
-    if not comparable:
-        raise ValueError(_ONE_KIND)
-    return found, inverse.astype(np.intp).ravel()
+        return found, inverse.astype(np.intp).ravel()
+    raise ValueError(_ONE_KIND)
 
 
 @dataclass(frozen=True, repr=False)  # a traceback could show the repr
@@ -533,12 +529,9 @@ def read_numbers(y: Any, n: int) -> NDArray[Any]:
             " classifier labels; numbers written as text become numbers by y.astype(float)"
         )
     cells = label_cells(y, n, what="targets", several=_ONE_TARGET)
-    numbers = None
     with suppress(DomainError):  # the error below must not have one about a column of X as its context
-        numbers = as_numbers(cells, Floats())
-    if numbers is None:
-        raise DomainError(_NOT_FINITE)
-    return numbers
+        return as_numbers(cells, Floats())
+    raise DomainError(_NOT_FINITE)
 
 
 def _type_of(y: Any) -> Any:
