@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array
 from sklearn import config_context
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -131,10 +130,7 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     ("estimator", "y", "error"),
     [
         (LogisticRegression(C=-1), Y, "estimator must be able to learn from 4000 rows with random labels"),
-        (AdditiveClassifier(), Y, "estimator must not be private, got AdditiveClassifier"),
-        (LogisticRegression, Y, "estimator must be a classifier"),
         (make_pipeline(AdditiveClassifier()), Y, "estimator must not be private, got AdditiveClassifier"),
-        (None, np.repeat("ill", N), "classes must hold at least 2 labels, got 1 class"),
         (None, Y.astype(bytes), "y must hold texts or numbers, got bytes"),
         (None, Y[:9], "inconsistent numbers|equal numbers"),
     ],
@@ -267,15 +263,6 @@ def test_sparse_rows_are_predicted_like_dense_ones():
     X, y = load_wine(return_X_y=True)
     model = PrivateLabelsClassifier(epsilon=2, method="clusters", random_state=0).fit(X, y)
     assert model.predict(csr_array(X)).tolist() == model.predict(X).tolist()
-
-
-@pytest.mark.parametrize("method", ["reports", "clusters"])
-def test_tables_in_parts_are_brought_together(method):
-    model = PrivateLabelsClassifier(epsilon=1, method=method, random_state=0)
-    whole = clone(model).fit(TABLE[:900], Y[:900])
-    parts = model.fit([TABLE[:500], TABLE[500:900]], [Y[:500], Y[500:900]])
-    assert (parts.reports_ == whole.reports_).all()
-    np.testing.assert_array_equal(parts.predict_proba(TABLE), whole.predict_proba(TABLE))
 
 
 def test_many_labels_have_larger_clusters_and_a_forest():

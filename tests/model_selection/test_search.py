@@ -626,12 +626,3 @@ def test_an_unknown_parameter_is_refused_by_its_name_and_not_by_an_estimator_tha
     with pytest.raises(ValueError, match=named) as told:
         search.fit(np.zeros((200, 2)), np.arange(200) % 2)
     assert "(None,)" not in str(told.value)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_guarantee_of_a_search_says_that_it_covers_the_search():
-    X = np.arange(400)[:, None] % 100
-    model = ExponentialMechanismClassifier(domain=IntegerRange(0, 99))
-    search = PrivateSearchCV(model, {"concept_class": ["stumps"]}).fit(X, X[:, 0] > 40)
-    assert str(search.guarantee_).startswith("The cost of this search alone")
-    assert str(search.best_estimator_.guarantee_).startswith("The cost of this fit alone")

@@ -121,15 +121,6 @@ def test_all_columns_depend_on_the_target(target):
     }
 
 
-def test_parts_give_the_fit_in_memory(table):
-    parts = [FRAME.iloc[:1000], FRAME.iloc[1000:1001], FRAME.iloc[1001:]]
-    for frame in (parts, lambda: iter(parts)):
-        found = fitted(frame)
-        assert found.network_ == table.network_
-        assert found.sample(100, 0).equals(table.sample(100, 0))
-    assert any("part" in text for text in found.guarantee_.assumes)
-
-
 @pytest.mark.filterwarnings("ignore:n_samples")
 def test_groups_of_a_table_and_of_parts_give_the_same_fit():
     ids = np.random.default_rng(1).integers(0, 900, N)
@@ -394,12 +385,6 @@ def test_a_raw_frame_needs_no_declarations(learned, sampled):
     assert sampled["wage"].dropna().nunique() > 0.5 * (sampled["wage"] > 0).sum()  # no grid is seen
     assert (sampled["constant"].dropna() == 2.5).mean() > 0.99
     assert set(sampled["name"]) == {"other"}  # no name is frequent
-
-
-def test_parts_give_the_learned_fit_in_memory(learned, sampled):
-    found = learned_from([RAW[:3000], RAW[3000:3001], RAW[3001:]])
-    assert found.domain_ == learned.domain_
-    assert found.sample(N_RAW, 0).equals(sampled)
 
 
 def test_polars_arrays_and_numbered_columns_of_learned_tables_are_given_back_as_such(learned):
