@@ -91,6 +91,8 @@ def at_most_exp(z: Fraction, x: Fraction) -> bool:
     """Return True if z <= exp(x): exp(x) is irrational for x != 0, so that enclosures decide exactly."""
     if x == 0:
         return z <= 1
+    if 0 < z.numerator.bit_length() - z.denominator.bit_length() + 1 <= x:
+        return True  # z < 2**x; the power itself may have millions of digits
     digits = 40
     while True:
         low, high = exp_bounds(x, digits)

@@ -47,12 +47,11 @@ from dplearn.table.ranks import PartedTreeRecords, gathered_codes
 
 _BELOW_WIDE = np.nextafter(2.0**64, 0)
 _FINE = 53  # bits of a uniform number
-_METHODS = ("tree", "blocks")
 _BETA = 0.05  # probability of failure of the error bound that a warning is about
 _TAIL = 0.01  # the least fraction of records beyond the last known quantile that a warning is about
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CDFRelease(Released):
     """A cumulative distribution function over a domain of numbers, released from private records.
 
@@ -105,6 +104,12 @@ class CDFRelease(Released):
     def n_samples(self) -> int:
         """Public. Number of records."""
         return self.plan.n_samples
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.domain!r}, n_samples={self.n_samples}, knots={self.knots.size},"
+            f" guarantee={self.plan.guarantee!r})"
+        )
 
     def cdf(self, x: Any) -> Any:
         """Return the estimated fraction of records that are at most x.
@@ -478,7 +483,7 @@ class CDF(ColumnRelease[CDFRelease]):
     """The recipe of `cdf`."""
 
     def __init__(self, epsilon: Any, delta: Any, method: str, domain: Any, random_state: Any = None):
-        self.method = check_choice("method", method, _METHODS)
+        self.method = check_choice("method", method, ("tree", "blocks"))
         self.most = checked_cost(epsilon, delta)
         self.domain = as_number_domain(domain)
         if self.domain.accepts_missing:

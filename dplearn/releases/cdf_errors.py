@@ -230,7 +230,7 @@ def tree_plan(size: int, privacy: ApproxDP) -> TreePlan:
     plans = [
         _plan(size, fan_out, noise, guarantee) for noise, guarantee in choices for fan_out in _fan_outs(size)
     ]
-    return min(plans, key=_knot_variance)
+    return min(plans, key=lambda each: each.depth * (each.fan_out - 1 / each.fan_out) / 6 * each.variance)
 
 
 def _noises(privacy: ApproxDP) -> list[tuple[ApproxDP | ZeroConcentratedDP, ApproxDP]]:
@@ -261,10 +261,6 @@ def _plan(size: int, fan_out: int, noise: ApproxDP | ZeroConcentratedDP, guarant
     gaussian = isinstance(noise, ZeroConcentratedDP)
     tail = math.ceil(uncut._noise_tail(-math.log(rare))) if gaussian else laplace_quantile(uncut._ratio, rare)
     return replace(uncut, threshold=max(1, tail))
-
-
-def _knot_variance(plan: TreePlan) -> float:
-    return plan.depth * (plan.fan_out - 1 / plan.fan_out) / 6 * plan.variance
 
 
 def dkw_bound(n: int, beta: float) -> float:

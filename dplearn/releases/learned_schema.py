@@ -493,7 +493,7 @@ class _Parts:
         """The least noisy count of a listed category, or None if no lists are released."""
         if not self.lists:
             return None
-        return frequent_keys_threshold(self.lists, privacy=self.privacy, delta=self.failure)
+        return frequent_keys_threshold(self.lists, privacy=ZeroConcentratedDP(self.rho), delta=self.failure)
 
     @property
     def event(self) -> Composition:
@@ -504,11 +504,6 @@ class _Parts:
         if self.lists:  # the noise of `frequent_keys`
             counts[Gaussian(self.lists / self.rho, 2 * self.lists)] = 1
         return Composition(counts)
-
-    @property
-    def privacy(self) -> ZeroConcentratedDP:
-        """The cost of all lists, except for their failure."""
-        return ZeroConcentratedDP(self.rho)
 
     def n_needed(self, size: int, beta: Fraction, *, centers: bool = False) -> int:
         """Return the number of records from which on these ends and lists are worth their cost."""
@@ -739,7 +734,7 @@ def _lists(rows: Table, plan: LearnedSchemaPlan, dice: Dice) -> list[Domain]:
     if plan.threshold is None:
         return [_HASHED for _ in plan.columns.of_categories]
     parts, keys = plan.parts, rows.sums(partial(key_counts, plan.columns.of_categories))
-    found = frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
+    found = frequent_keys(keys, privacy=ZeroConcentratedDP(parts.rho), delta=parts.failure, dice=dice)
     return [_categories(each[: plan.most]) for each in found]
 
 

@@ -82,6 +82,10 @@ def test_at_most_exp_agrees_with_the_series(x, z):
         assert not at_most_exp(high * (1 + Fraction(1, 10**distance)), x)
 
 
+def test_a_number_below_a_power_with_very_many_digits_is_found_at_once():
+    assert at_most_exp(Fraction(10**9), Fraction(10**12))
+
+
 RATES = [Fraction(10) ** k for k in range(-12, 7)] + [Fraction(699), Fraction(700), Fraction(1, 3)]
 
 

@@ -127,7 +127,7 @@ frequent_keys in mechanisms.stable_histogram:frequent_keys
     delta=delta) -> delta=delta) - 2
     (counts, privacy=privacy -> (counts, privacy=ZeroConcentratedDP(10 * privacy.rho)
 learned_schema in releases.learned_schema:_lists
-    frequent_keys(keys, privacy=parts.privacy, delta=parts.failure, dice=dice)
+    frequent_keys(keys, privacy=ZeroConcentratedDP(parts.rho), delta=parts.failure, dice=dice)
     -> [[key for key, _ in column.sorted()] for column in keys]
 learned_range, learned_target in releases.learned_schema:_selected
     code_by_cost(everything, rank, rank, unit=unit, privacy=privacy, dice=dice, sensitivity=unit)

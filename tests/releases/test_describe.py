@@ -305,6 +305,8 @@ def test_the_plan_states_the_noise_of_even_numbers():
     assert off.max() > stated / 2
     with pytest.raises(ValueError, match="n_features must be 1"):
         describe_plan(N, domain=schema, n_features=2)
+    errors = [describe_plan(50_000, n_features=2, beta=beta).rank_error["x0"] for beta in (0.2, 0.001)]
+    assert errors[0] < errors[1]
 
 
 def test_intervals_of_learned_columns_hold_for_the_records_in_cells_that_are_left_out():
