@@ -324,8 +324,8 @@ class SubsampleAggregateClassifier(OnlineEnsembleClassifier):
     ----------
     estimator : classifier, optional
         Any scikit-learn classifier or pipeline; it is cloned. It must contain all preprocessing that is
-        fitted to data. None: a logistic regression after imputation, scaling, and one-hot encoding of a data
-        frame's non-numeric columns.
+        fitted to data. None: a logistic regression on numbers, imputed and scaled, and on 16 columns of 0 and
+        1 for the texts of a column, by their hash.
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the numbers of records,
         labels and queries and of the budget.
@@ -537,8 +537,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     ----------
     estimator : classifier, optional
         Any scikit-learn classifier or pipeline with `predict_proba`; it is cloned. None: a logistic
-        regression by stochastic gradient descent, after imputation, scaling, and one-hot encoding of a data
-        frame's non-numeric columns.
+        regression by stochastic gradient descent, on numbers and texts as `SubsampleAggregateClassifier`.
     delta : float, default=1e-6
         Probability with which the guarantee may fail, in (0, 1); choose it far below 1 / n_samples.
     aggregation : {"mean", "sparse_vector"}, default="mean"

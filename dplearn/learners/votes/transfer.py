@@ -124,11 +124,11 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     Parameters
     ----------
     estimator : classifier, optional
-        The teachers: any scikit-learn classifier or pipeline; it is cloned. None: a logistic regression after
-        imputation, scaling, and one-hot encoding of a data frame's non-numeric columns.
+        The teachers: any scikit-learn classifier or pipeline; it is cloned. None: a logistic regression as
+        that of `SubsampleAggregateClassifier`.
     student : classifier, optional
-        Any classifier or pipeline; it is cloned. None: a logistic regression as for `estimator`, with
-        stronger regularisation. If its `fit` accepts `sample_weight`, the answers are weighted by their
+        Any classifier or pipeline; it is cloned. None: a logistic regression after imputation, scaling
+        and one-hot encoding. If its `fit` accepts `sample_weight`, the answers are weighted by their
         leads.
     n_teachers : int or "auto", default="auto"
         Number of shards, at least 1, each with one teacher. "auto": a function of the number of records and
