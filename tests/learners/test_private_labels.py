@@ -130,6 +130,7 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     ("estimator", "y", "error"),
     [
         (LogisticRegression(C=-1), Y, "estimator must be able to learn from 4000 rows with random labels"),
+        (LogisticRegression, Y, "estimator must be a classifier"),
         (make_pipeline(AdditiveClassifier()), Y, "estimator must not be private, got AdditiveClassifier"),
         (None, Y.astype(bytes), "y must hold texts or numbers, got bytes"),
         (None, Y[:9], "inconsistent numbers|equal numbers"),
