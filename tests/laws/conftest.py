@@ -178,7 +178,7 @@ class SoftLabelTransferClassifier(OnItsOwnRows, learners.SoftLabelTransferClassi
 class PrivateLabelsClassifier(learners.PrivateLabelsClassifier):
     # Of few trees, so that it is fitted soon.
     __doc__ = learners.PrivateLabelsClassifier.__doc__
-    default_trees = 10
+    default_trees = 3
 
 
 # Thresholds are of one column and corners of two; scikit-learn's checks fit tables of any number of columns.
