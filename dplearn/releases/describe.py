@@ -293,7 +293,6 @@ def _recipe_of(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any 
     domain = checked_domain(domain)
     costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
     recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
-    recipes[0].check_size()
     return min(recipes, key=lambda each: each._sums(_SOME).error("n_needed", 0.05))
 
 
@@ -331,15 +330,6 @@ class _Describe(DeclaredRelease[Described]):
         chosen = repr(choices.by), repr(choices.statistics), cost.neighbors
         context = str(cost.epsilon), str(cost.delta), repr(domain), *chosen
         super().__init__("describe", cost, context, random_state)
-
-    def check_size(self) -> None:
-        """Refuse so many groups that their sums do not fit into memory."""
-        numbers = math.prod(self.sizes) * sum(len(each.matrix) for each in self.described)
-        if numbers > _MOST_NUMBERS:
-            raise ValueError(
-                f"by must form fewer groups, or fewer columns be described: there are {numbers} sums, and at"
-                f" most {_MOST_NUMBERS} fit into memory"
-            )
 
     @cached_property
     def columns(self) -> tuple[TableColumn, ...]:
@@ -391,6 +381,12 @@ class _Describe(DeclaredRelease[Described]):
         n, failure = self.count(facts), float(check_number("beta", beta, above=0, below=1))
         sums = self._sums(n)
         sums.check()
+        numbers = sum(each.size for each in sums.queries)
+        if numbers > _MOST_NUMBERS:
+            raise ValueError(
+                f"by must form fewer groups, or fewer columns be described: there are {numbers} sums, and at"
+                f" most {_MOST_NUMBERS} fit into memory"
+            )
         return DescribePlan(
             self.cost,
             n,

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from dplearn.display import StatisticsDisplay
-from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Schema
+from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Schema
 from dplearn.releases import describe, describe_plan
 
 RNG = np.random.default_rng(0)
@@ -292,6 +292,15 @@ def test_groups_whose_categories_cannot_be_learned_are_refused_before_the_charge
 def test_what_is_refused_before_the_charge(given, match):
     with pytest.raises(ValueError, match=match):
         describe(FRAME, **{"domain": SCHEMA, **given})
+
+
+MANY = Schema({f"x{place}": Grid(0, 1, 1001) for place in range(60)})
+
+
+@pytest.mark.parametrize(("domain", "delta"), [(MANY, 0), (Learn(["numbers"] * 24), 1e-6)])
+def test_more_sums_than_fit_into_memory_are_refused_with_a_learned_domain_too(domain, delta):
+    with pytest.raises(ValueError, match="fit into memory"):
+        describe_plan(20_000, ["x0", "x1"], domain=domain, delta=delta)
 
 
 def test_the_plan_states_the_noise_of_even_numbers():
