@@ -27,7 +27,8 @@ from dplearn.mechanisms.interior_point import (
     next_domain_size,
     recursive_interior_point,
 )
-from dplearn.privacy import ApproxDP, PrivacyLedger
+from dplearn.privacy import ApproxDP
+from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.releases.release import (
     ALL_GROUPS,
     ColumnRelease,

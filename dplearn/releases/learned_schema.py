@@ -32,7 +32,8 @@ from dplearn.kernels import Cell, Ranks, log_bounds, root_below
 from dplearn.kernels.ranks import UnsortedCodes
 from dplearn.mechanisms.rank_selection import code_by_cost, examined_ranks
 from dplearn.mechanisms.stable_histogram import frequent_keys, frequent_keys_threshold
-from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP, calibrate
+from dplearn.privacy import ApproxDP, PrivacyLedger, ZeroConcentratedDP
+from dplearn.privacy.calibration import calibrate
 from dplearn.privacy.composition import Composition, least_epsilon
 from dplearn.privacy.events import BoundedRange, Event, Gaussian, ZeroConcentrated
 from dplearn.privacy.plan import hidden, noted

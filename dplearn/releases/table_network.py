@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from dplearn._progress import watched
 from dplearn.chance import Dice, PublicStream
-from dplearn.kernels import nearest_shares, root_below
+from dplearn.kernels import root_below
+from dplearn.kernels.simplex import nearest_shares
 from dplearn.mechanisms import exponential_mechanism, gaussian_counts
 from dplearn.privacy import ApproxDP, ZeroConcentratedDP
 from dplearn.privacy.plan import ALPHA, hidden, noted
