@@ -168,7 +168,7 @@ def describe(
     most = _most_rows(groups, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     cost = checked_cost(epsilon, delta, high=MOST_EPSILON, neighbors=neighbors)
-    recipe = _recipe_of(domain, choices, cost, random_state)
+    recipe = _Describe.or_learned(domain, choices, cost, random_state)
     return recipe.run_on(frame, None, ledger, groups)
 
 
@@ -226,7 +226,7 @@ def describe_plan(
     most = _most_rows(max_rows_per_group, max_rows_per_group, domain)
     choices = Choices(_checked_by(by), _checked_statistics(statistics), most)
     cost = checked_cost(epsilon, delta, high=MOST_EPSILON, neighbors=neighbors)
-    recipe = _recipe_of(domain, choices, cost)
+    recipe = _Describe.or_learned(domain, choices, cost)
     if most is not None:
         refuse_unsupported(recipe, "groups")
     return recipe.plan_of_sizes(n_samples, n_features, beta=beta)
@@ -284,18 +284,6 @@ def _checked_statistics(statistics: Any) -> tuple[str, ...]:
     return given
 
 
-def _recipe_of(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
-    """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
-    if (learn := as_learn(domain)) is not None:
-        found = LearnedDescribe(learn, choices, cost, random_state=random_state)
-        refuse_unsupported(found)
-        return found
-    domain = checked_domain(domain)
-    costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
-    recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
-    return min(recipes, key=lambda each: each._sums(_SOME).error("n_needed", 0.05))
-
-
 class _Describe(DeclaredRelease[Described]):
     """The recipe of `describe` with a declared domain."""
 
@@ -330,6 +318,18 @@ class _Describe(DeclaredRelease[Described]):
         chosen = repr(choices.by), repr(choices.statistics), cost.neighbors
         context = str(cost.epsilon), str(cost.delta), repr(domain), *chosen
         super().__init__("describe", cost, context, random_state)
+
+    @staticmethod
+    def or_learned(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
+        """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
+        if (learn := as_learn(domain)) is not None:
+            found = _LearnedDescribe(learn, choices, cost, random_state=random_state)
+            refuse_unsupported(found)
+            return found
+        domain = checked_domain(domain)
+        costs = [cost, replace(cost, delta=Fraction(0))] if cost.delta else [cost]
+        recipes = [_Describe(domain, choices, each, random_state=random_state) for each in costs]
+        return min(recipes, key=lambda each: each._sums(_SOME).error("n_needed", 0.05))
 
     @cached_property
     def columns(self) -> tuple[TableColumn, ...]:

@@ -391,7 +391,7 @@ def median_plan(
       domain     Floats(significand_bits=52, smallest=5e-324, largest=1.7976931348623157e+308, missing=False)
       alpha      0.05
       beta       0.05
-      error      95  (ranks at most, of any quantile)
+      errors     (95,)  (ranks at most)
       n_inside   191  (records, for values among the data)
       n_needed   1900  (records, for errors of at most alpha of them)
     """
@@ -474,19 +474,19 @@ class _Quantiles(ColumnRelease[Quantiles]):
             alpha=float(alpha),
             beta=float(beta),
             later={
-                "error": partial(found.error, beta),
+                "errors": partial(found.errors, beta),
                 "n_inside": partial(found.n_inside, beta),
                 "n_needed": partial(found.n_needed, alpha, beta),
             },
             keeps={
-                "errors": partial(found.errors, beta),
+                "error": partial(found.error, beta),
                 "method": "halving" if found.terms is None else "windows",
                 "inside": partial(found.inside, beta),
                 "search": found,
                 "categories": self.categories,
             },
             notes={
-                "error": "ranks at most, of any quantile",
+                "errors": "ranks at most",
                 "n_inside": f"{of}, for values among the data",
                 "n_needed": f"{of}, for errors of at most alpha of them",
             },

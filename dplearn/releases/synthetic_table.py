@@ -343,8 +343,7 @@ class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
             If the table is not fitted, or has categories that JSON does not have, such as bytes.
         """
         released = self._fitted()
-        plan = released.plan
-        layout = plan.layout
+        plan, layout = released.plan, released.plan.layout
         _check_written(layout.columns)
         record = {
             "format": _FORMAT,
