@@ -323,7 +323,7 @@ class _Describe(DeclaredRelease[Described]):
     def or_learned(domain: Any, choices: Choices, cost: ApproxDP, random_state: Any = None) -> Any:
         """Return the recipe; with a declared domain the one whose noise has the smaller errors."""
         if (learn := as_learn(domain)) is not None:
-            found = _LearnedDescribe(learn, choices, cost, random_state=random_state)
+            found = LearnedDescribe(learn, choices, cost, random_state=random_state)
             refuse_unsupported(found)
             return found
         domain = checked_domain(domain)
