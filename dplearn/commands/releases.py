@@ -13,7 +13,7 @@ from dplearn.commands.columns import SHARED, Declared, told
 from dplearn.commands.csv_table import Table, add_format, format_of, listed, read_table
 from dplearn.commands.learners import number, numbers_in
 from dplearn.commands.options import LIST, NEEDED, PATH, add_options, public
-from dplearn.commands.table import cells_of, check_out, delta_of, open_ledger, replacing, warnings_shown
+from dplearn.commands.table import cells_of, check_csv, delta_of, open_ledger, replacing, warnings_shown
 from dplearn.domains import IntegerRange, Schema
 from dplearn.privacy import PrivacyLedger
 from dplearn.privacy.guarantees import in_words
@@ -93,7 +93,7 @@ class _Read:
             self.schema = None if options.schema is None else Schema.from_json(options.schema)
         self.ledger: PrivacyLedger | None = open_ledger(options)
         if options.out is not None:
-            check_out(options.out, options.table, options.schema, options.ledger)
+            check_csv(options.out, options.table, options.schema, options.ledger)
         delta = delta_of(options, self.ledger)
         self.cost = {"epsilon": number(options.epsilon), "delta": number("1e-6" if delta is None else delta)}
         self.table: Table = read_table(options.table, form)

@@ -212,7 +212,7 @@ def _learners(
 def run_predict(options: argparse.Namespace) -> None:
     """Write the predicted label or number of each row."""
     form = format_of(options)
-    check_out(options.out, options.table, options.model)
+    check_csv(options.out, options.table, options.model)
     model = _load(options.model)
     names = columns_of(model)
     if names is None:
@@ -249,6 +249,13 @@ def _check_more(options: argparse.Namespace, model: Any) -> None:
     ):
         if getattr(options, option) and not hasattr(last_of(model), method):
             raise Refusal(f"--{option} needs a model of {kind}, which {type(last_of(model)).__name__} is not")
+
+
+def check_csv(out: Path, *inputs: Path | None) -> None:
+    """Raise an error as `check_out`, and if the name of `out` is that of another format than CSV."""
+    if out.suffix.lower() in (".parquet", ".xlsx", ".xls", ".json"):
+        raise Refusal(f"--out is written as CSV: name it {out.with_suffix('.csv')}, got {out}")
+    check_out(out, *inputs)
 
 
 def check_out(out: Path, *inputs: Path | None) -> None:

@@ -27,7 +27,7 @@ from sklearn.utils.validation import check_is_fitted
 from dplearn._documented import documented_by
 from dplearn._progress import counted
 from dplearn._validation import check_constructed, check_count, check_number, shown
-from dplearn._writing import did_you_mean, in_full, shortened
+from dplearn._writing import brief, did_you_mean, in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
@@ -193,6 +193,7 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
         }
 
     def _fit_privately(self, X: Any, y: Any, **public: Any) -> Self:
+        refuse_labels_of_all(self)
         dice, reproducible = self._dice()
         with float_errors_ignored():
             self._fit(X, y, dice, reproducible=reproducible, **public)
@@ -599,6 +600,21 @@ def _check_names(kind: type[BaseEstimator], args: Sequence[Any], given: Mapping[
         raise TypeError(
             f"{kind.__name__} takes its parameters{' but the first' * most} by name: write"
             f" {'epsilon' if budget else names[most]}={shown(args[most])}"
+        )
+
+
+def refuse_labels_of_all(estimator: Any) -> None:
+    """Refuse declared labels other than 0 and 1 in a fit for one label against the rest, which has these.
+
+    Where all labels are integers the fits would succeed, and their predictions could not be put together.
+    """
+    classes, frame = getattr(estimator, "classes", None), inspect.currentframe()
+    while frame is not None and frame.f_globals.get("__name__") != "sklearn.multiclass":
+        frame = frame.f_back
+    if frame is not None and classes is not None and not np.array_equal(classes, [0, 1]):
+        raise ValueError(
+            "classes must be None, or [0, 1] within OneVsRestClassifier and OneVsOneClassifier, which give"
+            f" their learners the labels 0 and 1, got {brief(classes)}"
         )
 
 

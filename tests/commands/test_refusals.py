@@ -194,6 +194,7 @@ def test_labels_of_many_kinds(run, refused, tmp_path):
         ("predict m0 t.csv --out l", "not a model that fit wrote"),  # an object of another library
         ("predict m1 t.csv --out l", "not a model that fit wrote"),  # not fitted
         ("predict m1 t.csv --out m1", "--out must not be a file that this command reads"),
+        ("synthetic t.csv --out l.parquet", "--out is written as CSV: name it l.csv, got l.parquet"),
         ("predict m1 t.csv --out full", "--out must not be a ledger"),
         ("ledger new", "new does not exist; this makes a ledger: python -m dplearn ledger new --create"),
         ("ledger new --epsilon 1", "--epsilon goes with --create: a ledger's budget does not change"),

@@ -331,8 +331,10 @@ def test_labels_that_a_meta_estimator_encodes_are_explained():
     names = np.array(["a", "b", "c"])[np.arange(100) % 3]
     ledger = PrivacyLedger(100)
     learner = ThresholdClassifier(classes=["a", "b"], ledger=ledger)
-    with pytest.raises(DomainError, match=r"such as OneVsRestClassifier gives .* classes=\[0, 1\]"):
-        OneVsRestClassifier(learner).fit(X, names)
+    # Labels 0, 1 and 2 could be fitted, and their predictions not put together.
+    for classes, y in ((["a", "b"], names), (["a", "b", "c"], names), ([0, 1, 2], np.arange(100) % 3)):
+        with pytest.raises(ValueError, match=r"must be None, or \[0, 1\] within OneVsRestClassifier"):
+            OneVsRestClassifier(learner.set_params(classes=classes)).fit(X, y)
     assert ledger.history() == []
     assert set(OneVsRestClassifier(learner.set_params(classes=[0, 1])).fit(X, names).predict(X)) <= {*"abc"}
 

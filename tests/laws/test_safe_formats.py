@@ -118,12 +118,12 @@ def skops():
     return pytest.importorskip("skops.io")
 
 
-def test_every_trusted_type_is_of_this_package_or_a_fraction():
+def test_every_trusted_type_is_of_this_package_or_an_exact_number():
     assert len(set(TRUSTED_TYPES)) == len(TRUSTED_TYPES)
     for name in TRUSTED_TYPES:
         module, _, kind = name.rpartition(".")
         assert callable(getattr(import_module(module), kind))
-        assert module.startswith("dplearn.") or name == "fractions.Fraction"
+        assert module.startswith("dplearn.") or name in ("decimal.Decimal", "fractions.Fraction")
 
 
 def test_models_saved_by_skops_are_loaded_with_the_trusted_types_and_predict_the_same(skops):

@@ -117,3 +117,13 @@ def test_released_quantiles_take_the_place_of_all_cuts():
     assert model.estimators_[0].guarantee_.assumes[-1] == "the rows in X_public are public"
     with pytest.raises(TypeError, match="X_public must be None for an estimator whose fit takes no public"):
         PrivateMultiOutputClassifier(StatisticalQueryNaiveBayes()).fit(X, Y, X_public=PublicData(rows))
+
+
+def test_classifiers_of_groups_state_what_the_whole_protects():
+    X, groups = np.arange(300)[:, None] % 7, np.arange(300) // 3
+    Y = np.column_stack([X[:, 0] > 3, X[:, 0] > 5]).astype(int)
+    model = several(classes=[[0, 1]] * 2).fit(X, Y, groups=groups)
+    for each in model.estimators_:
+        assert each.guarantee_.protects == model.guarantee_.protects == "groups"
+        assert each.guarantee_.assumes == model.guarantee_.assumes
+        assert each.guarantee_.epsilon < model.guarantee_.epsilon

@@ -269,6 +269,12 @@ class PrivateMultiOutputClassifier(MultiOutputMixin, MetaEstimatorMixin, Several
 class MultiOutputFit(FitRecipe):
     """The fit of `PrivateMultiOutputClassifier`."""
 
+    def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
+        super().publish(learner, facts, outcome, plan)
+        of_all = {name: getattr(plan.guarantee, name) for name in ("protects", "assumes")}
+        for each in outcome:  # which was planned for records, where these may be groups of rows
+            each.guarantee_ = replace(vars(each)["guarantee_"], **of_all)
+
     def cost_of(self, X: Any, y: Any) -> ApproxDP | None:  # noqa: ARG002 - y alone is of use
         """Return the cost of a fit; pure classifiers of few outputs spend no delta."""
         if y is None or self.inner.spends_delta:

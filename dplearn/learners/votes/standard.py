@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline, make_pipeline
 
-from dplearn.domains import Hashed
-from dplearn.domains.cells import any_as_numbers, frame_column, is_frame, is_missing, text_of
+from dplearn.domains import Dates, Hashed
+from dplearn.domains.cells import any_as_numbers, frame_column, holds_dates, is_frame, is_missing, text_of
 from dplearn.kernels import dense
 
 _NUMBER_KINDS = "iufb"
@@ -31,6 +31,7 @@ _FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
 _BUCKETS = Hashed(16)  # of the texts of a column, for teachers
+_HOURS = Dates("1000-01-01", "3000-01-01", step="1h", outside="clip", missing=True)
 
 
 # The parts of scikit-learn that default estimators consist of are imported inside functions: they would be a
@@ -63,7 +64,7 @@ def _of_cells(X: Any, model: Any) -> Pipeline:
     if hasattr(X, "tocsr"):
         return _prepared(X, model)
     if is_frame(X):
-        kinds = ["number" if _is_numeric(kind) else "text" for kind in X.dtypes]
+        kinds = ["number" if _is_numeric(kind) else "text" for kind in undated(X).dtypes]
     else:
         kinds = ["number" if X.dtype.kind in _NUMBER_KINDS else "cell"] * X.shape[1]
     scaler = NumberScaler(sum(kind != "text" for kind in kinds))
@@ -85,6 +86,7 @@ class CellColumns(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the numbers of each row; NaN where a number is missing or very large."""
+        X = undated(X)
         X = X.toarray() if hasattr(X, "toarray") else X
         if set(self.kinds) == {"number"} and not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
             return X if X.dtype.kind != "f" else _moderate(X)
@@ -98,6 +100,28 @@ class CellColumns(TransformerMixin, BaseEstimator):
             if kind != "text":
                 numbers.append(found if kind == "number" else np.nan_to_num(found))
         return np.column_stack([*numbers, *texts]).astype(np.float64, copy=False)
+
+
+def undated(X: Any) -> Any:
+    """Return a table in which a data frame's columns of dates are numbers of days; row by row."""
+    places = [place for place, kind in enumerate(X.dtypes) if holds_dates(kind)] if is_frame(X) else []
+    X = X.copy(deep=False) if places and hasattr(X, "iloc") else X
+    for place in places:
+        column = X.iloc[:, place] if hasattr(X, "iloc") else X[X.columns[place]]
+        days = _HOURS.decode(_HOURS.encode(column)).astype(float) / 24
+        if hasattr(X, "iloc"):
+            X.isetitem(place, days)
+        else:
+            X = X.with_columns(type(column)(X.columns[place], days))
+    return X
+
+
+def _after_days(X: Any, made: Any) -> Any:
+    """Return what is made for tables like `undated(X)`, behind that where it changes tables like X."""
+    if not is_frame(X) or not any(map(holds_dates, X.dtypes)):
+        return made
+    steps = made.steps if isinstance(made, Pipeline) else make_pipeline(made).steps
+    return Pipeline([("days", _cleaned(undated)), *steps])
 
 
 def _moderate(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -153,12 +177,12 @@ def _prepared(X: Any, model: Any) -> Pipeline:
         # The text columns are determined in `fit`, from the fitted rows alone.
         return make_pipeline(make_column_transformer((named, _texts_of), remainder=counted), model)
     # Columns are given by index: a column transformer takes integer names for indices.
-    numeric = [_is_numeric(kind) for kind in X.dtypes]
+    numeric = [_is_numeric(kind) for kind in undated(X).dtypes]
     texts = [place for place, yes in enumerate(numeric) if not yes]
     rest = [place for place, yes in enumerate(numeric) if yes]
     one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
     encoded = make_column_transformer((one_hot, texts), (make_pipeline(*numbers), rest))
-    return make_pipeline(encoded, model)
+    return _after_days(X, make_pipeline(encoded, model))
 
 
 def is_mixed(X: Any) -> bool:
@@ -173,14 +197,15 @@ def coded(X: Any, boosting: Any) -> Any:
     from sklearn.compose import make_column_transformer
     from sklearn.preprocessing import OrdinalEncoder
 
-    texts, rest = _kinds_of_columns(X)
+    texts, rest = _kinds_of_columns(undated(X))
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS and not texts:
         return boosting
     unseen = {"handle_unknown": "use_encoded_value", "unknown_value": np.nan}
     codes = OrdinalEncoder(**unseen, encoded_missing_value=np.nan, max_categories=_MOST_CODES)
     parts = (make_pipeline(_cleaned(_texts_or_gaps), codes), texts), (_cleaned(_as_floats), rest)
     columns = make_column_transformer(*parts, sparse_threshold=0)
-    return make_pipeline(columns, boosting.set_params(categorical_features=list(range(len(texts)))))
+    boosted = boosting.set_params(categorical_features=list(range(len(texts))))
+    return _after_days(X, make_pipeline(columns, boosted))
 
 
 def scaled(X: Any) -> Any:
@@ -193,6 +218,7 @@ def scaled(X: Any) -> Any:
 
     if not is_frame(X) and hasattr(X, "tocsr"):
         return make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=False))
+    given, X = X, undated(X)
     texts, rest = _kinds_of_columns(X)
     tails = [place for place in rest if _has_long_tails(X, place)]
     numbers = [_cleaned(_as_floats), SimpleImputer(keep_empty_features=True), StandardScaler()]
@@ -204,7 +230,7 @@ def scaled(X: Any) -> Any:
         (make_pipeline(*numbers[:-1], ranks, StandardScaler()), tails),
         sparse_threshold=0,
     )
-    return columns.set_output(transform="default")
+    return _after_days(given, columns.set_output(transform="default"))
 
 
 def _cleaned(function: Any) -> Any:

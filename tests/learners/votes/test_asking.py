@@ -12,7 +12,12 @@ from scipy.sparse import csr_matrix
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
-from dplearn import KnowledgeTransferClassifier, PublicData, SubsampleAggregateClassifier
+from dplearn import (
+    KnowledgeTransferClassifier,
+    PrivateLabelsClassifier,
+    PublicData,
+    SubsampleAggregateClassifier,
+)
 from dplearn.kernels import FIXED_POINT_ONE
 from dplearn.learners.votes import NO_VOTE, Labels, Scores, answers_of
 
@@ -220,6 +225,7 @@ KINDS_OF_ROWS = {
     "sparse types": lambda frame: frame.astype({"a": pd.SparseDtype(float)}),
     "categories": lambda frame: frame.astype({"t": "category"}),
     "arrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame),
+    "polars": lambda frame: pytest.importorskip("polars").DataFrame(frame.to_dict("list")),
 }
 
 
@@ -237,3 +243,18 @@ def test_default_teachers_learn_from_rows_of_every_kind_and_answer_all_others(fi
     public = KINDS_OF_ROWS["frame" if asked == "sparse types" else asked]  # no student takes sparse gaps
     student.fit(KINDS_OF_ROWS[fitted](frame), y, X_public=PublicData(public(frame)))
     assert student.score(public(frame[:20]), y[:20]) > 0.9
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_default_models_read_columns_of_dates_as_days(library):
+    days, generator = np.arange(900), np.random.default_rng(0)
+    dates = pd.Series(pd.Timestamp("2019-01-01") + pd.to_timedelta(days, unit="D"))
+    frame = pd.DataFrame({"a": generator.normal(size=900), "d": dates.mask(days % 50 == 7)})
+    if library == "polars":
+        frame = pytest.importorskip("polars").DataFrame({"a": frame["a"].to_numpy(), "d": dates.to_numpy()})
+    y, few = (days > 450).astype(int), {"n_teachers": 30, "epsilon": 500, "classes": [0, 1]}
+    answers = SubsampleAggregateClassifier(**few, max_queries=90).fit(frame, y).predict(frame[::10])
+    assert (answers == y[::10]).mean() > 0.9
+    student = KnowledgeTransferClassifier(**few).fit(frame, y, X_public=PublicData(frame))
+    assert student.score(frame, y) > 0.9
+    assert PrivateLabelsClassifier(epsilon=10, classes=[0, 1]).fit(frame, y).score(frame, y) > 0.9
