@@ -202,10 +202,12 @@ def refuse_text(X: Any, domain: Any) -> None:
         of_numbers = kinds[dtype] == "text" and getattr(part, "ordered", False) and part.numeric
         if kinds[dtype] and (of_numbers or getattr(part, "misreads_text", False)):
             kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
+            instead = "declare what it holds, in domain=Schema(...)"
+            instead = "give a column of 0 and 1 for a text, such as d == 'yes'" if part.size == 2 else instead
             raise CellTypeError(
                 f"in column {name!r} of X, values have a type of {kinds[dtype]}, {kind}, and those of its"
                 " domain are numbers: give numbers, such as X.astype(float), or the type that the column"
-                " had in fit; or declare what it holds, in domain=Schema(...)"
+                f" had in fit; or {instead}"
             )
 
 
