@@ -201,16 +201,8 @@ class CornerFit(CutFit):
         inside = positive_code(self.positive, facts.classes) or 0
         sides = self.sides if isinstance(self.sides, (list, tuple)) else [self.sides] * len(columns)
         corners = Corners(places, directions=sides, inside=inside)
-        ways = [*self._by_errors(n, corners), self._by_interior_points(n, columns)]
-        ways = [way for way in ways if way.method in self.methods]
-        # A method is accurate from `n_from` records on; before that, one that takes all of them is better.
-        accurate = [way for way in ways if way.n_from <= n]
-        if accurate:
-            chosen = accurate[0]
-        else:
-            chosen = min((way for way in ways if way.n_used == n), key=lambda way: way.n_needed)
+        chosen, sizes = self._chosen(n, columns, corners)
         drawn = chosen.n_used if chosen.n_used < n else None
-        needed = min(way.n_from for way in ways)
         goal = {"alpha": self.alpha, "beta": float(self.beta)}
         assumes = (*TABLE, *domain.assumes, labels_assumed(self.classes))
         warned = warns_of_errors(
@@ -229,8 +221,7 @@ class CornerFit(CutFit):
                 "n_columns": len(columns),
                 "n_examples": min(chosen.n_examples, n),
                 "excess_error": min(chosen.errors, chosen.n_used) / chosen.n_used,
-                "n_needed": None if needed == math.inf else needed,
-                **ways[0].agnostic,
+                **sizes,
                 **chosen.states,
                 **goal,
             },
@@ -252,6 +243,19 @@ class CornerFit(CutFit):
             public=facts,
             ranged=chosen.method == "exponential",
         )
+
+    def _chosen(
+        self, n: int, columns: Sequence[CutColumn], corners: Corners
+    ) -> "tuple[_Way, dict[str, Any]]":
+        """Return the method for n records, and the sizes, which are the same for all numbers of records."""
+        ways = [*self._by_errors(n, corners), self._by_interior_points(n, columns)]
+        ways = [way for way in ways if way.method in self.methods]
+        needed = min(way.n_from for way in ways)
+        sizes = {"n_needed": None if needed == math.inf else needed, **ways[0].agnostic}
+        # A method is accurate from `n_from` records on; before that, one that takes all of them is better.
+        if accurate := [way for way in ways if way.n_from <= n]:
+            return accurate[0], sizes
+        return min((way for way in ways if way.n_used == n), key=lambda way: way.n_needed), sizes
 
     def _by_errors(self, n: int, corners: Corners) -> "list[_Way]":
         """Return the selection among all corners, on as many records as their errors can be counted of."""
