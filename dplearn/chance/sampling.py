@@ -570,7 +570,7 @@ def geometric_tables(ratio: Fraction) -> list[Table]:
 
 
 def block_width(sigma2: Fraction) -> int:
-    """Return how many integers a block of the discrete Gaussian has: a power of 2, far below its deviation."""
+    """Return how many integers a block of a discrete Gaussian has: a power of 2, below its deviation."""
     return 1 << max(0, isqrt(floor(sigma2)).bit_length() - 1 - _FINE)
 
 
