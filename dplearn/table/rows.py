@@ -26,8 +26,29 @@ _VALUES_OF_PANDAS = ("NAType", "NaTType", "Timestamp", "Timedelta")
 
 
 def sliceable(X: Any) -> Any:
-    """Return a table with access by row: a sparse matrix as CSR, any other table unchanged."""
-    return X.tocsr() if hasattr(X, "tocsr") else X
+    """Return a table with access by row: a sparse matrix as CSR, dictionaries of Arrow as their values.
+
+    To take rows, Arrow joins the dictionaries of pieces, and raises where one level too many is in them.
+    """
+    if hasattr(X, "tocsr"):
+        return X.tocsr()
+    if not hasattr(X, "iloc"):
+        return X
+    if not is_frame(X):
+        return _decoded(X) if _is_coded(X.dtype) else X
+    coded = [place for place, kind in enumerate(X.dtypes) if _is_coded(kind)]
+    X = X.copy(deep=False) if coded else X
+    for place in coded:
+        X.isetitem(place, _decoded(X.iloc[:, place]))
+    return X
+
+
+def _is_coded(kind: Any) -> bool:
+    return str(kind).startswith("dictionary<")
+
+
+def _decoded(column: Any) -> Any:
+    return column.astype(type(column.dtype)(column.dtype.pyarrow_dtype.value_type))
 
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:

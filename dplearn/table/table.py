@@ -24,6 +24,7 @@ from scipy.sparse import issparse, vstack
 from dplearn.domains.factors import Factor
 from dplearn.kernels import blocks
 from dplearn.table.passes import Parts, PartsChangedError, PartTypes, Task, digest_of
+from dplearn.table.rows import sliceable
 
 Places = NDArray[np.int64]
 _Step = Callable[[Any, Any], Any]  # of what is a part's own, and of its rows
@@ -496,6 +497,7 @@ def shape_of(X: Any) -> tuple[int, int] | None:
 
 def taken(records: Any, places: NDArray[np.int64]) -> Any:
     """Return the records with the given row numbers, one for each."""
+    records = sliceable(records)
     part = records.iloc[places] if hasattr(records, "iloc") else records[places]
     if count_of(part) != len(places):
         raise TypeError("records must return one record for each requested row number")

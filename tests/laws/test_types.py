@@ -7,9 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dplearn import StatisticalQueryNaiveBayes, ThresholdClassifier
+from dplearn import (
+    PrivacyLedger,
+    StatisticalQueryNaiveBayes,
+    SubsampleAggregateClassifier,
+    ThresholdClassifier,
+)
 from dplearn.domains import Dates, Grid, IntegerRange, Learn, Schema
-from dplearn.releases import SyntheticTable
+from dplearn.releases import SyntheticTable, stable_counts
 
 N = 4000
 RANDOM = np.random.default_rng(0)
@@ -200,3 +205,21 @@ def test_arrays_of_dates_are_read_as_columns_of_frames_are(unit):
     for learner in (StatisticalQueryNaiveBayes(domain=Grid(0, 9)), ThresholdClassifier()):
         with pytest.raises(TypeError, match=r"dtype datetime64.*: declare Dates\(low, high\) as its domain"):
             learner.fit(X, y)
+
+
+@pytest.mark.parametrize("last", ["b0", "new"])
+def test_dictionaries_of_several_pieces_may_hold_more_levels_than_one_has_places_for(last):
+    arrow, ledger = pytest.importorskip("pyarrow"), PrivacyLedger(100, 1e-3)
+    small = arrow.dictionary(arrow.int8(), arrow.string())
+
+    def column(cells):
+        coded = arrow.array(cells).dictionary_encode().cast(small)
+        return pd.Series(pd.arrays.ArrowExtensionArray(arrow.chunked_array([coded])))
+
+    pieces = [[f"a{i % 64}" for i in range(300)], [f"b{i % 63}" for i in range(299)] + [last]]
+    parts = [pd.DataFrame({"t": column(each), "y": np.arange(300) % 2}) for each in pieces]
+    model = SubsampleAggregateClassifier(n_teachers=20, max_queries=5, classes=[0, 1], ledger=ledger)
+    model.fit(lambda: iter(parts), "y")
+    whole = pd.concat(parts, ignore_index=True)["t"]
+    stable_counts(whole, epsilon=1, delta=1e-6, groups=np.arange(600) // 2, ledger=ledger)
+    assert len(ledger.history()) == 2

@@ -31,6 +31,8 @@ _FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
 _BUCKETS = Hashed(16)  # of the texts of a column, for teachers
+_BUILT_IN = {str, bytes, bytearray, int, float, bool, complex, type(None)}
+_OF_VALUES = {"datetime", "decimal", "fractions", "numpy", "pandas"}
 _HOURS = Dates("1000-01-01", "3000-01-01", step="1h", outside="clip", missing=True)
 
 
@@ -95,11 +97,18 @@ class CellColumns(TransformerMixin, BaseEstimator):
             cells = frame_column(X, place) if is_frame(X) else X[:, place]
             found = _moderate(any_as_numbers(cells)) if kind != "text" else np.full(len(cells), np.nan)
             if kind != "number":
-                buckets = np.eye(_BUCKETS.size)[_BUCKETS.encode(cells)]
+                values = list(map(_plain, cells.tolist())) if cells.dtype == object else cells
+                buckets = np.eye(_BUCKETS.size)[_BUCKETS.encode(values)]
                 texts.append(np.where(np.isnan(found)[:, None], buckets, 0))
             if kind != "text":
                 numbers.append(found if kind == "number" else np.nan_to_num(found))
         return np.column_stack([*numbers, *texts]).astype(np.float64, copy=False)
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell if its text is a function of its value alone, else the name of its type."""
+    kind = type(cell)
+    return cell if kind in _BUILT_IN or kind.__module__.partition(".")[0] in _OF_VALUES else kind.__name__
 
 
 def undated(X: Any) -> Any:
@@ -125,6 +134,7 @@ def _after_days(X: Any, made: Any) -> Any:
 
 
 def _moderate(numbers: NDArray[Any]) -> NDArray[Any]:
+    numbers = numbers.astype(np.float64, copy=False)
     return np.where(abs(numbers) <= _FARTHEST, numbers, np.nan)
 
 

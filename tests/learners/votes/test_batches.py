@@ -616,7 +616,7 @@ def test_cells_are_read_row_by_row():
     frame = pd.DataFrame(
         {"a": [1.5, np.nan, -np.inf], "t": ["u", None, ""], "c": [7, "u", None]}, dtype=object
     )
-    columns = CellColumns(("number", "text", "cell"))
+    columns, columns_of_texts = CellColumns(("number", "text", "cell")), CellColumns(("text",))
     rows = columns.transform(frame)
     assert rows.shape == (3, 2 + 2 * 16)
     for place in range(3):
@@ -628,3 +628,9 @@ def test_cells_are_read_row_by_row():
     assert cells.sum(axis=1).tolist() == [0, 1, 1]  # a number is no text
     assert texts[:, 0].tolist() == [0, 1, 1]  # missing values and empty texts are alike
     np.testing.assert_array_equal(cells[1], texts[0])
+    for dtype in (np.float16, np.float32, np.float64):
+        found = CellColumns(("number",)).transform(np.array([[1.5], [np.inf], [np.nan]], dtype=dtype))
+        np.testing.assert_array_equal(found, [[1.5], [np.nan], [np.nan]])
+    odd = np.array([frozenset("uv"), object()], dtype=object)[:, None]  # the text of either may change
+    one, same = (columns_of_texts.transform(cells) for cells in (odd, np.array([["frozenset"], ["object"]])))
+    np.testing.assert_array_equal(one, same)
