@@ -120,6 +120,9 @@ conjunction, parity_stable, point_stability in learners.rules.constant:Compariso
     ApproxDP(self -> ApproxDP(20 * self
 corner_classifier_by_errors in learners.rules.corner:CornerFit.run
     privacy=plan.guarantee -> privacy=ApproxDP(2 * plan.guarantee.epsilon)
+# A record is drawn twice.
+corner_classifier_of_drawn_records in learners.rules.corner:CornerFit.summarize
+    rows[plan.drawn] -> rows[plan.drawn[:1].repeat(2)]
 # Each cell counts once, whatever its number of cuts.
 corners in concepts.corners:_cuts_between
     return starts, lengths -> return starts, np.ones_like(lengths)

@@ -22,6 +22,7 @@ from dplearn.learners.rules.constant import Comparison
 from dplearn.learners.rules.corner import CornerClassifier
 from dplearn.learners.rules.threshold import ThresholdClassifier, threshold_between
 from dplearn.privacy import ApproxDP
+from dplearn.privacy.unknown_count import MOST_RECORDS
 
 __all__ = ["CASES", "between_case", "comparison_case", "corner_classifier_case", "threshold_case"]
 
@@ -61,10 +62,14 @@ def corner_classifier_case(
     claim: ApproxDP,
     *,
     method: str = "interior_point",
+    most: int = MOST_RECORDS,
     required: Required,
     **parameters: Any,
 ) -> AuditCase:
-    """Return a case of the fit of a corner; the whole fit runs on each path if the name begins with small."""
+    """Return a case of the fit of a corner; the whole fit runs on each path if the name begins with small.
+
+    `most`: of how many records the errors are counted, which are drawn if there are more.
+    """
     domain = [IntegerRange(0, size - 1) for size in values]
     chosen: dict[str, Any] = {
         "epsilon": claim.epsilon,
@@ -75,7 +80,10 @@ def corner_classifier_case(
     model = CornerClassifier(domain=domain, **chosen | parameters)
     universe = list(product(*map(range, values), ("no", "yes")))
     how: dict[str, Any] = {"claim": claim, "ordered": False, "required": required}
-    how |= {"staged": not name.startswith("small"), "constants": {"_methods": (method,)}}
+    how |= {
+        "staged": not name.startswith("small"),
+        "constants": {"_methods": (method,), "_most_records": most},
+    }
     return fit_case(name, model, _split, _shown_corner, universe, n, **how)
 
 
@@ -169,6 +177,17 @@ CASES = (
         method="exponential",
         directions=["<=", ">", "<="],
         required=Required(27, 0.8),
+    ),
+    corner_classifier_case(
+        "corner_classifier_of_drawn_records",
+        (2, 2),
+        3,
+        ApproxDP(6),
+        method="exponential",
+        most=2,
+        alpha=0.9,
+        random_state=0,
+        required=Required(33, 0.95),
     ),
     corner_classifier_case("small_corner_classifier", (2, 2), 1, ApproxDP(6), required=Required(5, 0.3)),
 )

@@ -41,8 +41,6 @@ from dplearn.table import LabelledRows
 from dplearn.table.features import as_product
 from dplearn.table.targets import labels_assumed, positive_code
 
-_MANY = 10**10  # records: if so many can be counted, any number can
-
 
 @documented_by(TwoLabels)
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -259,7 +257,8 @@ class CornerFit(CutFit):
 
     def _by_errors(self, n: int, corners: Corners) -> "list[_Way]":
         """Return the selection among all corners, on as many records as their errors can be counted of."""
-        most = first(lambda m: m == _MANY or not corners.takes(m + 1), 0, _MANY)
+        limit = self.most_records
+        most = first(lambda m: m == limit or not corners.takes(m + 1), 0, limit)
         if not most:
             return []
         goal = {"epsilon": self.cost.epsilon, "alpha": self.alpha, "beta": self.beta}
