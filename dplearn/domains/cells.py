@@ -397,9 +397,9 @@ def _factorized(column: Any) -> tuple[NDArray[Any], list[Any]]:
 
 
 def _read_polars(column: Any) -> Column:
-    if is_text(column.dtype) and not len(column):
-        return np.zeros(0, dtype=object)
     if is_text(column.dtype):
+        if not len(column):
+            return np.zeros(0, dtype=object)
         levels = column.unique(maintain_order=True)
         places = np.arange(len(levels), dtype=np.int32)
         return Factor.of(column.replace_strict(levels, places).to_numpy(), levels.to_list())

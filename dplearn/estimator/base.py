@@ -58,7 +58,6 @@ except ImportError:  # scikit-learn before 1.9
 
 
 Outcome = TypeVar("Outcome")
-
 #: The requests for metadata routing: weights are passed to `fit`, which refuses them with an explanation, and
 #: groups, which a guarantee can protect.
 ROUTED = {"sample_weight": True, "groups": True}
@@ -608,10 +607,13 @@ def refuse_labels_of_all(estimator: Any) -> None:
 
     Where all labels are integers the fits would succeed, and their predictions could not be put together.
     """
-    classes, frame = getattr(estimator, "classes", None), inspect.currentframe()
+    classes = getattr(estimator, "classes", None)
+    if classes is None or np.array_equal(classes, [0, 1]):
+        return
+    frame = inspect.currentframe()
     while frame is not None and frame.f_globals.get("__name__") != "sklearn.multiclass":
         frame = frame.f_back
-    if frame is not None and classes is not None and not np.array_equal(classes, [0, 1]):
+    if frame is not None:
         raise ValueError(
             "classes must be None, or [0, 1] within OneVsRestClassifier and OneVsOneClassifier, which give"
             f" their learners the labels 0 and 1, got {brief(classes)}"

@@ -66,7 +66,7 @@ def _of_cells(X: Any, model: Any) -> Pipeline:
     if hasattr(X, "tocsr"):
         return _prepared(X, model)
     if is_frame(X):
-        kinds = ["number" if _is_numeric(kind) else "text" for kind in undated(X).dtypes]
+        kinds = ["number" if _is_numeric(kind) or holds_dates(kind) else "text" for kind in X.dtypes]
     else:
         kinds = ["number" if X.dtype.kind in _NUMBER_KINDS else "cell"] * X.shape[1]
     scaler = NumberScaler(sum(kind != "text" for kind in kinds))
@@ -88,8 +88,7 @@ class CellColumns(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> NDArray[Any]:
         """Return the numbers of each row; NaN where a number is missing or very large."""
-        X = undated(X)
-        X = X.toarray() if hasattr(X, "toarray") else X
+        X = undated(dense(X))
         if set(self.kinds) == {"number"} and not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
             return X if X.dtype.kind != "f" else _moderate(X)
         numbers, texts = [], []
@@ -159,8 +158,7 @@ class NumberScaler(TransformerMixin, BaseEstimator):
 
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the scaled rows."""
-        scaled: NDArray[np.float64] = (X - self.mean_) / self.scale_
-        return scaled
+        return (X - self.mean_) / self.scale_
 
 
 def apart(estimator: Any) -> tuple[CellColumns | None, Any]:
@@ -177,8 +175,8 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 
     # Queries of numbers, and columns of a frame, may be sparse, which cannot be centred.
-    dense = is_mixed(X) and not any(type(kind).__name__ == "SparseDtype" for kind in X.dtypes)
-    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=dense)]
+    centred = is_mixed(X) and not any(type(kind).__name__ == "SparseDtype" for kind in X.dtypes)
+    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=centred)]
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
         return make_pipeline(*numbers, model)
     if not is_frame(X):
@@ -187,7 +185,7 @@ def _prepared(X: Any, model: Any) -> Pipeline:
         # The text columns are determined in `fit`, from the fitted rows alone.
         return make_pipeline(make_column_transformer((named, _texts_of), remainder=counted), model)
     # Columns are given by index: a column transformer takes integer names for indices.
-    numeric = [_is_numeric(kind) for kind in undated(X).dtypes]
+    numeric = [_is_numeric(kind) or holds_dates(kind) for kind in X.dtypes]
     texts = [place for place, yes in enumerate(numeric) if not yes]
     rest = [place for place, yes in enumerate(numeric) if yes]
     one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
