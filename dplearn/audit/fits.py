@@ -6,6 +6,7 @@ each path; one such case a class verifies that both together are the fit.
 """
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -33,9 +34,9 @@ class TableFit:
     def __call__(self, rows: Rows, dice: Dice) -> Any:
         return self.on(rows)(dice)
 
+    @abstractmethod
     def on(self, rows: Rows) -> Run:
         """Return the computation on one table; the first part runs at its first call."""
-        raise NotImplementedError
 
 
 def run_on(fit: Fit, rows: Rows) -> Run:

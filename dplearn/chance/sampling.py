@@ -12,6 +12,7 @@ bits decide most draws by one look-up, and sixty-four decide nearly all others. 
 - permute-and-flip is the exponential mechanism with some draws rejected (see `permute_and_flip`).
 """
 
+from abc import abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -299,8 +300,9 @@ _FINE = 4  # a Gaussian block is between 1/16 and 1/32 of sigma wide
 class ByteDice:
     """Dice that draw from uniform random bytes, which a subclass provides as `_bytes`."""
 
+    @abstractmethod
     def _bytes(self, count: int) -> bytes:
-        raise NotImplementedError
+        """Return so many uniform random bytes."""
 
     def below(self, n: int, size: int | None = None) -> Any:
         """Draw uniformly from 0..n-1, by rejection of numbers of as many bits that are n or more."""

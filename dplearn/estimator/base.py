@@ -7,6 +7,7 @@ dice.
 """
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -276,17 +277,17 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
             if name.endswith("_"):
                 del self.__dict__[name]
 
+    @abstractmethod
     def _recipe(self, reproducible: bool) -> FitRecipe:
         """Check the constructor's parameters, and return the recipe of a fit.
 
         The decorator `learns_schema` puts a method in its place that for domain="learn" returns a
         `LearnedFit`, a recipe around this one.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def _publish(self, outcome: Any, plan: Any) -> None:
         """Set the fitted attributes besides `guarantee_`; neither records nor a summary of them are seen."""
-        raise NotImplementedError
 
     def _declared(self) -> Any:
         """Return the domain of the columns that the parameters declare, or None."""

@@ -5,6 +5,7 @@ out, and the estimator's `_publish` sets the fitted attributes. A recipe holds n
 it goes to where parts of a table are read. That of a learner which only asks queries is a `QueryFit`.
 """
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -313,9 +314,9 @@ class QueryFit(FitRecipe):
         found = plan_of(oracle.count())
         return self.learn(oracle.map(lambda rows: self.summarize(rows, found)), found)
 
+    @abstractmethod
     def learn(self, oracle: Oracle, plan: Any) -> Any:
         """Return the outcome, a function of the answers alone."""
-        raise NotImplementedError
 
     def publish(self, learner: Any, facts: Any, outcome: Any, plan: Any) -> None:
         super().publish(learner, facts, outcome, plan)

@@ -100,11 +100,13 @@ class Guarantee(ABC):
     def _implies_after(self, steps: int, other: "Guarantee") -> bool:
         """Return True if the numbers at distance `steps` imply the numbers of `other`."""
 
-    def _follows_from_approx(self, epsilon: Fraction, delta: Fraction) -> bool:  # noqa: ARG002 (no rule)
-        return False
+    @abstractmethod
+    def _follows_from_approx(self, epsilon: Fraction, delta: Fraction) -> bool:
+        """Return True if these numbers imply those of this guarantee."""
 
-    def _follows_from_zcdp(self, rho: Fraction) -> bool:  # noqa: ARG002 (no rule)
-        return False
+    @abstractmethod
+    def _follows_from_zcdp(self, rho: Fraction) -> bool:
+        """Return True if this rho implies the numbers of this guarantee."""
 
     @abstractmethod
     def for_group(self, k: int) -> Self:

@@ -138,8 +138,9 @@ class Oracle(ABC):
         """
         return self._answers(as_queries(queries), share, tolerance, beta)
 
+    @abstractmethod
     def _answers(self, asked: list[StatisticalQuery], share: Any, tolerance: Any, beta: Any) -> list[Answer]:
-        raise NotImplementedError
+        """Return the answers of checked queries, as `ask` and `ask_all` do."""
 
 
 def as_queries(queries: Any) -> list[StatisticalQuery]:

@@ -7,6 +7,7 @@ return shares of the values, whose answers are near those of the private records
 
 import hashlib
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -347,9 +348,9 @@ class _CountingQueries(ColumnRelease[ReleasedShares]):
         warns = (few_records(n, problem, *warning[1:]),) if warning else ()
         return self.stated(n, **states, alpha=share, beta=failure, keeps=keeps, warns=warns)
 
+    @abstractmethod
     def planned_for(self, n: int, alpha: float, beta: float) -> _Planned:
         """Return what a plan states and keeps, and its warning, if any: the problem and the remedies."""
-        raise NotImplementedError
 
     def histogram(self, table: Table) -> NDArray[np.int64]:
         """Return the number of records with each value."""

@@ -4,6 +4,7 @@ No error is promised for queries that are not measured: the network is a model o
 """
 
 import json
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from fractions import Fraction
@@ -752,13 +753,13 @@ class LearnedRelease(Release[Any]):
         widest = widest_numbers(self.numbers, plain, domain, whole=kind == "integers")
         return ranged_column(name, domain, n_bins, widest)
 
+    @abstractmethod
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> Any:
         """Return the recipe of the inner release, given a learned schema and the rest of the budget."""
-        raise NotImplementedError
 
+    @abstractmethod
     def detail(self, facts: TableFacts) -> SchemaDetail:
         """Return how fine the domains are."""
-        raise NotImplementedError
 
 
 class LearnedTableRelease(LearnedRelease):

@@ -105,21 +105,6 @@ def test_a_schema_of_dates_is_written_and_read():
     assert "values are dates from 2020-01-01 to 2024-12-31" in str(schema.assumes)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("sunny", "2020-01-01"), "low must be a date, a time, or a text such as '2020-01-31', got 'sunny'"),
-        (("2020-01-02", "2020-01-01"), "high must be"),
-        (("2020-01-01", None), "high must be a date"),
-        (("2020-01-01", "2020-01-02", "week"), "step must be D, h, m, s, ms, us or ns, or several"),
-        (("2020-01-01", "2020-01-02", "D", "accept"), "outside='accept' needs missing=True"),
-    ],
-)
-def test_bad_ends_and_steps_are_named(given, words):
-    with pytest.raises(ValueError, match=words):
-        Dates(*given)
-
-
 WHEN = pd.Series(pd.to_datetime("2020-01-01")).repeat(3000).reset_index(drop=True) + pd.to_timedelta(
     np.random.default_rng(0).integers(0, 1500, 3000), unit="D"
 )

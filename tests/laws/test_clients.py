@@ -41,7 +41,6 @@ from dplearn import (
     QueriesExhaustedError,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
-    StatisticalQueryLogisticRegression,
     StatisticalQueryNaiveBayes,
     SubsampleAggregateClassifier,
     SyntheticDataClassifier,
@@ -49,7 +48,7 @@ from dplearn import (
     learners,
     model_selection,
 )
-from dplearn.domains import Bits, DomainError, Grid, IntegerRange, LargeIntegerRange
+from dplearn.domains import Bits, Grid, IntegerRange, LargeIntegerRange
 from dplearn.estimator import PrivateEstimator, cost_of_fit
 from dplearn.releases import stable_counts
 from tests.laws.clients import CLIENTS, KEPT, LEARNERS, TABLE, measured, written
@@ -299,31 +298,6 @@ def test_warnings_count_groups_where_records_are_groups(learner):
     counted = [each for each in told if each.startswith("n_samples is")]
     assert counted
     assert all(each.startswith("n_samples is 50, the number of groups, which count") for each in counted)
-
-
-def test_a_column_of_text_names_the_domain_that_reads_it():
-    X, y = rows_of_two_labels(100)
-    frame = pd.DataFrame({"age": X[:, 0], "job": np.array(["clerk", "nurse"])[y]})
-    learnt = [
-        StatisticalQueryLogisticRegression(),
-        StatisticalQueryNaiveBayes(),
-        ExponentialMechanismClassifier(),
-    ]
-    for learner in learnt:
-        with pytest.raises(DomainError, match=r"numbers is 'job' \(.*\); take domain='learn', with which"):
-            learner.fit(frame, y)
-    with pytest.raises(DomainError, match="column 'job'"):
-        ThresholdClassifier().fit(frame, y)
-
-
-def test_a_table_that_is_none_is_named():
-    for learner in (
-        ThresholdClassifier(),
-        StatisticalQueryNaiveBayes(domain="learn"),
-        SubsampleAggregateClassifier(),
-    ):
-        with pytest.raises(TypeError, match="X must be a table, got None"):
-            learner.fit(None, [0, 1])
 
 
 def test_labels_that_a_meta_estimator_encodes_are_explained():

@@ -16,10 +16,14 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
+import sklearn
 
 import dplearn
 from dplearn import ExponentialMechanismClassifier, StatisticalQueryNaiveBayes
+from dplearn.privacy import PrivacyLedger
 from tests.laws.conftest import STAND_FOR_ALL, is_among, written
 from tests.laws.facts import (
     ALL,
@@ -42,14 +46,21 @@ CALLS = {path.stem: path for path in sorted(Path(__file__).with_name("calls").gl
 
 
 def values(room):
-    """What the calls of a file of `calls` return as text, or their errors; names are those of users."""
-    names = {"np": np, "Fraction": Fraction, **vars(dplearn)}
+    """What the calls of a file of `calls` return as text, or their errors, none of which comes after a charge
+    of `ledger` or `of_labels`; names are those of users.
+    """
+    known = {"np": np, "pd": pd, "pl": pl, "sklearn": sklearn, "Fraction": Fraction, **vars(dplearn)}
+    for part in ("compose", "ensemble", "linear_model", "naive_bayes", "neighbors", "pipeline", "svm"):
+        import_module(f"sklearn.{part}")
     for module in MODULES:
         package = import_module(f"dplearn.{module}")
-        names |= {module: package} | {name: getattr(package, name) for name in package.__all__}
+        known |= {module: package} | {name: getattr(package, name) for name in package.__all__}
     found = {}
     for each in CALLS[room].read_text().splitlines():
-        told = facts_of(lambda each=each: {"text": plain(eval(each, dict(names)))})
+        ledgers = [PrivacyLedger(100, 0.1), PrivacyLedger(100, 0.1, protects="labels")]
+        names = known | dict(zip(("ledger", "of_labels"), ledgers, strict=True))
+        told = facts_of(lambda each=each, names=names: {"text": plain(eval(each, names))})
+        assert isinstance(told, dict) or not any(ledger.history() for ledger in ledgers), each
         if isinstance(told, dict):
             told["text"] = [line.rstrip() for line in told["text"].splitlines()]
             told = told if told.keys() > {"text"} else told["text"]

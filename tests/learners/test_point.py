@@ -4,7 +4,6 @@ from fractions import Fraction
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pytest
 from sklearn.utils import get_tags
 
@@ -83,22 +82,6 @@ def test_long_keys_and_integers_of_many_digits_are_shown_in_short():
         assert words in repr(learner("stability").fit(*data(key)).concept_)
 
 
-@pytest.mark.parametrize(
-    "X",
-    [
-        np.array([["2020-01-01"], ["NaT"]], dtype="M8[D]"),
-        np.array([["20200-01-01"], ["2020-01-01"]], dtype="M8[s]"),
-        np.array([[5], [7]], dtype="m8[ns]"),
-        pl.DataFrame({"when": pl.Series([1, 2**31 - 1], dtype=pl.Int32).cast(pl.Date)}),
-        pd.DataFrame({"when": pd.to_datetime(["2020-01-01", None])}),
-    ],
-    ids=["days", "seconds", "durations", "polars", "pandas"],
-)
-def test_dates_and_times_are_refused_by_their_type_whatever_they_are(X):
-    with pytest.raises(TypeError, match="X must hold text, bytes or numbers, got dtype"):
-        PointClassifier(delta=0.5, epsilon=50, classes=[0, 1]).fit(X, [1, 1])
-
-
 # --- Several labels ---
 
 
@@ -158,22 +141,6 @@ def test_more_labels_than_bits_of_a_byte_are_kept_apart():
     fitted = learner("stability", epsilon=4.0).fit(X, Y)
     assert fitted.point_ == keys
     assert (fitted.predict(X) == Y).all()
-
-
-@pytest.mark.parametrize("parameters", [{"method": "hashing", "delta": 1e-6}, {"method": "auto", "delta": 0}])
-def test_hashing_takes_one_output_and_says_so_before_anything_is_charged(parameters):
-    X, Y = many_labels()
-    ledger = PrivacyLedger(10, 0.1)
-    model = PointClassifier(ledger=ledger, **parameters)
-    message = (
-        "the number of outputs must be 1 with method='hashing', got 5: fit a learner for each output, or set"
-        f"{'' if parameters['delta'] else ' delta above 0 and'} method='sanitizer'"
-    )
-    with pytest.raises(ValueError, match=message):
-        model.fit(X, Y)
-    with pytest.raises(ValueError, match=message):
-        model.plan(100, n_outputs=5)
-    assert ledger.history() == []
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from dplearn import (
-    AdditiveClassifier,
     ConjunctionClassifier,
     PrivacyLedger,
     PrivateLabelsClassifier,
@@ -126,20 +124,13 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     assert effective / len(y) == sparse.estimator_[-1].C
 
 
-@pytest.mark.parametrize(
-    ("estimator", "y", "error"),
-    [
-        (LogisticRegression(C=-1), Y, "estimator must be able to learn from 4000 rows with random labels"),
-        (LogisticRegression, Y, "estimator must be a classifier"),
-        (make_pipeline(AdditiveClassifier()), Y, "estimator must not be private, got AdditiveClassifier"),
-        (None, Y.astype(bytes), "y must hold texts or numbers, got bytes"),
-        (None, Y[:9], "inconsistent numbers|equal numbers"),
-    ],
-)
-def test_mistakes_are_refused_before_the_charge(estimator, y, error):
-    ledger = PrivacyLedger(1, 1e-6, protects="labels")
-    with pytest.raises((TypeError, ValueError), match=error):
-        PrivateLabelsClassifier(estimator, ledger=ledger).fit(TABLE[["age"]].fillna(0), y)
+def test_a_model_that_cannot_learn_is_refused_before_the_charge():
+    ledger, error = (
+        PrivacyLedger(1, 1e-6, protects="labels"),
+        "estimator must be able to learn from 4000 rows",
+    )
+    with pytest.raises(ValueError, match=error):
+        PrivateLabelsClassifier(LogisticRegression(C=-1), ledger=ledger).fit(TABLE[["age"]].fillna(0), Y)
     assert not ledger.history()
 
 

@@ -159,14 +159,6 @@ def test_what_is_published_is_of_the_plain_type_whichever_record_came_first(key,
             assert [type(part) for part in published] == [type(part) for part in plain]
 
 
-def test_a_key_nested_too_deep_is_refused_like_any_other_type():
-    deep = ()
-    for _ in range(5000):
-        deep = (deep,)
-    with pytest.raises(TypeError, match="nested up to 16 deep"):
-        stable_histogram([deep], privacy=ApproxDP(1, 1e-3), dice=SystemDice())
-
-
 def test_an_added_record_needs_half_of_the_noise_and_counts_are_clipped_to_a_public_number():
     added, replaced = (ApproxDP(1, 1e-6, each) for each in ("add_remove", "replace_one"))
     assert (stable_histogram_threshold(added), stable_histogram_threshold(replaced)) == (15, 28)

@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import (
     GridSearchCV,
-    GroupShuffleSplit,
     KFold,
     PredefinedSplit,
     RepeatedKFold,
     ShuffleSplit,
-    StratifiedKFold,
     TimeSeriesSplit,
 )
 from sklearn.pipeline import make_pipeline
@@ -149,12 +147,6 @@ def test_exposure_is_how_often_one_record_trains_and_tests_at_most(cv, exposure)
     for place in range(20):
         assert sum(place in train for train, _ in splits) <= exposure.trains
         assert sum(place in test for _, test in splits) <= exposure.tests
-
-
-@pytest.mark.parametrize("cv", [StratifiedKFold(2), GroupShuffleSplit(2), "2", True, [([0], [1])]], ids=repr)
-def test_splitters_that_may_look_at_values_are_refused(cv):
-    with pytest.raises(TypeError, match="cv must be None, an int or a splitter that uses positions only"):
-        splits_by_position(cv, 20)
 
 
 # Wherever an ensemble is held, whoever judges an estimator finds it.

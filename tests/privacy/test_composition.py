@@ -108,19 +108,6 @@ def test_which_theorem_is_best_can_be_asked(events, delta, winner):
 # Refusals
 
 
-def test_a_total_that_no_theorem_gives_is_refused_with_the_failures():
-    for events, delta in (
-        ([Gaussian(1)], 0),
-        ([Approximate(1, 1e-6)], 1e-7),
-        ([Renyi([2], [1]), PureDP(1)], 0),
-    ):
-        with pytest.raises(
-            ValueError, match="delta must be large enough for some theorem to apply, got"
-        ) as refusal:
-            compose(events).total(delta)
-        assert f"add up to {float(compose(events).failure):g}" in str(refusal.value)
-
-
 class Inherits(PureDP):
     """Says with one more number what it costs, and inherits an equality that does not see it."""
 

@@ -28,12 +28,6 @@ def test_a_negative_number_beside_one_beyond_64_bits_is_read_exactly(holder):
     assert median(values, domain=domain, epsilon=1e6).value == 2**63 + 1
 
 
-@pytest.mark.parametrize("values", [None, "table.csv", 1.0])
-def test_what_is_no_column_is_named_by_its_type(values):
-    with pytest.raises(ValueError, match=rf"of {type(values).__name__}: read the table, and give one column"):
-        mean(values, (0, 1))
-
-
 DAY = datetime.date(2020, 1, 1)
 
 
@@ -47,13 +41,6 @@ def test_columns_of_times_and_text_are_refused_by_their_type():
             with pytest.raises(TypeError, match=words) as refusal:
                 mean(values, (0, 1))
             assert not any(shown in str(refusal.value) for shown in ("secret", "2020"))
-
-
-def test_tables_are_refused_with_the_name_of_a_column():
-    with pytest.raises(
-        ValueError, match=r"data frame of shape \(2, 1\): give one column, such as df\['age'\]"
-    ):
-        mean(pd.DataFrame({"age": [1, 2]}), (0, 1))
 
 
 def test_the_mean_is_within_the_bounds():

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from dplearn.display import StatisticsDisplay
-from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, Learn, Schema
+from dplearn.domains import Categories, Grid, IntegerRange, Learn, Schema
 from dplearn.releases import describe, describe_plan
 
 RNG = np.random.default_rng(0)
@@ -263,35 +263,6 @@ def test_persons_with_equal_rows_are_one_draw_each():
         line = next(each for each in found.statistics(beta=0.2) if each.statistic == "mean")
         missed += not line.low <= 4.5 <= line.high
     assert missed <= binom.isf(1e-4, 30, 0.2)
-
-
-def test_groups_whose_categories_cannot_be_learned_are_refused_before_the_charge():
-    with pytest.raises(ValueError, match="by must name columns whose categories can be learned, got 'arm'"):
-        describe(FRAME.head(200), "arm")
-
-
-@pytest.mark.parametrize(
-    ("given", "match"),
-    [
-        ({"by": "no"}, "by must name columns, got 'no'"),
-        ({"by": ["arm", "arm"]}, "by must be the name of a column, or two names"),
-        ({"by": ["arm", "town", "score"]}, "by must be the name of a column, or two names"),
-        ({"statistics": ["min"]}, "no least or greatest value: take '1%'"),
-        ({"statistics": ["100%"]}, "statistics must be"),
-        ({"statistics": []}, "statistics must be at least one"),
-        ({"domain": Schema({"arm": Hashed(8)})}, "must not be Hashed"),
-        ({"domain": Schema({"arm": SCHEMA.columns["arm"]}), "by": "arm"}, "not in by"),
-        ({"domain": Schema({"score": Floats()})}, "must have bounds"),
-        ({"domain": Schema({"score": Grid(0, 1e-300, 5)})}, "ends of magnitudes up to"),
-        ({"domain": Schema({"arm": Categories(range(5000)), "score": IntegerRange(1, 6)})}, "at most 4096"),
-        ({"max_rows_per_group": 3}, "max_rows_per_group must be None without groups, got 3"),
-        ({"max_rows_per_group": 0, "groups": np.arange(N)}, "max_rows_per_group must be an integer from 1"),
-        ({"neighbors": "add_remove", "domain": "learn"}, "neighbors must be 'replace_one'"),
-    ],
-)
-def test_what_is_refused_before_the_charge(given, match):
-    with pytest.raises(ValueError, match=match):
-        describe(FRAME, **{"domain": SCHEMA, **given})
 
 
 MANY = Schema({f"x{place}": Grid(0, 1, 1001) for place in range(60)})

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dplearn.domains import DomainError
 from dplearn.releases import mean, proportion, std
 
 RNG = np.random.default_rng(0)
@@ -42,18 +41,6 @@ def test_bounds_whose_squares_are_no_floats_have_an_interval_or_are_refused():
     assert mean([0.0, 1.0] * 2000, (-1e300, 1e300)).interval() == (-1e300, 1e300)
     with pytest.raises(ValueError, match="bounds must have ends of magnitudes up to"):
         std([0.0, 1.0], (-1e300, 1e300))
-
-
-@pytest.mark.parametrize("release", [proportion, lambda x, **how: std(x, (0, 1), **how)])
-def test_no_rows_of_a_group_are_refused(release):
-    with pytest.raises(ValueError, match="max_rows_per_group must be an integer from 1 to 1000, got 0"):
-        release([0, 1], groups=[1, 2], max_rows_per_group=0)
-
-
-@pytest.mark.parametrize("values", [["yes", "no"], [0, 2], [1, None], np.array(["yes"])])
-def test_a_proportion_of_other_values_needs_a_test(values):
-    with pytest.raises((DomainError, TypeError), match="== 'yes'"):
-        proportion(values)
 
 
 def test_results_print_their_interval():

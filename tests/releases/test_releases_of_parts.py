@@ -136,25 +136,6 @@ def test_keys_in_parts_may_be_of_mixed_types():
     assert len(whole) == 3
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (lambda: [pd.DataFrame({"age": [1]})], "give one column, such as df"),
-        (pyarrow.table({"age": [1]}), "values must be one column, got a table in parts"),
-        (
-            lambda: [np.arange(0)],
-            r"^Found array with 0 sample\(s\) .* required: values has no part with rows$",
-        ),
-    ],
-    ids=range(3),
-)
-def test_what_is_no_column_in_parts_is_refused_before_the_charge(values, message):
-    ledger = PrivacyLedger(1)
-    with pytest.raises((TypeError, ValueError), match=message):
-        releases.median(values, domain=AGES, ledger=ledger)
-    assert ledger.history() == []
-
-
 def test_a_part_that_leaves_the_domain_later_is_refused_in_that_pass():
     calls = []
 

@@ -10,7 +10,6 @@ from scipy.sparse import csr_array, csr_matrix
 from sklearn.pipeline import make_pipeline
 
 from dplearn import (
-    AdditiveClassifier,
     ExponentialMechanismClassifier,
     ParityClassifier,
     StatisticalQueryLogisticRegression,
@@ -129,12 +128,3 @@ def test_columns_of_an_array_are_in_the_order_of_the_frame_that_was_fitted(make,
         with pytest.raises(ValueError, match=r"has 1 features, but .* is expecting 2 features"):
             model.predict(frame[["age"]].to_numpy())
     assert model.score(frame, frame["age"] > 40) > 0.9
-
-
-@pytest.mark.parametrize(
-    "domain", [None, Floats(), Schema({"a": Floats(), "b": Floats()}), "learn"], ids=repr
-)
-def test_names_that_occur_twice_are_refused_by_name(domain):
-    twice = pd.DataFrame(np.zeros((5, 4)), columns=["b", "a", "c", "a"])
-    with pytest.raises(ValueError, match="X must have distinct names of columns, got 'a' 2 times"):
-        AdditiveClassifier(domain=domain).fit(twice, [0, 1] * 2 + [1])

@@ -19,6 +19,7 @@ are planned by the estimate, for the remaining budget.
 [[0, 2, 3, 6], [], [1, 4, 5]]
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import isqrt
@@ -318,9 +319,9 @@ class VotesFit(FitRecipe):
             )
         return ballot
 
+    @abstractmethod
     def _sizes(self, facts: VotesFacts) -> Ballot:
         """Return the sizes of the ensemble."""
-        raise NotImplementedError
 
     def _open_sizes(self, facts: VotesFacts) -> dict[str, Any]:
         """Return the arguments by which open sizes are chosen."""
@@ -337,9 +338,9 @@ class VotesFit(FitRecipe):
     def _aggregator(self, ballot: Ballot) -> Aggregator:
         return self.asked.aggregations[self.aggregation](ballot)
 
+    @abstractmethod
     def _noise_notes(self, ballot: Ballot, aggregator: Aggregator) -> tuple[str, ...]:
         """Return a warning if noise dominates the votes."""
-        raise NotImplementedError
 
     def into_shards(
         self, rows: Any, plan: AggregationPlan, dice: Dice

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import LinearSVC
 
 from dplearn import (
     KnowledgeTransferClassifier,
@@ -402,13 +402,6 @@ def test_a_student_or_its_teachers_that_cannot_learn_are_refused_before_a_charge
         with pytest.raises(ValueError, match=rf"{who} must be able to learn .* ZeroDivisionError: always"):
             fitted(learner(kind, ledger=ledger).set_params(**given))
     assert ledger.history() == []
-
-
-@pytest.mark.parametrize("kind", [SOFT, SOFTLY_TAUGHT])
-def test_an_estimator_without_probabilities_is_refused_for_scores(kind):
-    for estimator in (SVC(), make_pipeline(StandardScaler(), LinearSVC()), GaussianNB, "bayes"):
-        with pytest.raises(TypeError, match="estimator must"):
-            learner(kind, estimator).plan(2000)
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
