@@ -86,9 +86,10 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         "clusters": noisy numbers of the labels in clusters of the features. "sums": for each label, the noisy
         sum of rows of features, which determines an additive model; the most accurate where effects of
         columns add up. "auto": reports, unless they tell as much as fewer than 120 true labels for each
-        label, and have more noise: with many labels, few records or a small epsilon. Then clusters, or sums
-        of two labels of 1,000 records or more, where at least half of the columns of a data frame hold
-        categories, and no estimator is given. `plan` tells the method.
+        label, and have more noise: with many labels, few records or a small epsilon. Then clusters. In place
+        of both, sums where they were the most accurate: of two labels, if no estimator is given, and a data
+        frame has columns of categories, and 3,000 records of which reports tell less than 10,000 would, or
+        1,000 in place of clusters, and half of its columns are of categories. `plan` tells the method.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.
@@ -312,8 +313,8 @@ class LabelsFit(FitRecipe):
         n, k = facts.n_samples, facts.n_labels
         reports, clusters = Reports(n, k, self.cost), Clusters(n, k, self.cost, self.n_clusters)
         sums = Sums(n, k, self.cost)
-        summed = self.estimator is None and sums.suit(n, k, facts.n_features, facts.n_categorical)
-        best = reports if not reports.lose else sums if summed else clusters
+        summed = self.estimator is None and sums.suit(facts.n_features, facts.n_categorical, reports)
+        best = sums if summed else clusters if reports.lose else reports
         ways: dict[str, Any] = {each.name: each for each in (reports, clusters, sums)}
         way = ways.get(self.method, best)
         if way is sums and not self.cost.delta:

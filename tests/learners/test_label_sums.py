@@ -91,8 +91,11 @@ def test_auto_takes_sums_where_reports_tell_little_and_columns_are_categories():
     model = PrivateLabelsClassifier(epsilon=0.1, classes=["ill", "well"], random_state=0)
     plan = model.plan(N, n_columns=4, n_categorical=2)
     assert model.fit(TABLE, Y).guarantee_.delta == plan.guarantee.delta > 0
-    assert model.plan(N).method == model.plan(N, n_columns=5, n_categorical=2).method == "clusters"
-    assert model.set_params(epsilon=1.0).plan(N, n_columns=4, n_categorical=2).method == "reports"
+    assert model.plan(N).method == model.plan(2999, n_columns=5, n_categorical=2).method == "clusters"
+    model.set_params(epsilon=1.0)
+    assert model.plan(N, n_columns=4, n_categorical=1).method == "sums"
+    for n, d in ((2999, 2), (10**5, 2), (N, 0)):
+        assert model.plan(n, n_columns=4, n_categorical=d).method == "reports"
     pure = model.set_params(epsilon=0.1, delta=0.0)
     assert pure.plan(N, n_columns=4, n_categorical=2).method == "clusters"
 

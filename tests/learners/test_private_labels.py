@@ -52,8 +52,8 @@ def fewer_trees(monkeypatch):
 
 
 @pytest.mark.parametrize("X", [TABLE, TABLE.convert_dtypes(dtype_backend="pyarrow"), CELLS.to_numpy()])
-def test_the_default_learns_from_texts_gaps_and_categories(X):
-    model = PrivateLabelsClassifier(epsilon=1, random_state=0).fit(X[:3000], Y[:3000])
+def test_the_default_for_reports_learns_from_texts_gaps_and_categories(X):
+    model = PrivateLabelsClassifier(epsilon=1, method="reports", random_state=0).fit(X[:3000], Y[:3000])
     assert model.score(X[3000:], Y[3000:]) > 0.8
     shares = model.predict_proba(X[3000:])[:, 0]
     np.testing.assert_allclose(shares.mean(), CHANCE[3000:].mean(), atol=0.06)

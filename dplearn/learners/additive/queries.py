@@ -80,9 +80,6 @@ class ColumnBundles:
 
     bundles: tuple[tuple[int, ...], ...]  # the numbers of cells of the columns of each bundle
 
-    def __len__(self) -> int:
-        return len(self.bundles)
-
     @cached_property
     def sizes(self) -> list[int]:
         """The number of codes of each bundle."""

@@ -205,9 +205,9 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         shell.ledger = None
         return shell
 
+    @abstractmethod
     def _more_params(self) -> dict[str, Any]:
         """Check and return the further parameters of a subclass."""
-        return {}
 
     def _context(self) -> tuple[object, ...]:
         known = str(self.epsilon), str(self.delta), self.aggregation, *self._of_the_stream()
