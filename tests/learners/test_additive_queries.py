@@ -307,6 +307,7 @@ def test_features_of_a_record_do_not_depend_on_its_place_or_on_other_records(d, 
     for cut in (1, 7, 150):
         assert (np.concatenate([features.of(cells[:cut]), features.of(cells[cut:])]) == found).all()
     monkeypatch.setattr(models, "BLOCK", 7)
+    monkeypatch.setattr(models, "CACHED", 3)
     assert (features.of(cells) == found).all()
 
 

@@ -53,8 +53,8 @@ _GREATEST = (1 << 15) - 1  # of a feature, and of a score, in their integers
 # Of a coordinate, and of an entry of the matrix that turns scores into coordinates. Of 2**8 columns, sums of
 # scores times entries are below 2**(15 + 10 + 14 + 8), and squared distances at most 2**(2 * 20 + 2 + 8).
 _LARGEST = 1 << 10
-_BLOCK = 1 << 11  # records at once
-_CACHED = 1 << 7  # records whose kernels fit into a core's cache
+BLOCK = 1 << 11  # records at once
+CACHED = 1 << 7  # records whose kernels fit into a core's cache
 _SPREAD = 0.4  # the greatest prior standard deviation of the weight of a shape
 # The prior variance of what the first shape has missed, as a share of its posterior covariance: it grows with
 # the resolution times the curvature, between these ends. Rare labels have little curvature.
@@ -103,12 +103,12 @@ class _Kernels:
 
     def blocks(self, cells: NDArray[np.integer]) -> Iterator[tuple[slice, Floats64]]:
         """Yield places of records, and their kernels, in memory that the next ones take."""
-        table, matrix, shape = _table(), self._squares, (_CACHED, len(self.landmarks))
+        table, matrix, shape = _table(), self._squares, (CACHED, len(self.landmarks))
         products, indices = np.empty(shape), np.empty(shape, dtype=np.intp)
-        for block in blocks(len(cells), _BLOCK):
+        for block in blocks(len(cells), BLOCK):
             places = self.coordinates(cells[block])
             sides = np.column_stack([places, np.einsum("ij,ij->i", places, places), np.ones(len(places))])
-            for here in blocks(len(places), _CACHED):
+            for here in blocks(len(places), CACHED):
                 few = sides[here]
                 found, steps = products[: len(few)], indices[: len(few)]
                 np.matmul(few, matrix, out=found)
