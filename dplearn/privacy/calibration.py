@@ -73,7 +73,7 @@ def calibrate(
         return least_epsilon(make_event(parameter), target.delta)
 
     def fits(parameter: Fraction) -> bool:
-        return bool(cost(parameter) <= target.epsilon)
+        return bool(least_epsilon(make_event(parameter), target.delta, target.epsilon) <= target.epsilon)
 
     if fits(dear):
         return dear

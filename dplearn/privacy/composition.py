@@ -357,6 +357,8 @@ def renyi(event: Event, delta: Fraction) -> Epsilon:
     The search uses a grid of orders that is refined five times around the best one. The sum at the best
     order, a float rounded up, is converted exactly.
     """
+    if all(part.pure is None and type(part).renyi is Event.renyi for part in event.flat(1)):
+        return zero_concentrated(event, delta)  # the curve is rho times the order
     rest = _rest(event, delta)
     if rest <= 0:
         return math.inf
@@ -394,14 +396,17 @@ THEOREMS: dict[str, Callable[[Event, Fraction], Epsilon]] = {
 }
 
 
-def least_epsilon(event: Event, delta: Fraction, enough: Epsilon = -math.inf) -> Epsilon:
-    """Return the least epsilon of any theorem, or the first at most `enough`; infinity if none applies."""
+def least_epsilon(event: Event, delta: Fraction, enough: Fraction | None = None) -> Epsilon:
+    """Return the least epsilon of any theorem; infinity if none applies.
+
+    With `enough`, return the first at most `enough`, or a greater number if none is: this takes less time.
+    """
     least: Epsilon = math.inf
     for theorem in (each for each in THEOREMS.values() if each is not gaussian):
         least = min(least, theorem(event, delta))
-        if least <= enough:
+        if enough is not None and least <= enough:
             return least
-    return min(least, gaussian(event, delta, least))
+    return min(least, gaussian(event, delta, least if enough is None else enough))
 
 
 def _rest(event: Event, delta: Fraction) -> Fraction:

@@ -263,7 +263,7 @@ def _epoch_epsilon(epsilon: Fraction, delta: Fraction, spoil: Fraction, epochs: 
 
     def too_much(step: int) -> bool:
         event = Composition({Approximate(candidate(step), spoil): epochs})
-        return least_epsilon(event, delta) > epsilon
+        return least_epsilon(event, delta, epsilon) > epsilon
 
     # The first candidate passes by basic composition.
     return candidate(bisect_left(range(1, _STEPS + 1), True, key=too_much))

@@ -533,7 +533,8 @@ def _calibrated(target: ApproxDP, ends: int, lists: int) -> Fraction:
 @lru_cache(maxsize=64)
 def _exceeds(target: ApproxDP, ends: int, lists: int, epsilon: Fraction) -> bool:
     """Return whether selections of `epsilon` each, and lists of their rho, cost more than `target`."""
-    return bool(least_epsilon(_together(epsilon**2 * ends / 8, ends, lists), target.delta) > target.epsilon)
+    event, enough = _together(epsilon**2 * ends / 8, ends, lists), target.epsilon
+    return bool(least_epsilon(event, target.delta, enough) > enough)
 
 
 def _together(rho: Fraction, ends: int, lists: int) -> Composition:

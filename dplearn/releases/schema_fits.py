@@ -214,4 +214,4 @@ def _beside(schema: LearnedSchemaPlan, cost: ApproxDP) -> Fraction:
     left = Fraction(0) if event.mu2 is None else whole - event.mu2 / 2
     epsilon = GAUSSIAN.epsilon_within(left, cost.delta) if left > 0 else left
     together = Composition([event, GAUSSIAN.event(left)]) if left > 0 else event
-    return epsilon if least_epsilon(together, cost.delta) <= cost.epsilon else Fraction(0)
+    return epsilon if least_epsilon(together, cost.delta, cost.epsilon) <= cost.epsilon else Fraction(0)

@@ -486,4 +486,4 @@ def _shared(
 
 def _costs_at_most(cost: ApproxDP, events: Sequence[Event]) -> bool:
     """Return whether the best composition theorem proves a budget."""
-    return least_epsilon(Composition(events), cost.delta) <= cost.epsilon
+    return least_epsilon(Composition(events), cost.delta, cost.epsilon) <= cost.epsilon
