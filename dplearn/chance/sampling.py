@@ -14,9 +14,9 @@ bits decide most draws by one look-up, and sixty-four decide nearly all others. 
 
 from abc import abstractmethod
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise
 from math import ceil, floor, isqrt
 from typing import Any, NamedTuple, NoReturn
@@ -45,6 +45,8 @@ BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform by
 
 _FEW = 64  # a look-up table is not worth its time for fewer draws
 _GUARD = 64  # additional bits of the weights, beyond those of the boundaries
+_GAUSSIAN_GUARD = 32  # of a discrete Gaussian, whose weights have small errors
+_LONG, _STEP = 45, 17  # bits of the weights and of a step of the quotients from which a look-up is made
 
 
 class Enclosure(NamedTuple):
@@ -151,14 +153,36 @@ class _Cumulated(NamedTuple):
             [-(-(low + error << bits) // (total + error)) for low, error in pairs],
         )
 
+    def lookup(self) -> "Lookup":
+        """Return the look-up of the ends, rounded outwards to 51 bits."""
+        total, error = self.lows[-1], self.errors[-1]
+        above = total + error + self.enclosure.tail
+        drop, rest = above.bit_length() - _LONG, np.uint64((1 << 64 - 3 * _STEP) - 1)
+        # Of a table of which all outcomes are listed, the last end is 1, which has no look-up.
+        last = len(self.lows) if self.enclosure.tail else bisect_left(self.lows, total)
+        lows = np.array([low >> drop for low in self.lows[:last]], dtype=np.int64)
+        # low / 2**drop < lows + 1, and the end is at most (low + error) / total and at most 1.
+        whole = max(total >> drop, 1)
+        upper = _rounded_down(np.minimum(lows + (error >> drop) + 2, whole), whole) + rest
+        return Lookup(_rounded_down(lows, (above >> drop) + 1), upper, len(self.lows))
+
+
+def _rounded_down(some: NDArray[np.int64], whole: int) -> NDArray[np.uint64]:
+    """Return some / whole, of at most 46 bits each, rounded down to 51 bits below 1, in units of 2**-64."""
+    found = np.zeros_like(some)
+    for _ in range(3):
+        digit, some = np.divmod(some << _STEP, whole)
+        found = found << _STEP | digit
+    return np.minimum(found, (1 << 3 * _STEP) - 1).astype(np.uint64) << np.uint64(64 - 3 * _STEP)
+
 
 class Table:
     """A distribution on 0, 1, 2, ... with probabilities proportional to some weights."""
 
     # `weights` maps a precision in bits to an Enclosure; a higher precision may add outcomes at the end.
 
-    def __init__(self, weights: Weights):
-        self._weights = weights
+    def __init__(self, weights: Weights, guard: int = _GUARD):
+        self._weights, self._guard = weights, guard
         # Each cache is one attribute that is replaced as a whole, because threads may share a table.
         self._cached: _Cumulated | None = None
         self.ends: Ends | None = None
@@ -171,7 +195,7 @@ class Table:
 
     def bounds(self, i: int, bits: int) -> tuple[int, int]:
         """Return lower and upper integer bounds on 2**bits * P[outcome <= i]."""
-        cached = self._cumulated(bits + _GUARD)
+        cached = self._cumulated(bits + self._guard)
         if i >= len(cached.lows):  # too improbable to be listed at this precision
             return cached.lower(len(cached.lows) - 1, bits), 1 << bits
         low, high = cached.lows[i], cached.lows[i] + cached.errors[i]
@@ -205,7 +229,7 @@ class Table:
         if size < _FEW:  # a rule of the call alone: the number of bytes must not depend on earlier calls
             return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
         if self._lookup is None:
-            self._lookup = Lookup(self.all_ends())
+            self._lookup = self._cumulated(64 + self._guard).lookup()
         words = np.frombuffer(source(2 * size), dtype=np.uint16)
         drawn = self._lookup.short.take(words).astype(np.int64)
         open_ = (drawn < 0).nonzero()[0]
@@ -219,13 +243,13 @@ class Table:
 
     def all_ends(self) -> "Ends":
         if self.ends is None:
-            self.ends = self._cumulated(64 + _GUARD).ends(64)
+            self.ends = self._cumulated(64 + self._guard).ends(64)
         return self.ends
 
     def resume(self, uniform: int, bits: int, source: BitSource) -> int:
         """Return the outcome of a uniform number with known first `bits` bits; draw more bits if needed."""
         while True:
-            cached = self._cumulated(bits + _GUARD)
+            cached = self._cumulated(bits + self._guard)
             lows = cached.lows
             # As 2**bits * lows[i] >= (uniform + 1) * above, the upper end of outcome i, at least
             # cached.lower(i, bits), is certainly above all of [uniform, uniform + 1).
@@ -253,14 +277,9 @@ class Ends(NamedTuple):
 class Lookup:
     """Outcomes by the first 16 and the first 64 bits of the uniform number; -1 if these do not decide."""
 
-    def __init__(self, ends: Ends):
-        closed = ends.lows[-1] == 1 << 64
-        # The upper end of a closed table's last outcome is 2**64, which does not fit into uint64.
-        last = ends.lows.index(1 << 64) if closed else len(ends.lows)
-        # lows[i] <= true upper end of outcome i <= above[i] + 1.
-        self._lows = np.array(ends.lows[:last], dtype=np.uint64)
-        self._above = np.array([max(high, 1) - 1 for high in ends.highs[:last]], dtype=np.uint64)
-        self._outcomes = len(ends.lows)
+    def __init__(self, lows: NDArray[np.uint64], above: NDArray[np.uint64], outcomes: int):
+        # lows[i] <= true upper end of outcome i <= above[i] + 1, in units of 2**-64; an end of 1 is left out.
+        self._lows, self._above, self._outcomes = lows, above, outcomes
         self.short = self._by_sixteen_bits()
 
     def _by_sixteen_bits(self) -> NDArray[np.int32]:
@@ -579,7 +598,7 @@ def block_width(sigma2: Fraction) -> int:
 @lru_cache(maxsize=32)
 def gaussian_table(sigma2: Fraction) -> Table:
     """Return the table of blocks, weighted by their ends nearest to zero."""
-    return Table(partial(gaussian_blocks, sigma2))
+    return Table(partial(gaussian_blocks, sigma2), _GAUSSIAN_GUARD)
 
 
 def gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
@@ -590,15 +609,24 @@ def gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     # is greater by at most 1 or a sixteenth of sigma. As error <= 3, near**2 * error < 2**spare: after
     # rounding down, weights are too low by less than 2 units of 2**-bits.
     width = block_width(sigma2)
-    spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + 40
+    spare = (ceil(2 * sigma2) * (bits + 1)).bit_length() + max(8, 40 - bits)
     fine = bits + spare
     q, high = fixed_decay(1 / (2 * sigma2), fine)
     error = high - q + 1
-    lows: list[int] = []
-    for weight in _gaussian_ends(q, width, fine):
-        lows.append(weight >> spare)
+    # The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by 2 *
+    # width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
+    edge, beside, lows = 1 << fine, q, []
+    fall, more = fixed_power(q, width * width, fine), fixed_power(q, 2 * width * width, fine)
+    step = fixed_power(q, 2 * width, fine)
+    while True:
+        lows.append(edge >> spare)
+        lows.append((weight := edge * beside >> fine) >> spare)
         if not lows[-1]:
             break
+        edge, fall, beside = edge * fall >> fine, fall * more >> fine, beside * step >> fine
+    if not lows[-2]:
+        weight = edge
+        del lows[-1]
     near = (len(lows) - 1) // 2 * width + (len(lows) - 1) % 2
     errors = [0] + [2] * (len(lows) - 2) + [-(-(weight + near * near * error) >> spare)]
     # The remaining blocks, j and up on both sides, weigh less than a geometric series that starts below
@@ -608,18 +636,6 @@ def gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
     exponent = (2 * j + 1) * width * width
     rest = (1 << fine) - fixed_power(q, exponent, fine) - exponent * error
     return Enclosure(lows, errors, -(-(2 * (lows[-1] + errors[-1]) << fine) // rest))
-
-
-def _gaussian_ends(q: int, width: int, bits: int) -> Iterator[int]:
-    """Yield q**(end**2) for each block's end nearest to zero, in units of 2**-bits, by products of powers."""
-    # The squares of the edges, (j * width)**2, have differences (2 j + 1) * width**2, which increase by 2 *
-    # width**2. The square of an edge's mirror image, j * width + 1, is greater by 2 j * width + 1.
-    edge, fall, more = 1 << bits, fixed_power(q, width * width, bits), fixed_power(q, 2 * width * width, bits)
-    beside, step = q, fixed_power(q, 2 * width, bits)
-    while True:
-        yield edge
-        yield edge * beside >> bits
-        edge, fall, beside = edge * fall >> bits, fall * more >> bits, beside * step >> bits
 
 
 def survivors(exponents: NDArray[np.int64], rate: Fraction, source: BitSource) -> NDArray[np.bool_]:
@@ -641,16 +657,34 @@ def survivors(exponents: NDArray[np.int64], rate: Fraction, source: BitSource) -
 @lru_cache(maxsize=128)
 def survival_cuts(rate: Fraction, position: int) -> NDArray[np.int64]:
     """Return floor(2**16 exp(-rate * digit * 256**position)) for each digit 0..255."""
-    # Powers of one enclosed number, exp(-rate * 256**position); see `fixed_power` for their errors. If the
-    # floors of the bounds differ, the number is enclosed with more bits.
+    # Powers of one enclosed number, exp(-rate); see `fixed_power` for their errors. All stand in one number,
+    # in lanes, and a product with the m-th makes the next m. If the floors of the bounds may differ,
+    # exp(-rate) is enclosed with more bits.
     bits = 64
     while True:
         bits *= 2
-        base, high = fixed_decay(rate * (1 << _DIGIT * position), bits)
-        powers = [1 << bits]
-        for _ in range(255):
-            powers.append(powers[-1] * base >> bits)
-        cuts = [power >> bits - 16 for power in powers]
-        error = high - base + 1
-        if cuts == [power + digit * error >> bits - 16 for digit, power in enumerate(powers)]:
-            return np.array(cuts, dtype=np.int64)
+        lane, unit = 2 * bits + 64, 1 << _DIGIT * position
+        low, high = _enclosed_decay(rate, bits)
+        step, error = fixed_power(low, unit, bits), (high - low + 1) * unit * _BASE
+        powers, kept = 1 << bits, _lanes(bits + 1, lane)
+        for digit in range(_DIGIT):
+            powers |= (powers * step >> bits & kept) << (lane << digit)
+            step = step * step >> bits
+        words = np.frombuffer(powers.to_bytes(lane * 32, "little"), dtype="<u8").reshape(256, -1)
+        one, upper = words[:, bits // 64].astype(np.int64), words[:, bits // 64 - 1]
+        # If errors are below 2**(bits - 64), floors differ only where the 48 bits below them are ones.
+        open_ = np.flatnonzero(upper << np.uint64(16) == ((1 << 48) - 1) << 16).tolist()
+        rest = [powers >> lane * digit for digit in open_]
+        if error < 1 << bits - 64 and all(x >> bits - 16 == x + error >> bits - 16 for x in rest):
+            return one << 16 | (upper >> np.uint64(48)).astype(np.int64)
+
+
+@lru_cache(maxsize=32)
+def _enclosed_decay(rate: Fraction, bits: int) -> tuple[int, int]:
+    return fixed_decay(rate, bits)
+
+
+@cache
+def _lanes(ones: int, lane: int) -> int:
+    """Return a number with as many ones at the lower end of each of 256 lanes."""
+    return sum(((1 << ones) - 1) << lane * digit for digit in range(_BASE))

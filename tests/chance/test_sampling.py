@@ -437,15 +437,15 @@ def test_weights_of_gaussian_blocks_enclose_the_exponentials(sigma2, bits):
     assert tail < 2000
 
 
-def test_a_new_sigma2_costs_one_exponential_for_its_blocks_and_one_for_each_digit(monkeypatch):
+def test_a_new_sigma2_costs_one_exponential_for_its_blocks_and_one_for_its_coins(monkeypatch):
     # Was (dplearn/chance/sampling.py, gaussian_table and survival_cuts): about 800 exponentials for the
-    # blocks, and 256 for each digit.
+    # blocks, and 256 for each digit of a coin.
     asked, enclose = [], sampling.fixed_decay
     monkeypatch.setattr(sampling, "fixed_decay", lambda rate, bits: asked.append(rate) or enclose(rate, bits))
     sigma2 = Fraction(10**12) + Fraction(1, 10**7 + 19)
     rate = 1 / (2 * sigma2)
     SeededDice(0).discrete_gaussian(sigma2, size=1000)
-    assert asked == [rate * 256**k for k in (0, 0, 1, 2, 3, 4)]
+    assert asked == [rate, rate]
 
 
 def test_seeded_gaussian_noise_is_that_of_tables_of_single_exponentials():
