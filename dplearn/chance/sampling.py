@@ -37,12 +37,13 @@ from dplearn.chance.dice import (
     one_moved_into,
     one_or_many,
 )
-from dplearn.kernels import log_bounds
+from dplearn.kernels import blocks, log_bounds
 from dplearn.kernels.distributions import halving_width
 from dplearn.kernels.exact import fixed_decay, fixed_power
 
 BitSource = Callable[[int], bytes]  # maps a number of bytes to fresh uniform bytes
 
+_BLOCK = 1 << 15  # draws that are computed together, few enough for the cache
 _FEW = 64  # a look-up table is not worth its time for fewer draws
 _GUARD = 64  # additional bits of the weights, beyond those of the boundaries
 _GAUSSIAN_GUARD = 32  # of a discrete Gaussian, whose weights have small errors
@@ -494,20 +495,16 @@ class ByteDice:
         # weight exp(-offset (2 near + offset) / (2 sigma2)) relative to that end.
         width = block_width(sigma2)
         index = gaussian_table(sigma2).draw_many(self._bytes, size)
-        negative = index & 1
-        edge = index >> 1
-        mirror = -negative  # edge ^ -1 is -edge - 1
         if width == 1:
-            return edge ^ mirror, np.ones(size, dtype=bool)
-        edge *= width
-        offset = self.below(width, size)
-        far = edge + offset
-        # With near = edge + negative: 2 near + offset = edge + far + 2 negative.
-        edge += far
-        edge += 2 * negative
-        edge *= offset
-        accepted = survivors(edge, 1 / (2 * sigma2), self._bytes)
-        return far ^ mirror, accepted
+            return index >> 1 ^ -(index & 1), np.ones(size, dtype=bool)  # edge ^ -1 is -edge - 1
+        offset, exponents = self.below(width, size), index
+        for here in blocks(size, _BLOCK):
+            negative, edge, add = index[here] & 1, (index[here] >> 1) * width, offset[here]
+            far = edge + add
+            # With near = edge + negative: 2 near + offset = edge + far + 2 negative.
+            exponents[here] = (edge + far + 2 * negative) * add
+            add[:] = far ^ -negative
+        return offset, survivors(exponents, 1 / (2 * sigma2), self._bytes)
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("dice are never pickled or copied")
@@ -641,16 +638,16 @@ def gaussian_blocks(sigma2: Fraction, bits: int) -> Enclosure:
 def survivors(exponents: NDArray[np.int64], rate: Fraction, source: BitSource) -> NDArray[np.bool_]:
     """Draw coins that succeed with probability exp(-rate * exponent), a coin for each base-256 digit."""
     alive = np.ones(exponents.size, dtype=bool)
-    position = 0
-    while (exponents >> (_DIGIT * position)).any():
-        digit = exponents >> (_DIGIT * position) & 255
+    for position in range(-(-int(exponents.max(initial=0)).bit_length() // _DIGIT)):
         cuts = survival_cuts(rate, position)
         words = np.frombuffer(source(2 * exponents.size), dtype=np.uint16)
-        alive &= words <= cuts[digit]
-        for k in np.flatnonzero(alive & (words == cuts[digit])):
-            event = Table(exponential_event(rate * (int(digit[k]) << (_DIGIT * position))))
-            alive[k] = event.resume(int(words[k]), 16, source) == 0
-        position += 1
+        for here in blocks(exponents.size, _BLOCK):
+            digit, some, word = exponents[here] >> (_DIGIT * position) & 255, alive[here], words[here]
+            ends = cuts.take(digit, mode="clip")  # in range; this mode is faster
+            some &= word <= ends
+            for k in np.flatnonzero(some & (word == ends)):
+                event = Table(exponential_event(rate * (int(digit[k]) << (_DIGIT * position))))
+                some[k] = event.resume(int(word[k]), 16, source) == 0
     return alive
 
 
