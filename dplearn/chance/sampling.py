@@ -227,19 +227,24 @@ class Table:
 
     def draw_many(self, source: BitSource, size: int) -> NDArray[np.int64]:
         """Draw `size` independent outcomes."""
-        if size < _FEW:  # a rule of the call alone: the number of bytes must not depend on earlier calls
+        if size < _FEW and self._lookup is None:
             return np.array([self.draw(source) for _ in range(size)], dtype=np.int64)
         if self._lookup is None:
             self._lookup = self._cumulated(64 + self._guard).lookup()
-        words = np.frombuffer(source(2 * size), dtype=np.uint16)
-        drawn = self._lookup.short.take(words).astype(np.int64)
-        open_ = (drawn < 0).nonzero()[0]
-        if open_.size:
+        if size < _FEW:  # a rule of the call alone: the number of bytes must not depend on earlier calls
+            longer, open_ = np.frombuffer(source(8 * size), dtype=">u8").astype(np.uint64), np.arange(size)
+            drawn = self._lookup.long(longer)
+        else:
+            words = np.frombuffer(source(2 * size), dtype=np.uint16)
+            drawn = self._lookup.short.take(words).astype(np.int64)
+            open_ = (drawn < 0).nonzero()[0]
+            if not open_.size:
+                return drawn
             more = np.frombuffer(source(8 * open_.size), dtype=np.uint64) >> np.uint64(16)
             longer = words[open_].astype(np.uint64) << np.uint64(48) | more
             drawn[open_] = self._lookup.long(longer)
-            for k in np.flatnonzero(drawn[open_] < 0):
-                drawn[open_[k]] = self.resume(int(longer[k]), 64, source)
+        for k in np.flatnonzero(drawn[open_] < 0):
+            drawn[open_[k]] = self.resume(int(longer[k]), 64, source)
         return drawn
 
     def all_ends(self) -> "Ends":

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ class SumNoise:
     sigma2: Fraction  # the variance parameter of the noise on these multiples
 
     @classmethod
+    @lru_cache(maxsize=64)  # each query asks three times
     def of(cls, squared_l2: int, budget: Fraction, most: int, size: int = 1) -> "SumNoise":
         """Return the noise of `size` sums of magnitudes up to `most`, with a budget of mu^2 / 2.
 
@@ -241,7 +243,7 @@ class CentralNoise:
 
     def _can_be_drawn(self, query: StatisticalQuery, share: Fraction) -> bool:
         """Return whether the sampler supports the noise."""
-        return not self.gaussian or can_be_drawn(self._sums(query, share).squared_l2, share * self.budget)
+        return not self.gaussian or self._sums(query, share).sigma2 < _WIDEST
 
     def _of_totals(self, query: StatisticalQuery, share: Fraction) -> float:
         """Return the standard deviation of the noise in each total, in steps."""
