@@ -46,7 +46,7 @@ _BESIDE = 2.0  # the same of a cell beside a kept one, which has values of about
 _CODE = 3.0  # the same of a cell of few integers other than 0 and 1, which may be no codes of the column
 _APART = 2.0  # and of the records that are elsewhere if two cells are one
 _NEIGHBORS = 2  # cells that are left out whose counts a kept one has
-_EXACT, _WIDEST = 1 << 53, (1 << 62) - 1  # all integers that are floats; the greatest with a sign
+_EXACT, _MOST_CODES = 1 << 53, (1 << 64) - 1  # floats represent all integers up to here; of a column
 _END, _LEAST = 2.0**65, 1e-300  # above all numbers; the least width
 Numbers = NDArray[np.float64]
 
@@ -85,9 +85,9 @@ def widest_numbers(numbers: Floats, plain: Any, learned: NumberDomain, *, whole:
         return Floats(smallest=numbers.smallest, largest=numbers.largest, missing=missing, outside=outside)
     info = np.iinfo(plain if plain is not None and plain.kind in "iu" else np.int64)
     floats = missing and max(-getattr(learned, "low", 0), getattr(learned, "high", 0)) <= _EXACT
-    # Of 64 bits without a sign, the greatest integers have no codes of their own.
-    most = _EXACT if floats else int(min(numbers.largest, _WIDEST if info.min else info.max - 1 - missing))
+    most = _EXACT if floats else int(numbers.largest)
     low, high = max(-most, int(info.min)), min(most, int(info.max))
+    high = min(high, low + _MOST_CODES - 1 - missing)  # of 64 bits, the last integers have one code
     if plain == np.dtype(bool):
         low, high = 0, 1
     return IntegerRange(low, high, "accept" if missing else "clip", missing=missing)

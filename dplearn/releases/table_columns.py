@@ -211,6 +211,7 @@ def columns_of_one_value(columns: Sequence[TableColumn], shares: Sequence[NDArra
 def _is_one_value(column: TableColumn, drawn: NDArray[np.bool_]) -> bool:
     """Return True if the cells that are drawn have no value, or equal ones, or numbers nearly equal."""
     values = column.values(np.repeat(np.flatnonzero(drawn), 9), PublicStream(0, "values"))
+    values = values if values.dtype == object else values.astype(np.float64)  # differences may have 65 bits
     if values.dtype == object or not drawn.any():
         return int(drawn.sum()) <= 1
     # Learned ends have 20 significant bits; those of a column of which most numbers are 0 may be near 0.

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dplearn.domains import Categories, Dates, Domain
+from dplearn.domains import Categories, Dates, Domain, IntegerRange
 from dplearn.domains.cells import is_frame, object_array
 from dplearn.releases.table_columns import TableColumn
 
@@ -153,8 +153,9 @@ def _in_numpy(
     numbers = _rounded(np.where(gaps, 0, values), np.dtype(float) if unheld else plain, dtype)
     if numbers.dtype.kind in "fO":
         numbers[gaps] = np.nan
-    if column.ranged and plain == np.uint64:  # the last numbers have one code
-        numbers[numbers == np.iinfo(plain).max - 1 - column.gap] = np.iinfo(plain).max
+    whole = column.ranged and isinstance(domain, IntegerRange) and plain in (np.int64, np.uint64)
+    if whole and domain.size >> 63:  # the last numbers have one code
+        numbers[numbers == domain.high] = np.iinfo(plain).max
     return numbers, gaps if column.gap and numbers.dtype.kind in "iub" else None
 
 

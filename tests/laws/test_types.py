@@ -173,19 +173,43 @@ def test_lists_and_arrays_of_texts_give_objects(dtype):
     assert (rows != "other").mean() > 0.9
 
 
-@pytest.mark.parametrize("dtype", ["uint64", "UInt64", "uint64[pyarrow]", "UInt64 of polars", "array"])
+UNSIGNED = ["uint64", "UInt64", "uint64[pyarrow]", "UInt64 of polars", "array of uint64"]
+
+
+@pytest.mark.parametrize("dtype", [*UNSIGNED, "int64", "Int64", "array of int64"])
 def test_the_greatest_integer_of_64_bits_is_given_back_where_it_is_learned(dtype):
-    gaps, table = dtype not in ("uint64", "array"), np.full((len(CODES), 2), 2**64 - 1, np.uint64)
-    cells = [None if gaps and not code else 2**64 - 1 for code in CODES]
+    """That of int64 came back as 2**62 - 1."""
+    last = 2**64 - 1 if "u" in dtype.lower() else 2**63 - 1
+    gaps, of_array = dtype[0] == "U" or "pyarrow" in dtype or dtype == "Int64", dtype.startswith("array of ")
+    cells = [None if gaps and not code else last for code in CODES]
+    table = np.full((N, 2), last, dtype.removeprefix("array of ")) if of_array else None
     if dtype == "UInt64 of polars":
         polars = pytest.importorskip("polars")
         table = polars.DataFrame({"a": CODES, "b": polars.Series(cells, dtype=polars.UInt64)})
-    elif dtype != "array":
+    elif not of_array:
         table = pd.DataFrame({"a": CODES, "b": pd.array(cells, dtype=dtype)})
     rows = fitted(table).sample(50)
-    last = rows["b"] if hasattr(rows, "columns") else rows[:, 1]
-    assert last.dtype == (table if dtype == "array" else table["b"]).dtype
-    assert {None if pd.isna(each) else each for each in list(last)} == {2**64 - 1, *[None] * gaps}
+    found = rows["b"] if hasattr(rows, "columns") else rows[:, 1]
+    assert found.dtype == (table if of_array else table["b"]).dtype
+    assert {None if pd.isna(each) else each for each in list(found)} == {last, *[None] * gaps}
+
+
+def test_learned_integers_have_the_range_of_their_type():
+    """All beyond 2**62 were lost in silence, and a wide column had "one value"."""
+    large = {
+        "narrow": 2**62 + 2**60 + CODES * 2**50,
+        "wide": RANDOM.integers(-(2**63), 2**63 - 1, N),
+        "ends": np.where(CODES, 2**63 - 1, -(2**63)),
+    }
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rows = SyntheticTable(1000, degree=1, random_state=0).fit(pd.DataFrame(large)).sample(N)
+    assert not [each for each in caught if "one value" in str(each.message)]
+    for name, column in large.items():
+        assert rows[name].dtype == np.int64
+        spread = max(float(column.max()) - float(column.min()), 2.0**44)
+        assert abs(float(rows[name].min()) - float(column.min())) < 0.1 * spread, name
+        assert abs(float(rows[name].max()) - float(column.max())) < 0.1 * spread, name
 
 
 @pytest.mark.filterwarnings("ignore:X has feature names")

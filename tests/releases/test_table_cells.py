@@ -107,9 +107,9 @@ def test_cells_that_may_be_noise_are_left_out(column):
     [
         ("int8", IntegerRange(0, 9), (-128, 127)),
         ("uint64", IntegerRange(0, 9), (0, 2**64 - 2)),
-        (None, IntegerRange(0, 9), (-(2**62) + 1, 2**62 - 1)),
+        (None, IntegerRange(0, 9), (-(2**63), 2**63 - 2)),
         (None, IntegerRange(0, 9, missing=True), (-(2**53), 2**53)),
-        (None, IntegerRange(-(2**54), 9, missing=True), (-(2**62) + 1, 2**62 - 1)),
+        (None, IntegerRange(-(2**54), 9, missing=True), (-(2**63), 2**63 - 3)),
         ("uint64", IntegerRange(0, 2**54, missing=True), (0, 2**64 - 3)),
     ],
 )
