@@ -2,7 +2,8 @@
 
 `import dplearn` would otherwise import every learner, and take twice as long as scikit-learn. What a package
 exports stands once, in a stub beside it (`__init__.pyi`), which type checkers read; here the imports of that
-stub are carried out one by one. A package of which a name is that of a submodule asks for all names at once.
+stub are carried out one by one. No package imports its own modules: two threads, of which one imports the
+package and one a module of it, would wait for each other.
 
 >>> import dplearn
 >>> "ThresholdClassifier" in dir(dplearn), dplearn.ThresholdClassifier.__module__
@@ -10,13 +11,23 @@ stub are carried out one by one. A package of which a name is that of a submodul
 """
 
 import ast
+import sys
 from collections.abc import Callable
 from importlib import import_module, resources
 from inspect import isfunction
+from types import ModuleType
 from typing import Any
 
 from dplearn._documented import documented_by
 from dplearn._writing import did_you_mean
+
+
+class _Package(ModuleType):
+    """A package of which a submodule takes no name that is exported, such as that of its function."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not isinstance(value, ModuleType) or name not in self.__all__:
+            super().__setattr__(name, value)
 
 
 def exports_of_stub(
@@ -54,4 +65,5 @@ def exports_of_stub(
         return found
 
     exports = exports or sorted(modules)
+    sys.modules[package].__class__ = _Package
     return get, lambda: sorted({*exports, *vars(import_module(package))}), exports

@@ -7,5 +7,3 @@ A release is a function `x` of private values that returns a frozen result. Each
 from dplearn._lazy import exports_of_stub
 
 __getattr__, __dir__, __all__ = exports_of_stub(__name__)
-for _name in __all__:  # at once, since some modules have the name of their function
-    __getattr__(_name)

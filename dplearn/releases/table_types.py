@@ -153,9 +153,9 @@ def _in_numpy(
     numbers = _rounded(np.where(gaps, 0, values), np.dtype(float) if unheld else plain, dtype)
     if numbers.dtype.kind in "fO":
         numbers[gaps] = np.nan
-    whole = column.ranged and isinstance(domain, IntegerRange) and plain in (np.int64, np.uint64)
-    if whole and domain.size >> 63:  # the last numbers have one code
-        numbers[numbers == domain.high] = np.iinfo(plain).max
+    wide = column.ranged and domain.size >> 63 and numbers.dtype.kind in "iu"
+    if wide and isinstance(domain, IntegerRange):  # the last numbers have one code
+        numbers[numbers == domain.high] = np.iinfo(numbers.dtype).max
     return numbers, gaps if column.gap and numbers.dtype.kind in "iub" else None
 
 

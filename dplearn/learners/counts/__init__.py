@@ -5,7 +5,6 @@ bins. One histogram of label and bin is asked of each column, all in one round; 
 naive Bayes, or the bins that a conjunction allows.
 """
 
-from dplearn.learners.counts.conjunction import ConjunctionClassifier
-from dplearn.learners.counts.naive_bayes import NaiveBayesPlan, StatisticalQueryNaiveBayes
+from dplearn._lazy import exports_of_stub
 
-__all__ = ["ConjunctionClassifier", "NaiveBayesPlan", "StatisticalQueryNaiveBayes"]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)

@@ -5,7 +5,6 @@ each column of labels, each within an equal share of the budget. `SecretSampleCl
 replacement, and fits a clone on them. The plans contain the plan of the inner fit.
 """
 
-from dplearn.learners.several.multi_output import PrivateMultiOutputClassifier
-from dplearn.learners.several.secret_sample import SecretSampleClassifier
+from dplearn._lazy import exports_of_stub
 
-__all__ = ["PrivateMultiOutputClassifier", "SecretSampleClassifier"]
+__getattr__, __dir__, __all__ = exports_of_stub(__name__)
