@@ -7,10 +7,12 @@ Functions have entries in common with others of their kind.
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, wraps
 from inspect import Parameter, cleandoc, isclass, isfunction, signature
 from textwrap import fill, indent
 from typing import Any, TypeVar
+
+from dplearn._validation import check_names
 
 _Thing = TypeVar("_Thing", bound=Callable[..., Any])
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
@@ -183,12 +185,12 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
     for a class, and errors, for a function that is charged. An own entry may leave out its type, or its text,
     or begin its text with ... for the words of the others; names alone, such as `noise_, domain_`, stand for
     their entries. Public methods of a class get parameters in the same way, if all of them are described, and
-    predictions their results.
+    predictions their results. A function that has an epsilon names the parameters that it does not take.
     """
 
     def completed(thing: _Thing) -> _Thing:
         if Shared.__doc__ is None:  # python -OO, where a dataclass has a docstring, too, but no entries
-            return thing
+            return _naming(thing)
         if not isclass(thing) or "__init__" in vars(thing):  # a base leaves parameters to its subclasses
             _complete(thing, others)
         for name, member in list(vars(thing).items()) if isclass(thing) else ():
@@ -196,9 +198,23 @@ def documented_by(*others: Any) -> Callable[[_Thing], _Thing]:
             if isfunction(method) and method.__doc__ and not name.startswith("_"):
                 with suppress(KeyError):
                     _complete(method, ())
-        return thing
+        return _naming(thing)
 
     return completed
+
+
+def _naming(function: Any) -> Any:
+    """Return a function of epsilon that refuses other parameters as constructors do."""
+    if not isfunction(function) or "epsilon" not in signature(function).parameters:
+        return function
+    parameters = list(signature(function).parameters.values())
+
+    @wraps(function)
+    def named(*args: Any, **given: Any) -> Any:
+        check_names(function.__name__, parameters, args, given)
+        return function(*args, **given)
+
+    return named
 
 
 def _complete(thing: Any, others: tuple[Any, ...]) -> None:

@@ -1,19 +1,55 @@
 """Validation of public parameters; each error states the parameter, the constraint and the value."""
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
+from inspect import Parameter, signature
 from numbers import Integral
 from operator import ge, gt, le, lt
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from dplearn._writing import brief
+from dplearn._writing import brief, did_you_mean
 
 AUTO = "auto"  # in place of a number that is computed from public values
+_ELSEWHERE = {
+    "by": "grouped(keys, values), quantiles(values, q, by=...) and describe(frame, by=...) release statistics"
+    " of categories"
+}
+
+
+class Named:
+    """Base of classes whose constructor names what it does not take."""
+
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        if args or given:
+            parameters = list(signature(cls.__init__).parameters.values())[1:]
+            check_names(cls.__name__, parameters, args, given)
+        return super().__new__(cls)
+
+
+def check_names(
+    known_as: str, parameters: Sequence[Parameter], args: Sequence[Any], given: Mapping[str, Any]
+) -> None:
+    """Refuse what a function or class does not take, such as `eps=1` or a positional epsilon, with a name."""
+    names = [each.name for each in parameters]
+    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
+        return
+    if unknown := next((name for name in given if name not in names), None):
+        listed = _ELSEWHERE.get(unknown, f"its parameters are {', '.join(names)}")
+        raise TypeError(
+            f"{known_as} has no parameter {unknown!r}{did_you_mean(unknown, names) or f'; {listed}'}"
+        )
+    if (most := sum(each.kind is not each.KEYWORD_ONLY for each in parameters)) < len(args):
+        budget = "epsilon" in names[most:] and isinstance(args[most], (int, float))
+        first = " but the first" * (most > 0) + f" {most}" * (most > 1)
+        raise TypeError(
+            f"{known_as} takes its parameters{first} by name: write"
+            f" {'epsilon' if budget else names[most]}={shown(args[most])}"
+        )
 
 
 def check_constructed(estimator: Any) -> None:

@@ -8,7 +8,7 @@ dice.
 
 import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from decimal import Decimal
@@ -27,8 +27,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from dplearn._documented import documented_by
 from dplearn._progress import counted
-from dplearn._validation import check_constructed, check_count, check_number, shown
-from dplearn._writing import brief, did_you_mean, in_full, shortened
+from dplearn._validation import Named, check_constructed, check_count, check_number
+from dplearn._writing import brief, in_full, shortened
 from dplearn.chance import dice_for
 from dplearn.chance.dice import Dice
 from dplearn.concepts.base import ChosenConcept
@@ -77,7 +77,7 @@ def available_where(condition: Callable[[Any], bool]) -> Callable[[Callable[...,
     return lambda method: available_if(condition)(ignores_float_errors(method))
 
 
-class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
+class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     """Base of all private estimators.
 
     A subclass has the parameters `epsilon`, `ledger` and `random_state`, and the methods `_recipe` and
@@ -132,11 +132,6 @@ class PrivateEstimator(IgnoresFloatErrors, UnrepeatablePickles, BaseEstimator):
     @guarantee_.setter
     def guarantee_(self, guarantee: Any) -> None:
         self.__dict__["guarantee_"] = guarantee
-
-    def __new__(cls, *args: Any, **given: Any) -> Self:
-        if args or given:
-            _check_names(cls, args, given)
-        return super().__new__(cls)
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""
@@ -582,25 +577,6 @@ class TellsProgress(CallbackSupportMixin):
             outcome = work(report)
             root.call_on_fit_task_end(estimator=self)
             return outcome
-
-
-def _check_names(kind: type[BaseEstimator], args: Sequence[Any], given: Mapping[str, Any]) -> None:
-    """Refuse what a constructor does not take, such as `eps=1` or a positional epsilon, with a name."""
-    parameters = list(inspect.signature(kind.__init__).parameters.values())[1:]
-    names = [each.name for each in parameters]
-    if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
-        return
-    if unknown := [name for name in given if name not in names]:
-        raise TypeError(
-            f"{kind.__name__} has no parameter {unknown[0]!r}"
-            + (did_you_mean(unknown[0], names) or f"; its parameters are {', '.join(names)}")
-        )
-    if (most := sum(each.kind is not each.KEYWORD_ONLY for each in parameters)) < len(args):
-        budget = "epsilon" in names and isinstance(args[most], (int, float))
-        raise TypeError(
-            f"{kind.__name__} takes its parameters{' but the first' * most} by name: write"
-            f" {'epsilon' if budget else names[most]}={shown(args[most])}"
-        )
 
 
 def refuse_labels_of_all(estimator: Any) -> None:

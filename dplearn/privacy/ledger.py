@@ -7,7 +7,7 @@ from dataclasses import replace
 from html import escape
 from typing import Any, Self
 
-from dplearn._validation import check_bool, check_number, shown
+from dplearn._validation import Named, check_bool, check_number, shown
 from dplearn.privacy.guarantees import ApproxDP, Guarantee, ZeroConcentratedDP, decimals
 from dplearn.privacy.ledger_storage import (
     Account,
@@ -28,7 +28,7 @@ _LONGEST_WAIT = 10**6
 _DEFAULTS = {"neighbors": "replace_one", "protects": "examples", "allow_reproducible": False}
 
 
-class PrivacyLedger:
+class PrivacyLedger(Named):
     """A privacy budget for all releases about one table.
 
     Parameters

@@ -79,12 +79,13 @@ class Released(Brief):
 
 
 Result = TypeVar("Result", bound=Released)
+_USER = (
+    5  # the stack level of warnings: the caller of the release function, which is wrapped, and calls `run_on`
+)
 
 
 class Release(Recipe, Generic[Result]):
     """The recipe of a release."""
-
-    stacklevel = 4  # of warnings: the caller of the release function, which calls `run_on`
 
     def __init__(self, name: str, cost: ApproxDP, context: tuple[str, ...], random_state: Any):
         check_number("epsilon", cost.epsilon, high=GREATEST_EPSILON)
@@ -97,12 +98,12 @@ class Release(Recipe, Generic[Result]):
     def run_on(self, X: Any, y: Any, ledger: PrivacyLedger | None, groups: Any = None) -> Result:
         """Carry out the release on private values and return the result."""
         dice = dice_for(self.random_state, self.name, *self.context)
-        done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=self.stacklevel)
+        done = execute(self, X, y, groups=groups, ledger=ledger, dice=dice, stacklevel=_USER)
         with float_errors_ignored():
             texts = done.released.warnings
         for text in texts:
             with suppress(UserWarning):  # as an error it would lose a release that is paid for
-                warnings.warn(text, UserWarning, stacklevel=self.stacklevel - 1)
+                warnings.warn(text, UserWarning, stacklevel=_USER - 1)
         return done.released
 
     def stated(self, n: Any, **states: Any) -> ReleasePlan:

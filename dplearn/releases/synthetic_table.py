@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_constructed, check_count
+from dplearn._validation import Named, check_constructed, check_count
 from dplearn._writing import brief, shortened
 from dplearn.chance import Dice, PublicStream
 from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, NumberDomain, Product, Schema
@@ -80,7 +80,7 @@ _NO_TYPES = TableTypes()
 
 @documented_by()
 @dataclass(eq=False, repr=False)
-class SyntheticTable(IgnoresFloatErrors, UnrepeatablePickles):
+class SyntheticTable(Named, IgnoresFloatErrors, UnrepeatablePickles):
     """Synthetic records from noisy tables of columns: any number of rows for the privacy cost of one fit.
 
     A fit measures a noisy table of each column, chooses which columns depend on which others, and measures
@@ -617,8 +617,6 @@ class DeclaredRelease(Release[Result]):
 class TableRelease(DeclaredRelease[ReleasedTable]):
     """The recipe of a synthetic table."""
 
-    stacklevel = 5  # `fit` is wrapped
-
     def __init__(
         self,
         domain: Product,
@@ -766,7 +764,6 @@ class LearnedTableRelease(LearnedRelease):
     """The recipe of a synthetic table with a learned schema."""
 
     title = "SyntheticTable"
-    stacklevel = 5  # `fit` is wrapped
     accounting = CONCENTRATED
 
     def inner(self, schema: Product, budget: ApproxDP, facts: TableFacts) -> TableRelease:

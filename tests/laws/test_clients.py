@@ -47,10 +47,11 @@ from dplearn import (
     ThresholdClassifier,
     learners,
     model_selection,
+    releases,
 )
 from dplearn.domains import Bits, Grid, IntegerRange, LargeIntegerRange
 from dplearn.estimator import PrivateEstimator, cost_of_fit
-from dplearn.releases import stable_counts
+from dplearn.releases import SyntheticTable, stable_counts
 from tests.laws.clients import CLIENTS, KEPT, LEARNERS, TABLE, measured, written
 from tests.laws.conftest import STAND_FOR_ALL, protects_labels
 
@@ -275,6 +276,31 @@ def test_a_constructor_names_the_parameter_that_is_meant(estimator):
         first = [each for each in signature(kind).parameters.values() if each.kind is not each.KEYWORD_ONLY]
         with pytest.raises(TypeError, match=r"by name: write epsilon=1\.5$"):
             kind(*[None] * len(first), 1.5)
+
+
+RELEASES = [getattr(releases, name) for name in releases.__all__ if name[0].islower()]
+
+
+@pytest.mark.parametrize(
+    "release", [SyntheticTable, PrivacyLedger, *RELEASES], ids=lambda each: each.__name__
+)
+def test_a_release_names_the_parameter_that_is_meant(release):
+    names = list(signature(release).parameters)
+    if "epsilon" not in names:  # as a function of a result
+        return
+    with pytest.raises(
+        TypeError, match=f"^{release.__name__} has no parameter 'eps'; did you mean 'epsilon'\\?$"
+    ):
+        release(eps=1)
+    if "by" not in names:
+        with pytest.raises(
+            TypeError, match=r"has no parameter 'by'; grouped.*, quantiles.* and describe.*by="
+        ):
+            release(by=["a"])
+    first = [each for each in signature(release).parameters.values() if each.kind is not each.KEYWORD_ONLY]
+    if len(first) < len(names):
+        with pytest.raises(TypeError, match=r"by name: write [a-z_]+=1\.5$"):
+            release(*[None] * len(first), 1.5)
 
 
 def test_a_learner_of_anyone_may_take_other_arguments():
