@@ -12,8 +12,6 @@ from inspect import Parameter, cleandoc, isclass, isfunction, signature
 from textwrap import fill, indent
 from typing import Any, TypeVar
 
-from dplearn._validation import check_names
-
 _Thing = TypeVar("_Thing", bound=Callable[..., Any])
 _HEADING = re.compile(r"^(\w[\w ]*)\n-{3,}\n", re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\S)", re.MULTILINE)
@@ -207,6 +205,8 @@ def _naming(function: Any) -> Any:
     """Return a function of epsilon that refuses other parameters as constructors do."""
     if not isfunction(function) or "epsilon" not in signature(function).parameters:
         return function
+    from dplearn._validation import check_names  # imports numpy
+
     parameters = list(signature(function).parameters.values())
 
     @wraps(function)

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 LONGEST = 100  # characters of a domain or a collection in a repr, a message or a card
+_COLUMNS = 20  # names of columns in a message
 _FIELD = 300  # characters of a value in the repr of a result or a plan
 _OBJECT = 200  # characters of an estimator, a string, or any other object
 _FIRST = _ENTRY = 60  # of a long collection: characters of all entries that are shown, and of a single entry
@@ -106,6 +107,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     folded, name = {each.casefold(): each for each in known}, name.casefold()
     near = [each for each in folded if each.startswith(name)] or get_close_matches(name, folded, n=1)
     return f"; did you mean {folded[near[0]]!r}?" if near else ""
+
+
+def near_column(name: Any, columns: Iterable[Any], whose: str = "the") -> str:
+    """Return the end of a message about a name that no column has: the nearest one, or all of them."""
+    names = list(columns)
+    near = did_you_mean(str(name), filter(lambda each: isinstance(each, str), names))
+    return near or f"; {whose} columns are {first_of(names, _COLUMNS)}"
 
 
 def brief(value: Any) -> str:

@@ -22,7 +22,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from dplearn._writing import did_you_mean, first_of
+from dplearn._writing import first_of, near_column
 from dplearn.commands.options import FLAG, LIST, Refusal, add_options
 from dplearn.domains.cells import text_of
 
@@ -103,7 +103,7 @@ class Table:
                 " if it is a header, --header shows the closest name; if there is none, --no-header or"
                 " --columns A,B,... is needed"
             )
-        return did_you_mean(name, self.names) or f"; its columns are {first_of(self.names, _SHOWN)}"
+        return near_column(name, self.names, "its")
 
 
 def add_format(parser: argparse.ArgumentParser) -> None:

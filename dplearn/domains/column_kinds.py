@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dplearn._validation import check_number
-from dplearn._writing import brief
+from dplearn._writing import brief, near_column
 from dplearn.domains.base import Domain
 from dplearn.domains.cells import (
     cell_type,
@@ -216,5 +216,5 @@ def _of_type(dtype: Any, column: str) -> str:
 def _overwritten(kinds: Sequence[str], names: Sequence[str], declared: ColumnKinds) -> list[str]:
     kind_of = dict(zip(declared.names or (), declared.kinds, strict=True))
     if absent := [name for name in kind_of if name not in names]:
-        raise ValueError(f"columns must name columns of X, got {absent[0]!r}")
+        raise ValueError(f"columns must name columns of X, got {absent[0]!r}{near_column(absent[0], names)}")
     return [kind_of.get(name, kind) for name, kind in zip(names, kinds, strict=True)]

@@ -201,7 +201,10 @@ class Dates(IntegerRange):
     def _defects(self) -> tuple[str, str]:
         if self.outside == "clip":
             return "no date", ""
-        return "beyond the ends or no date", "outside='clip' moves to the ends"
+        return (
+            "beyond the ends or no date",
+            "times with a zone are read in UTC, outside='clip' moves to the ends",
+        )
 
 
 def everything(step: str) -> Dates:

@@ -23,6 +23,9 @@ from dplearn.domains.cells import (
 _Encoder = tuple[Callable[[Any], Codes], list[int]]  # of adjacent columns
 _RefusedBy = Callable[[Domain], DomainError]
 
+#: Advice on text for learners of all kinds of columns, where nothing is declared, and for those of numbers.
+LEARN = "take domain='learn', with which a fit of a data frame releases first what its columns hold, "
+ZEROS_AND_ONES = "give a column of 0 and 1 for a text, such as d == 'yes', or leave the column out"
 _CELLS = 1 << 15  # of a block of rows, so that its intermediate results fit into the cache
 
 
@@ -187,7 +190,7 @@ class Product:
         raise type(refused)(f"in column {self.names[place]!r}, {given}")
 
 
-def refuse_text(X: Any, domain: Any) -> None:
+def refuse_text(X: Any, domain: Any, estimator: Any = None) -> None:
     """Refuse, by types alone, text or dates for a domain of numbers that would read them as missing."""
     if not is_frame(X) and getattr(X, "dtype", np.dtype(int)).kind in "iufb":
         return
@@ -203,7 +206,10 @@ def refuse_text(X: Any, domain: Any) -> None:
         if kinds[dtype] and (of_numbers or getattr(part, "misreads_text", False)):
             kind = str(dtype).partition("(")[0]  # the name of an Enum type without its values
             instead = "declare what it holds, in domain=Schema(...)"
-            instead = "give a column of 0 and 1 for a text, such as d == 'yes'" if part.size == 2 else instead
+            if getattr(estimator, "can_learn_schema", False) and estimator.domain is None:
+                instead = f"{LEARN}or {instead}"
+            elif of_numbers and not getattr(estimator, "can_learn_schema", True):  # it knows numbers only
+                instead = ZEROS_AND_ONES
             raise CellTypeError(
                 f"in column {name!r} of X, values have a type of {kinds[dtype]}, {kind}, and those of its"
                 " domain are numbers: give numbers, such as X.astype(float), or the type that the column"

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from dplearn._documented import documented_by
 from dplearn._validation import check_number
-from dplearn._writing import brief
+from dplearn._writing import brief, near_column
 from dplearn.chance.dice import Dice
 from dplearn.domains import Hashed, NumberDomain, Product
 from dplearn.domains.column_kinds import as_learn
@@ -243,9 +243,7 @@ class Choices:
     def check_target(self, names: Sequence[str]) -> None:
         """Refuse groups by columns that there are not, and a table of no other column."""
         if missing := [name for name in self.by if name not in names]:
-            raise ValueError(
-                f"by must name columns, got {missing[0]!r}; the columns are {brief(list(names))}"
-            )
+            raise ValueError(f"by must name columns, got {missing[0]!r}{near_column(missing[0], names)}")
         if len(names) == len(self.by):
             raise ValueError("frame must have a column that is not in by: for counts alone, see grouped")
 

@@ -19,7 +19,7 @@ from scipy.sparse import issparse
 
 from dplearn._documented import documented_by
 from dplearn._validation import Named, check_constructed, check_count
-from dplearn._writing import brief, shortened
+from dplearn._writing import brief, near_column, shortened
 from dplearn.chance import Dice, PublicStream
 from dplearn.domains import Categories, Domain, Floats, Hashed, Learn, NumberDomain, Product, Schema
 from dplearn.domains.cells import cells_of, is_frame
@@ -586,8 +586,8 @@ class TableChoices:
         """Refuse a target that is the name of no column."""
         if self.target is not None and self.target not in names:
             raise ValueError(
-                f"target must be the name of a column of the domain, got {brief(self.target)}; the columns"
-                f" are {brief(list(names))}"
+                f"target must be the name of a column of the domain, got {brief(self.target)}"
+                f"{near_column(self.target, names)}"
             )
 
 
@@ -832,7 +832,8 @@ def _selected(frame: Any, domain: Product) -> Any:
         return frame
     for name in domain.names:
         if names.count(name) != 1:
-            how_often = "is missing" if name not in names else "occurs more than once"
+            absent = f"is missing{near_column(name, names)}"
+            how_often = absent if name not in names else "occurs more than once"
             raise ValueError(f"frame must have the columns of its domain once, but {name!r} {how_often}")
     places = [names.index(name) for name in domain.names]
     if places == list(range(len(names))):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import validate_data
 
-from dplearn._writing import did_you_mean
+from dplearn._writing import near_column
 from dplearn.domains import DomainError, Product, Schema
 from dplearn.domains.base import CellTypeError
 from dplearn.domains.cells import (
@@ -28,15 +28,15 @@ from dplearn.domains.cells import (
     times_as_numbers,
     unread_times,
 )
-from dplearn.domains.product import refuse_text
+from dplearn.domains.product import LEARN, ZEROS_AND_ONES, refuse_text
 from dplearn.table.sources import table_in_memory
 
 _NOT_NUMERIC = (
-    "X holds a value that is not a number{}; {}declare the columns with domain=Schema(...), or encode them by"
-    " encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing, and declare"
+    f"X holds a value that is not a number{{}}; {LEARN}declare the columns with domain=Schema(...), or encode"
+    " them by encoder = CellEncoder().fit(X) of dplearn.preprocessing, which learns nothing, and declare"
     " domain=encoder.domain()"
 )
-_LEARN = "take domain='learn', with which a fit of a data frame releases first what its columns hold, "
+_ZEROS_AND_ONES = f"X holds a value that is not a number{{}}; {ZEROS_AND_ONES}"
 NO_GAPS = (
     "Input X contains NaN or another missing value; fill it with a public constant or, where the estimator"
     " takes a domain that has missing values, declare one: domain=Floats(missing=True), or Schema(...) where"
@@ -66,10 +66,10 @@ def read_features(estimator: Any, X: Any, *, domain: Any, reset: bool) -> Any:
         if domain is None:
             _check_columns(X, estimator)
         X = _select(X, domain) if isinstance(domain, Schema) else X
-        refuse_text(X, domain)
+        refuse_text(X, domain, estimator)
         return X
     rows = _validated(estimator, X, reset=reset, dates=domain is not None and not domain.numeric)
-    refuse_text(X, domain)
+    refuse_text(X, domain, estimator)
     if not reset and isinstance(domain, Schema) and hasattr(estimator, "feature_names_in_"):
         fitted = estimator.feature_names_in_.tolist()
         rows = rows[:, [fitted.index(name) for name in domain.names]]
@@ -185,8 +185,8 @@ def _check_numbers(cells: NDArray[Any], *, missing: bool, estimator: Any, first:
     """
     listed = cells.ravel().tolist()
     if any(issubclass(kind, (str, bytes)) for kind in set(map(type, listed))):
-        learn = _LEARN if getattr(estimator, "can_learn_schema", False) else ""
-        raise DomainError(_NOT_NUMERIC.format(first, learn))
+        learns = getattr(estimator, "can_learn_schema", False)
+        raise DomainError((_NOT_NUMERIC if learns else _ZEROS_AND_ONES).format(first))
     if not all(is_number(cell) or is_missing(cell) for cell in listed):
         raise CellTypeError(NOT_A_CELL + first)
     if not missing and any(is_missing(cell) for cell in listed):
@@ -213,7 +213,7 @@ def _select(X: Any, schema: Schema) -> Any:
     if absent:
         numbered = all(type(name) is not str for name in X.columns)
         rename = "; names of columns must be texts: X.columns = X.columns.astype(str)"
-        advice = rename if numbered else did_you_mean(absent[0], map(str, X.columns))
+        advice = rename if numbered else near_column(absent[0], X.columns)
         raise ValueError(f"X must have the columns of its schema, but {absent[0]!r} is missing{advice}")
     if list(X.columns) == list(schema.names):
         return X

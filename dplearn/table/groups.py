@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn._validation import shown
+from dplearn._writing import near_column
 from dplearn.domains.cells import as_cells, frame_column, is_frame, is_missing
 from dplearn.table.passes import PartsChangedError, digest_of
 from dplearn.table.rows import rows_of
@@ -244,5 +245,5 @@ def _column(X: Any, name: str) -> NDArray[Any]:
         raise ValueError(_NO_COLUMN.format(name, advice))
     columns = list(X.columns)
     if columns.count(name) != 1:
-        raise ValueError(_NO_COLUMN.format(name, f"the columns are {', '.join(map(shown, columns[:20]))}"))
+        raise ValueError(_NO_COLUMN.format(name, near_column(name, columns).removeprefix("; ")))
     return frame_column(X, columns.index(name))

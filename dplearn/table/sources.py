@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from dplearn._validation import shown
-from dplearn._writing import first_of
+from dplearn._writing import near_column
 from dplearn.domains.cells import LAZY, is_frame
 from dplearn.table.passes import (
     InTurn,
@@ -387,7 +387,6 @@ _NO_PART = (
 _NO_COLUMN = "parts of a column must be series or arrays, got {}; a single part is given as lambda: [part]"
 _NO_Y = "y must be the name of a column of X in every part, or a list of different names, got {}; {}"
 _UNNAMED = "the columns of {} have no names: give each part as a pair (rows, labels), and no y"
-_SHOWN = 20  # columns in a message
 
 
 def is_part(part: Any) -> bool:
@@ -444,7 +443,8 @@ def without(table: Any, name: Name) -> tuple[Any, Any]:
         given = shown(name) if isinstance(name, str) else f"{type(name).__name__} of length {len(names)}"
         if not is_frame(table):
             raise ValueError(_NO_Y.format(given, _UNNAMED.format(type(table).__name__)))
-        raise ValueError(_NO_Y.format(given, f"the columns are {first_of(columns, _SHOWN)}"))
+        near = near_column(name if isinstance(name, str) else given, columns)
+        raise ValueError(_NO_Y.format(given, near.removeprefix("; ")))
     others = table[[each for each in columns if each not in names]]
     return others, table[name] if isinstance(name, str) else table[names]
 

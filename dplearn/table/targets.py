@@ -254,6 +254,11 @@ def _place(place: dict[Any, int], label: Any) -> int:
 
 def check_classes(classes: Sequence[Hashable]) -> NDArray[Any]:
     """Return the declared label set, sorted, if its labels are distinct and all strings or all numbers."""
+    if isinstance(classes, Mapping):
+        raise TypeError(
+            "classes must be a sequence of labels, or of label sets in the order of the columns of y, got a"
+            " mapping"
+        )
     labels = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     texts = sum(isinstance(label, str) for label in labels)
     numbers = sum(isinstance(label, (float, np.floating)) or _is_label_number(label) for label in labels)
@@ -321,11 +326,6 @@ def _read_output(y: Any, n: int, classes: Any, i: int) -> tuple[NDArray[Any], ND
 
 def declared_sets(classes: Sequence[Any]) -> list[NDArray[Any]]:
     """Return the validated declared label sets: one for each output, or one for all."""
-    if isinstance(classes, Mapping):
-        raise TypeError(
-            "classes must be a sequence of labels, or of label sets in the order of the columns of y, got a"
-            " mapping"
-        )
     sets = list(classes) if isinstance(classes, Iterable) and not isinstance(classes, str) else []
     many = sets and all(isinstance(each, (list, tuple, np.ndarray)) for each in sets)
     return [check_classes(each) for each in (sets if many else [classes])]

@@ -170,7 +170,9 @@ def test_statistics_are_printed_and_written(run, tmp_path):
     )
     dry = run("describe t.csv --numbers cost:currency --dry-run --epsilon 2")
     assert "Nothing was released. A release costs epsilon 2" in dry.out
-    is_refused(run("describe t.csv --numbers cost --by nope"), "by must name columns, got 'nope'")
+    is_refused(
+        run("describe t.csv --numbers cost --by nope"), "by must name columns, got 'nope'; the columns"
+    )
 
 
 def test_messages_of_the_library_name_options(run, tmp_path):

@@ -57,7 +57,7 @@ def test_every_learner_is_exported_and_so_found_by_these_laws():
     defined = {
         thing
         for module in modules
-        for thing in vars(module).values()
+        for thing in (getattr(module, name) for name in dir(module))
         if isinstance(thing, type) and issubclass(thing, (PrivateClassifier, PrivateRegressor))
         if thing.__module__.startswith("dplearn.learners") and not thing.__doc__.startswith("Base class of")
     }

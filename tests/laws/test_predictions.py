@@ -82,6 +82,17 @@ def test_labels_keep_their_meaning_under_other_names(one_a_class, classifier, ir
 SECRET = 987_654
 
 
+def test_declared_classes_are_a_list_and_no_mapping(one_a_class, classifier, iris):
+    """The values of `{0: "no", 1: "yes"}` were ignored."""
+    if "classes" in classifier.get_params(deep=False):
+        X, y = iris
+        ledger = PrivacyLedger(1e15, 0.5)
+        model = clone(classifier).set_params(classes=dict.fromkeys(np.unique(y), "a name"), ledger=ledger)
+        with pytest.raises(TypeError, match=r"classes must be .*, got a mapping"):
+            model.fit(X, y)
+        assert ledger.history() == []
+
+
 def test_labels_outside_the_declared_classes_are_refused_before_any_charge(one_a_class, classifier, iris):
     if "classes" not in classifier.get_params():
         return

@@ -77,6 +77,19 @@ def test_a_learner_of_numbers_refuses_types_of_text_at_predict(cls):
         assert len(model.predict(NUMBERS)) == N
 
 
+UNDECLARED = [cls for cls in LEARNERS if signature(cls).parameters["domain"].default != "learn"]
+
+
+@pytest.mark.parametrize("form", [*FORMS, "objects"])
+@pytest.mark.parametrize("cls", [*UNDECLARED, dplearn.ParityClassifier], ids=lambda cls: cls.__name__)
+def test_a_learner_of_numbers_names_a_remedy_for_text_that_it_takes(cls, form):
+    remedy = "take domain='learn', " if cls.can_learn_schema else "give a column of 0 and 1 for a text, "
+    with pytest.raises(DomainError, match=remedy):
+        cls().fit(FORMS.get(form, TEXTS.to_numpy(dtype=object)), LABELS)
+    if not cls.can_learn_schema:
+        cls(delta=1e-6).fit((TEXTS == "1.0").astype(int), LABELS)
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_every_domain_of_numbers_that_accepts_all_cells_refuses_types_of_text(form):
     for given in (each for one in ACCEPTING for each in (one, [one], Product([one]), Schema({"a": one}))):

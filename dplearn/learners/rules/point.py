@@ -617,7 +617,10 @@ def _row_keys(X: Any) -> list[Hashable]:
 def _refuse_times(X: Any) -> None:
     types = list(X.dtypes) if is_frame(X) else [getattr(X, "dtype", None)]
     for dtype in filter(holds_times, types):
-        raise TypeError(f"X must hold text, bytes or numbers, got dtype {dtype}")
+        raise TypeError(
+            f"X must hold text, bytes or whole numbers, got dtype {dtype}: turn it into text first, such as"
+            " d.astype(str) or d.dt.strftime('%Y-%m')"
+        )
 
 
 _SHOWN = 60  # the most characters of a key in a rule
