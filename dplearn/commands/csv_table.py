@@ -28,6 +28,7 @@ from dplearn.domains.cells import text_of
 
 _SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _OTHERS = (".parquet", ".pq", ".xlsx", ".xls", ".xlsb", ".xlsm", ".ods")  # files that pandas reads
+_OF_CSV = {"separator": ",", "encoding": "utf-8", "decimal": "."}  # options of CSV files, with their defaults
 #: How the numbers of a column may be written, and what is left out of these besides blanks and thousands.
 FORMATS = {
     "currency": re.compile(
@@ -94,6 +95,11 @@ class Table:
                 continue
         return text
 
+    def require(self, option: str, name: str) -> None:
+        """Refuse the name of a column that there is not."""
+        if name not in self.names:
+            raise Refusal(f"{option} must be a column of the table, got {name!r}{self.missing(name)}")
+
     def missing(self, name: str) -> str:
         """Return the end of a message about a missing column: similar or existing names, if quotable."""
         alike = [each for each in self.names if each.casefold() == name.casefold()]
@@ -111,10 +117,11 @@ def add_format(parser: argparse.ArgumentParser) -> None:
     between = "the character between the cells of a CSV file: , (default) ; | or tab"
     add_options(
         parser,
-        ("--separator", "S", between, {"default": ","}),
-        ("--encoding", "NAME", "of a CSV file, such as latin-1 (default utf-8)", {"default": "utf-8"}),
-        ("--decimal", "MARK", "of a CSV file: . (default) or ,", {"choices": [*".,"], "default": "."}),
+        ("--separator", "S", between),
+        ("--encoding", "NAME", "of a CSV file, such as latin-1 (default utf-8)"),
+        ("--decimal", "MARK", "of a CSV file: . (default) or ,", {"choices": [*".,"]}),
     )
+    parser.set_defaults(**_OF_CSV)
     names = "the first line names the columns, even if it looks like a record; the names are public"
     record = "the first line is a record; the columns are named x0, x1, ..."
     add_options(
@@ -127,6 +134,10 @@ def add_format(parser: argparse.ArgumentParser) -> None:
 
 def format_of(options: argparse.Namespace) -> CsvFormat:
     """Return the format that the options of `add_format` declare."""
+    files = [path for path in (options.table, getattr(options, "test", None)) if path is not None]
+    for name, default in _OF_CSV.items():
+        if getattr(options, name) != default and all(path.suffix.lower() in _OTHERS for path in files):
+            raise Refusal(f"--{name} is for CSV files, and {options.table} is none: leave it out")
     separator = _SPELLED.get(options.separator.lower(), options.separator)
     if separator not in _SEPARATORS:
         raise Refusal(f"--separator must be one of , ; | and tab, got {options.separator!r}")

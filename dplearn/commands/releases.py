@@ -53,6 +53,8 @@ def run_describe(options: argparse.Namespace) -> None:
     """Print the statistics, and write them if asked."""
     read = _Read(options)
     by = None if options.by is None else listed(options.by)
+    for name in by or ():
+        read.table.require("--by", name)
     statistics = STATISTICS if options.statistics is None else listed(options.statistics)
     given = {"domain": read.domain, "statistics": statistics, **read.cost}
     with public():
@@ -69,6 +71,8 @@ def run_describe(options: argparse.Namespace) -> None:
 def run_synthetic(options: argparse.Namespace) -> None:
     """Write synthetic records."""
     read = _Read(options)
+    if options.target is not None:
+        read.table.require("--target", options.target)
     with public():
         table = SyntheticTable(**read.cost, domain=read.domain, target=options.target, ledger=read.ledger)
         plan = table.plan(read.n, n_features=len(read.names))

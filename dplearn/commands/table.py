@@ -365,8 +365,7 @@ def _of_features(file: Path, target: str) -> Schema:
 
 def _feature_columns(table: Table, target: str, schema: Schema | None) -> list[str]:
     """Return the names of the feature columns: the schema's, or all but the target."""
-    if target not in table.names:
-        raise Refusal(f"--target must be a column of the table, got {target!r}{table.missing(target)}")
+    table.require("--target", target)
     names = [name for name in table.names if name != target] if schema is None else list(schema.names)
     if not names:
         raise Refusal("the table must have a column besides the target")

@@ -109,6 +109,19 @@ def test_files_that_pandas_reads(run, tmp_path, suffix, engine):
     is_refused(run(f"fit bad.{suffix} {FIT}"), f"damaged, or no .{suffix} file")
 
 
+@pytest.mark.parametrize("option", ["--encoding latin-1", "--decimal ,", "--separator ;"])
+def test_options_of_csv_files_are_refused_for_others(run, tmp_path, option):
+    """They were ignored."""
+    pytest.importorskip("pyarrow")
+    VISITS.to_parquet(tmp_path / "t.parquet")
+    VISITS.to_csv(tmp_path / "public.csv", index=False, encoding="latin-1")
+    refusal = f"{option.split()[0]} is for CSV files, and t.parquet is none"
+    is_refused(run(f"fit t.parquet {FIT} {KINDS} {option}"), refusal)
+    is_refused(run(f"describe t.parquet {KINDS} {option}"), refusal)
+    if option.startswith("--enc"):  # of the other file
+        assert accuracy(run(f"fit t.parquet {FIT} {KINDS} --test public.csv {option}")) > 0.95
+
+
 def test_an_engine_that_is_not_installed_is_named(run, tmp_path, monkeypatch):
     def absent(*_, **__):
         raise ImportError("openpyxl")
@@ -170,9 +183,17 @@ def test_statistics_are_printed_and_written(run, tmp_path):
     )
     dry = run("describe t.csv --numbers cost:currency --dry-run --epsilon 2")
     assert "Nothing was released. A release costs epsilon 2" in dry.out
-    is_refused(
-        run("describe t.csv --numbers cost --by nope"), "by must name columns, got 'nope'; the columns"
-    )
+    unknown = "must be a column of the table, got"
+    for command in ("describe t.csv --by", "synthetic t.csv --out o.csv --target"):
+        option = command.split()[-1]
+        is_refused(run(f"{command} Town --numbers cost"), f"{option} {unknown} 'Town'; did you mean 'town'?")
+        refused = run(f"{command} nope --numbers cost")  # the first line may be a record
+        is_refused(
+            refused, f"{option} {unknown} 'nope'; the first line of the table has no such cell, and is not"
+        )
+        is_refused(
+            run(f"{command} nope --numbers cost --header"), f"{unknown} 'nope'; its columns are 'id', 'day'"
+        )
 
 
 def test_messages_of_the_library_name_options(run, tmp_path):
