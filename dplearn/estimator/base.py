@@ -122,6 +122,10 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
         """Whether a fit takes public rows, `X_public`, and cannot do without."""
         return False
 
+    def ranks_columns(self, X: Any) -> bool:  # noqa: ARG002
+        """Whether a fit to a table may have importances of columns, or coefficients."""
+        return True
+
     @property
     def guarantee_(self) -> Any:
         """Public. The guarantee of the fit, which displays that it is the cost of this fit alone."""
@@ -188,7 +192,7 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
         }
 
     def _fit_privately(self, X: Any, y: Any, **public: Any) -> Self:
-        refuse_labels_of_all(self)
+        refuse_callers(self, X)
         dice, reproducible = self._dice()
         with float_errors_ignored():
             self._fit(X, y, dice, reproducible=reproducible, **public)
@@ -579,22 +583,37 @@ class TellsProgress(CallbackSupportMixin):
             return outcome
 
 
-def refuse_labels_of_all(estimator: Any) -> None:
-    """Refuse declared labels other than 0 and 1 in a fit for one label against the rest, which has these.
+def refuse_callers(estimator: Any, X: Any) -> None:
+    """Refuse a fit that a meta-estimator of scikit-learn could not use; the stack tells which one calls.
 
-    Where all labels are integers the fits would succeed, and their predictions could not be put together.
+    One label against the rest has the labels 0 and 1: where all are integers, the fits would succeed, and
+    their predictions could not be put together. Feature selectors look for importances after a fit.
     """
-    classes = getattr(estimator, "classes", None)
-    if classes is None or np.array_equal(classes, [0, 1]):
-        return
-    frame = inspect.currentframe()
-    while frame is not None and frame.f_globals.get("__name__") != "sklearn.multiclass":
+    classes, public = getattr(estimator, "classes", None), estimator.needs_public_rows
+    labels = classes is not None and not np.array_equal(classes, [0, 1])
+    ranked = estimator.ranks_columns(X)
+    frame = None if ranked and not labels and not public else inspect.currentframe()
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if labels and module == "sklearn.multiclass":
+            raise ValueError(
+                "classes must be None, or [0, 1] within OneVsRestClassifier and OneVsOneClassifier, which"
+                f" give their learners the labels 0 and 1, got {brief(classes)}"
+            )
+        known = frame.f_locals if module.startswith("sklearn.feature_selection.") else {}
+        selector = known.get("self")
+        if not ranked and getattr(selector, "importance_getter", "") == "auto":
+            raise TypeError(
+                f"{type(estimator).__name__} has no importances here, which {type(selector).__name__} looks"
+                " for after the fit: select columns by a learner that has some, such as AdditiveClassifier or"
+                " AdditiveRegressor"
+            )
+        if public and module.endswith("._rfe") and "X_public" in known.get("fit_params", ()):
+            raise TypeError(
+                f"{type(selector).__name__} leaves out columns of X and none of X_public, so that the next"
+                " fit would fail: select columns by SelectFromModel, which fits once"
+            )
         frame = frame.f_back
-    if frame is not None:
-        raise ValueError(
-            "classes must be None, or [0, 1] within OneVsRestClassifier and OneVsOneClassifier, which give"
-            f" their learners the labels 0 and 1, got {brief(classes)}"
-        )
 
 
 def refuse_parameters(estimator: Any, parameters: Mapping[str, Any], method: str = "fit") -> None:

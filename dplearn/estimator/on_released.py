@@ -22,10 +22,15 @@ _INTERRUPTED = "KeyboardInterrupt"
 class TrainedOnReleased(HasImportances):
     """Mixin of private estimators whose parameter `estimator` is trained on what they release."""
 
+    estimator: Any
     estimator_: Any
     estimator_error_: str | None
     #: What is released, and where it is kept.
     _kept: ClassVar[tuple[str, str]]
+
+    def ranks_columns(self, X: Any) -> bool:
+        """Whether a fit to a table may have importances; of default models only that of sparse rows has."""
+        return self.estimator is not None or hasattr(X, "tocsr")
 
     def _failure(self) -> str:
         released, place = self._kept

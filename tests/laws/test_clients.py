@@ -37,6 +37,7 @@ from dplearn import (
     ParityClassifier,
     PointClassifier,
     PrivacyLedger,
+    PrivateLabelsClassifier,
     PublicData,
     QueriesExhaustedError,
     SoftLabelAggregateClassifier,
@@ -480,15 +481,37 @@ def test_importances_of_a_learner_around_a_model_are_those_of_the_model_if_it_ha
     assert np.allclose(several.feature_importances_, np.mean(each, axis=0))
 
 
-# All learners and clients
+@pytest.mark.parametrize(
+    ("learner", "public"),
+    [
+        (SubsampleAggregateClassifier(n_teachers=20), False),
+        (SyntheticDataClassifier(), False),
+        (PrivateLabelsClassifier(), False),
+        (KnowledgeTransferClassifier(n_teachers=20), True),
+        (SoftLabelTransferClassifier(n_teachers=20), True),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_selectors_of_columns_refuse_a_learner_without_importances_before_the_charge(learner, public):
+    X, y = rows_of_two_labels()
+    texts = pd.DataFrame(X).astype({0: str}).add_prefix("x")
+    ledger = ledger_for(learner)
+    learner = clone(learner).set_params(ledger=ledger)
+    match = (
+        "leaves out columns of X and none of X_public" if public else "no importances here, which RFE looks"
+    )
+    with pytest.raises(TypeError, match=match):
+        RFE(learner).fit(X, y, **({"X_public": PublicData(X)} if public else {}))
+    with pytest.raises(TypeError, match="no importances here, which SelectFromModel looks for after the fit"):
+        SelectFromModel(learner).fit(texts, y, **({"X_public": PublicData(texts)} if public else {}))
+    assert ledger.history() == []
+    # Importances of one's own are looked for by one's own means.
+    own = SelectFromModel(learner, importance_getter=lambda _: np.array([1.0, 0.0]))
+    own.fit(X, y, **({"X_public": PublicData(X)} if public else {}))
+    assert len(ledger.history()) == 1
 
-#: A fit of what answers questions releases nothing about columns that a feature selector could rank, and the
-#: selector looks for importances after the fit; no fit sees by whom it is called.
-AFTER_A_CHARGE = {
-    (name, client)
-    for name in ("SubsampleAggregateClassifier", "SoftLabelAggregateClassifier")
-    for client in ("RFE", "SelectFromModel")
-}
+
+# All learners and clients
 
 CELLS = json.loads(KEPT.read_text(encoding="utf-8"))
 EVERY_CHANGE = ("GridSearchCV", "set_output", "metadata")
@@ -506,9 +529,8 @@ def test_the_page_shows_the_cells_of_all_learners():
         assert {CELLS[name][client] for client in drop_in} == {"yes"}
 
 
-def test_no_client_fails_after_it_has_charged_but_for_what_cannot_be_refused_before():
-    failing = {(name, client) for name in CELLS for client, cell in CELLS[name].items() if cell == "no"}
-    assert failing == AFTER_A_CHARGE
+def test_no_client_fails_after_it_has_charged():
+    assert {cell for cells in CELLS.values() for cell in cells.values()} == {"yes", "refused", "-"}
 
 
 @pytest.mark.parametrize(

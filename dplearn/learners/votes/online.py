@@ -188,6 +188,10 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 
     _fit_class = OnlineFit
 
+    def ranks_columns(self, X: Any) -> bool:  # noqa: ARG002
+        """Return False: what answers questions releases nothing about columns."""
+        return False
+
     def export_teachers(self, path: str | os.PathLike[str]) -> None:
         """Move the teachers and their remaining queries to a new file; this object then has no teachers.
 

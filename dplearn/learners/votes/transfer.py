@@ -30,6 +30,7 @@ from dplearn.learners.votes.recipe import (
     check_classifier,
     notes_on_noise,
 )
+from dplearn.learners.votes.standard import is_mixed
 from dplearn.learners.votes.teachers import train_and_ask
 from dplearn.privacy import PrivacyLedger
 from dplearn.table import Table, count_of, plain, rows_of
@@ -259,6 +260,11 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
     def needs_public_rows(self) -> bool:
         """Whether a fit takes public rows, `X_public`, and cannot do without."""
         return True
+
+    def ranks_columns(self, X: Any) -> bool:
+        """Whether a fit to a table may have importances; of the default student, only that of numbers has."""
+        numbers = not is_mixed(X) if is_frame(X) else getattr(getattr(X, "dtype", None), "kind", "") in "iufb"
+        return self.student is not None or numbers
 
     def plan(self, n_samples: int, *, n_labels: int | None = None, n_rows: int = 10_000) -> AggregationPlan:
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read.
