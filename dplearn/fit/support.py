@@ -9,7 +9,7 @@ a value of the table is read, and before a charge.
 """
 
 from collections.abc import Collection, Iterable
-from inspect import signature
+from inspect import signature, unwrap
 from typing import Any
 
 from dplearn.privacy.unknown_count import TAKING_ADDED
@@ -114,8 +114,8 @@ def supported(thing: Any) -> frozenset[str]:
     if hasattr(thing, "__sklearn_tags__") and thing.__sklearn_tags__().input_tags.sparse:
         found.add("sparse")
     if hasattr(thing, "__code__"):  # a release reads parts if a recipe that it makes does
-        names = thing.__code__.co_names
-        made = (thing.__globals__.get(name) for name in names)
+        function = unwrap(thing)
+        made = (function.__globals__.get(name) for name in function.__code__.co_names)
         if any(getattr(each, "reads_parts", False) for each in made):
             found.add("parts")
     return frozenset(found)
