@@ -122,7 +122,7 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
         """Whether a fit takes public rows, `X_public`, and cannot do without."""
         return False
 
-    def ranks_columns(self, X: Any) -> bool:  # noqa: ARG002
+    def _ranks_columns(self, X: Any) -> bool:  # noqa: ARG002
         """Whether a fit to a table may have importances of columns, or coefficients."""
         return True
 
@@ -591,7 +591,7 @@ def refuse_callers(estimator: Any, X: Any) -> None:
     """
     classes, public = getattr(estimator, "classes", None), estimator.needs_public_rows
     labels = classes is not None and not np.array_equal(classes, [0, 1])
-    ranked = estimator.ranks_columns(X)
+    ranked = estimator._ranks_columns(X)
     frame = None if ranked and not labels and not public else inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")

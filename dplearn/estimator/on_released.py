@@ -28,7 +28,7 @@ class TrainedOnReleased(HasImportances):
     #: What is released, and where it is kept.
     _kept: ClassVar[tuple[str, str]]
 
-    def ranks_columns(self, X: Any) -> bool:
+    def _ranks_columns(self, X: Any) -> bool:
         """Whether a fit to a table may have importances; of default models only that of sparse rows has."""
         return self.estimator is not None or hasattr(X, "tocsr")
 

@@ -82,6 +82,23 @@ def test_one_grid_over_epsilon_and_delta_serves_all(classifier, iris):
     assert len(ledger.history()) == 1
 
 
+def test_no_delta_is_taken_or_refused_with_the_setting_that_takes_it(classifier, iris):
+    if "epsilon" not in classifier.get_params(deep=False):
+        return
+    ledger = ledger_for(classifier)
+    pure = clone(classifier).set_params(delta=0, ledger=ledger)
+    if hasattr(classifier, "aggregation"):
+        match = r"delta must be above 0 with aggregation='.*', got 0: aggregation='lnmax'.* and takes 0$"
+    elif getattr(classifier, "method", "") in ("stability", "stable"):
+        match = r"'(stability|stable)'.*above 0, got 0"
+    else:
+        assert pure.fit(*iris).guarantee_.delta == ledger.spent().delta == 0
+        return
+    with pytest.raises(ValueError, match=match):
+        pure.fit(*iris)
+    assert ledger.history() == []
+
+
 @pytest.mark.parametrize("kind", [SubsampleAggregateClassifier, SoftLabelAggregateClassifier])
 @pytest.mark.parametrize(
     "run",

@@ -188,7 +188,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
 
     _fit_class = OnlineFit
 
-    def ranks_columns(self, X: Any) -> bool:  # noqa: ARG002
+    def _ranks_columns(self, X: Any) -> bool:  # noqa: ARG002
         """Return False: what answers questions releases nothing about columns."""
         return False
 

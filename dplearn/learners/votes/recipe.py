@@ -50,6 +50,7 @@ from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
 from dplearn.table.targets import check_several_labels, labels_assumed, read_labels
 
+_PURE = "lnmax"  # the only aggregation that spends no delta
 _INDEPENDENT = "a teacher's training and answers depend only on its own shard and public randomness"
 
 
@@ -177,13 +178,21 @@ class EnsembleClassifier(TellsProgress, PrivateClassifier):
         check_classifier("estimator", self.estimator)
         if self.estimator is not None:
             check_own_code("estimator", self.estimator)
+        cost, known = self._most(reproducible), tuple(self._asked.aggregations)
+        aggregation = check_choice("aggregation", self.aggregation, known)
+        if not cost.delta and aggregation != _PURE:
+            of = "" if _PURE in known else " of the ensembles of labels"
+            raise ValueError(
+                f"delta must be above 0 with aggregation={aggregation!r}, got 0: aggregation={_PURE!r}{of}"
+                " has Laplace noise, and takes 0"
+            )
         return self._fit_class(
             self,
-            self._most(reproducible),
+            cost,
             shell=self._shell(),
             asked=self._asked,
             estimator=self.estimator,
-            aggregation=check_choice("aggregation", self.aggregation, tuple(self._asked.aggregations)),
+            aggregation=aggregation,
             n_teachers=check_count_or_auto("n_teachers", self.n_teachers),
             max_queries=check_count_or_auto("max_queries", self.max_queries),
             max_abstentions=check_count_or_auto("max_abstentions", self.max_abstentions),

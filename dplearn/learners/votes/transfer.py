@@ -261,7 +261,7 @@ class KnowledgeTransferClassifier(HasImportances, EnsembleClassifier):
         """Whether a fit takes public rows, `X_public`, and cannot do without."""
         return True
 
-    def ranks_columns(self, X: Any) -> bool:
+    def _ranks_columns(self, X: Any) -> bool:
         """Whether a fit to a table may have importances; of the default student, only that of numbers has."""
         numbers = not is_mixed(X) if is_frame(X) else getattr(getattr(X, "dtype", None), "kind", "") in "iufb"
         return self.student is not None or numbers
