@@ -18,6 +18,7 @@ Nothing is spent before step 4, and no private value is read before step 2. An a
 with enumerating dice, so the code that users run is the code that is verified.
 """
 
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
@@ -178,7 +179,20 @@ class Done:
 
 
 def begin(recipe: Recipe, X: Any, y: Any = None, *, groups: Any = None) -> Ready:
-    """Read a table and plan a recipe, without a secret draw or a charge."""
+    """Read a table and plan a recipe, without a secret draw or a charge.
+
+    An error about the number of records says so where these are groups of rows.
+    """
+    try:
+        return _begun(recipe, X, y, groups)
+    except ValueError as error:
+        if groups is None or type(error) is not ValueError or not _COUNTS.search(str(error)):
+            raise
+        refused = str(error)
+    raise ValueError(f"{refused}; groups count as records")  # not in the handler, whose traceback holds rows
+
+
+def _begun(recipe: Recipe, X: Any, y: Any, groups: Any) -> Ready:
     recipe = recipe.chosen()
     parts = recipe.parts_of(X, y)
     if parts is None:
@@ -234,6 +248,7 @@ def issued(texts: Iterable[str], guarantee: ApproxDP) -> list[str]:
     return [text.replace(":", groups, 1) if text.startswith("n_samples is ") else text for text in texts]
 
 
+_COUNTS = re.compile(r"number of records|\d records|n_samples")
 _INTERRUPTED = (
     "{} was interrupted after its charge: it has spent {}, and shows nothing for it; what was drawn is thrown"
     " away, since a part of it is not what the guarantee is for"
