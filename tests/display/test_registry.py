@@ -132,22 +132,6 @@ def test_a_ledger_gives_the_composition_and_further_fields_raise_the_tier():
     assert tiers == [1, 2, 3]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"name": ""}, "name must be a str that is not empty, got ''"),
-        ({"data_curators": "A hospital"}, "data_curators must be a list of str"),
-        ({"publication_date": "26.11.2026"}, "publication_date must be a date, YYYY-MM-DD, got '26.11.2026'"),
-        ({"data_product_type": "Rule"}, "basic.data_product_type must be one of 'Summary statistics'"),
-        ({"details": {"basic.colour": "red"}}, "lists, got 'basic.colour'"),
-        ({"details": {"privacy_loss.privacy_parameters.epsilon": 0.1}}, "details must not replace privacy_l"),
-    ],
-)
-def test_what_does_not_fit_the_schema_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        registry_entry(RELEASES["rule"](), **GIVEN | wrong)
-
-
 def test_releases_that_must_not_be_published_are_refused_and_dates_are_written_as_demanded(tmp_path):
     seeded = ExponentialMechanismClassifier(classes=[0, 1], random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="fitted without a seed"):

@@ -147,13 +147,6 @@ def test_means_and_quantiles_of_dates_are_shown_as_dates(by):
     assert std.estimate == pytest.approx(mine.std() / pd.Timedelta("1D"), rel=0.05)
 
 
-def test_dates_for_a_model_of_numbers_are_refused_by_their_type():
-    numbers = pd.DataFrame({"day": np.arange(3000) % 90})
-    model = AdditiveClassifier(domain="learn", epsilon=5, classes=["early", "late"]).fit(numbers, LATE)
-    with pytest.raises(TypeError, match="in column 'day' of X, values have a type of dates, datetime64"):
-        model.predict(pd.DataFrame({"day": WHEN}))
-
-
 @pytest.mark.parametrize("unit", ["Y", "M", "W", "D", "h", "ns", "ps", "fs", "as"])
 def test_a_cell_of_any_unit_has_the_same_code_beside_other_cells(unit):
     domain, cell = Dates("1969-12-31", "2020-01-01", "D", "accept", missing=True), np.datetime64(-1, unit)

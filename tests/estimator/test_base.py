@@ -9,8 +9,6 @@ from sklearn.pipeline import make_pipeline
 
 from dplearn import (
     ExponentialMechanismClassifier,
-    LinearRegressor,
-    PrivateMultiOutputClassifier,
     ThresholdClassifier,
 )
 from dplearn.audit import fitted_with, freeze
@@ -38,12 +36,6 @@ def test_fit_is_the_audited_method_with_dice_chosen_at_the_door(table, monkeypat
     assert stream[:2] == (5, "ExponentialMechanismClassifier")
     second = fitted_with(learner(random_state=5), *table, dice=SeededDice(*stream))
     assert first.concept_ == second.concept_
-
-
-def test_a_call_on_the_class_says_that_an_instance_is_wanted(table):
-    for method in (ExponentialMechanismClassifier.fit, LinearRegressor.fit, PrivateMultiOutputClassifier.fit):
-        with pytest.raises(TypeError, match=r"fit must be called on an instance, .* got ndarray"):
-            method(*table)
 
 
 @pytest.mark.parametrize("secret", [3.0, 4.0])

@@ -15,7 +15,6 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer, OneHotEncoder, StandardScaler
 
 from dplearn import (
-    AdditiveClassifier,
     ExponentialMechanismClassifier,
     LinearRegressor,
     PointClassifier,
@@ -552,12 +551,3 @@ def test_two_records_and_a_label_without_records_are_fitted_and_a_held_out_one_i
     X[tuned().plan(20).public.splits[0][1][0], 0] = np.nan
     with pytest.raises(ValueError, match="NaN"):
         tuned(logistic(domain=Floats())).fit(X, y)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_an_unknown_parameter_is_refused_by_its_name_and_not_by_an_estimator_that_nobody_made():
-    search = PrivateSearchCV(AdditiveClassifier(domain="learn"), {"interaction": [True, False]})
-    named = r"parameters of AdditiveClassifier, .*; did you mean 'interactions'"
-    with pytest.raises(ValueError, match=named) as told:
-        search.fit(np.zeros((200, 2)), np.arange(200) % 2)
-    assert "(None,)" not in str(told.value)

@@ -264,15 +264,6 @@ def test_a_network_without_measured_tables_has_no_error_bound_and_degrees_end_at
         assert (plan.rounds, plan.network_tv(10)) == (0, 1.0)
 
 
-def test_categories_that_json_changes_are_not_written():
-    for values in ([b"a", b"b"], [("a", 1), ("b", 2)]):
-        domain = Schema({"a": Categories(values), "b": IntegerRange(0, 1)})
-        column = np.fromiter([values[0]] * 50, dtype=object, count=50)
-        table = SyntheticTable(domain=domain).fit(pd.DataFrame({"a": column, "b": 0}))
-        with pytest.raises(ValueError, match="'a' must have categories that are texts, numbers or None"):
-            table.to_json()
-
-
 def test_types_of_polars_depend_on_the_domain_alone():
     domain = Schema({"mixed": Categories([1, "a"]), "flag": Categories([True, False, None])})
     frame = pl.DataFrame([pl.Series("mixed", [1, "a"] * 20, dtype=pl.Object), pl.Series("flag", [None] * 40)])

@@ -94,16 +94,6 @@ LEARNERS_OF_SCHEMAS = [
 ]
 
 
-@pytest.mark.parametrize("make", LEARNERS_OF_SCHEMAS, ids=lambda make: make.__name__)
-def test_a_near_name_of_a_column_and_a_pair_of_bounds_are_answered_with_what_is_meant(make):
-    frame, y = pd.DataFrame({"age": np.arange(90)}), np.arange(90) % 2
-    with pytest.raises(ValueError, match=r"but 'Age' is missing; did you mean 'age'\?"):
-        make(domain=Schema({"Age": IntegerRange(0, 120)})).fit(frame, y)
-    for pair in ((0, 120), [0, 120.0]):
-        with pytest.raises(TypeError, match=r"for integers, IntegerRange\(0, 120\)"):
-            make(domain=pair).fit(frame, y)
-
-
 @pytest.mark.parametrize("kind", [csr_matrix, csr_array])
 def test_a_sparse_matrix_of_objects_is_refused_without_a_cell(kind):
     cells = np.array(["SECRET", 1.0] * 20, dtype=object)

@@ -4,11 +4,8 @@ import pickle
 
 import numpy as np
 import pandas as pd
-import polars as pl
-import pytest
 
 from dplearn.domains import DomainError
-from dplearn.preprocessing import PrivateStandardScaler
 from dplearn.table import Task
 
 
@@ -30,10 +27,3 @@ def test_an_error_of_a_task_is_a_result_without_the_variables_of_its_frames():
 
 
 FRAME = pd.DataFrame({"age": [1, 2], "town": [3, 4]})
-
-
-@pytest.mark.parametrize("other", [pl.from_pandas(FRAME), FRAME.to_numpy()], ids=["polars", "numpy"])
-def test_parts_of_other_libraries_are_refused_without_a_value(other):
-    words = f"X must have parts of one library, got .* pandas and of {type(other).__module__.split('.')[0]}"
-    with pytest.raises((TypeError, ValueError), match=words):
-        PrivateStandardScaler().fit([FRAME, other])

@@ -176,27 +176,6 @@ def test_the_default_learns_from_every_kind_of_table(X):
     assert ((predicted[:, 1:] - TRUTH) ** 2).mean() < ((TRUTH - TRUTH.mean()) ** 2).mean() / 2
 
 
-SHAPES = [(np.zeros(shape), CLASSES, r"\(m, 1\) for 2 labels") for shape in [(3,), (3, 2), (6, 1)]]
-
-
-@pytest.mark.parametrize(
-    ("scores", "classes", "message"),
-    [
-        *SHAPES,
-        (np.zeros((5, 2)), THREE, r"scores must be of shape \(m, 3\) for 3 labels"),
-        (np.array([[0.1], [np.inf]]), CLASSES, "scores must be finite, or nan"),
-        (np.zeros((1, 1)), THREE[:1], "classes must be at least two labels, got 1"),
-    ],
-    ids=range(6),
-)
-def test_other_scores_and_students_are_refused(scores, classes, message):
-    with pytest.raises(ValueError, match=message):
-        teach_scores(Ridge(), rows(5), scores, classes)
-    for student in (StandardScaler(), Ridge, {}, None):
-        with pytest.raises(TypeError, match="student must be a classifier or a regressor"):
-            teach_scores(student, rows(5), scores, classes)
-
-
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
 def test_probabilities_are_from_0_to_1_and_sum_to_1_however_noisy_the_scores(student):
     scores, before = np.random.default_rng(3).normal(0.3, 2, (400, 3)), pickle.dumps(student)
