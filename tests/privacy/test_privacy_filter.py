@@ -45,10 +45,3 @@ def test_rho_is_charged_to_epsilon_by_an_explicit_conversion():
     ledger = PrivacyLedger(10, 1e-6)
     ledger.charge(ZeroConcentratedDP(0.1).to_approx(1e-6))
     assert ledger.remaining().delta == 0
-
-
-class Generous(ApproxDP):
-    """Guarantees nothing to groups, which is false."""
-
-    def for_group(self, k):
-        return ApproxDP(0)

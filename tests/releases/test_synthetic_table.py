@@ -243,9 +243,6 @@ def test_learned_schemas_are_accepted():
     assert set(rows["town"].dropna()) <= {"north", "south", "moon"}
 
 
-NARROW = SCHEMA.columns["works"]
-
-
 def test_few_records_warn_of_their_noise():
     with pytest.warns(UserWarning, match="n_samples is 30: the noise of a count") as caught:
         fitted(FRAME.iloc[:30])
