@@ -25,10 +25,7 @@ _ATTRIBUTES = {
 }
 FEATURES = (*_PARAMETERS, *_ATTRIBUTES, "sparse")
 
-_COUNTED = (
-    "neighbors must be 'replace_one' for {}, which needs the number of records, got 'add_remove'; "
-    + TAKING_ADDED
-)
+_COUNTED = "neighbors must be 'replace_one' for {}, which needs the number of records, got 'add_remove'; {}"
 _OF_TABLES: dict[tuple[str, ...], str] = {
     ("memory", "parts"): "{recipe.takes} must be a table in memory for {recipe.name}, got one in parts; the"
     " guide on tables of any size lists the learners of tables in parts",
@@ -42,10 +39,12 @@ _OF_TABLES: dict[tuple[str, ...], str] = {
 REFUSALS = _OF_TABLES | {
     ("add_remove", "local"): "trust_model must be 'central' for neighbors='add_remove', got 'local', which"
     " shows the number of records",
-    ("add_remove", "learn"): _COUNTED.format("domain='learn'"),
-    ("add_remove", "learned target"): _COUNTED.format("target_range='learn'"),
-    ("add_remove", "partial_fit"): _COUNTED.format("partial_fit"),
-    ("add_remove", "wrapped"): _COUNTED.format("{name}"),
+    ("add_remove", "learn"): _COUNTED.format("domain='learn'", "declare domain=Schema(...)"),
+    ("add_remove", "learned target"): _COUNTED.format(
+        "target_range='learn'", "declare target_range=(low, high)"
+    ),
+    ("add_remove", "partial_fit"): _COUNTED.format("partial_fit", "fit all records at once"),
+    ("add_remove", "wrapped"): _COUNTED.format("{name}", TAKING_ADDED),
     ("class_weight", "outputs"): "class_weight must be None for several outputs, got {recipe.class_weight!r}"
     " and {n_outputs} outputs; from a table in memory,"
     " PrivateMultiOutputClassifier({recipe.name}(class_weight=...)) fits a model with weights to each",
