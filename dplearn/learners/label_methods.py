@@ -166,7 +166,7 @@ class Sums:
                 f"X must be a data frame or an array of numbers for method={self.name!r}, got one of objects"
             )
         known = copy(self)
-        known.rows = PublicRows.of(X)
+        known.rows = PublicRows.of(X, self.deviation)
         known.query = known.rows.query(self._k)
         if known.rows.rows.size > _MOST_NUMBERS:
             raise ValueError(

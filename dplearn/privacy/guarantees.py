@@ -119,7 +119,7 @@ class Guarantee(ABC):
     @property
     def _unit(self) -> str:
         """The word for what neighbouring data sets differ in."""
-        return "group" if self.protects == "groups" else "record"
+        return {"groups": "group", "examples": "record", "labels": "label"}[self.protects]
 
     def _change(self) -> str:
         """Return the change between two neighbouring data sets in words, with a capital."""

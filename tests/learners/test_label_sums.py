@@ -26,9 +26,11 @@ Y = np.where(RNG.random(N) < CHANCE, "ill", "well")
 TABLE.loc[::17, ["age", "town"]] = None
 
 
-def test_the_bounds_of_sums_are_the_greatest_distances_of_one_changed_label():
+@pytest.mark.parametrize("deviation", [np.inf, 0])
+def test_the_bounds_of_sums_are_the_greatest_distances_of_one_changed_label(deviation):
     """Changing the label of each record in turn moves the sums by its public row, and by no more."""
-    rows, n = PublicRows.of(TABLE[:60]), 60
+    rows, n = PublicRows.of(TABLE[:60], deviation), 60
+    assert bool(rows.products.pairs) == (deviation == 0)
     longest = np.linalg.norm(rows.rows.of_records(LabelledRows(rows.cells, np.zeros(n, int))), axis=1)
     assert (longest > rows.rows.reach).any()  # such rows are shortened
     for k in (2, 3):
@@ -68,6 +70,26 @@ def test_effects_that_add_up_are_learned_from_texts_categories_gaps_and_numbers(
     importances = model.estimator_.feature_importances_
     assert importances[3] < importances[:2].min() / 3
     assert model.score(made(TABLE[3000:]), Y[3000:]) > np.maximum(CHANCE, 1 - CHANCE)[3000:].mean() - 0.03
+
+
+@pytest.mark.parametrize("rule", ["north and a", "product of numbers"])
+def test_interactions_of_two_columns_are_learned_where_noise_is_small(rule):
+    n = 3 * N
+    X = pd.DataFrame({"x": RNG.normal(size=n), "z": RNG.normal(size=n)})
+    X = pd.concat([pd.concat([TABLE[["town", "kind"]]] * 3, ignore_index=True), X], axis=1)
+    both = (X["town"] == "north") ^ (X["kind"] == "a") if rule == "north and a" else X["x"] * X["z"] > 0
+    y = np.where(RNG.random(n) < np.where(both, 0.95, 0.05), "ill", "well")
+    model = PrivateLabelsClassifier(epsilon=1, random_state=0).fit(X[N:], y[N:])
+    assert model.score(X[:N], y[:N]) > 0.9
+    joint = model.estimator_.interactions_
+    pair = np.unravel_index(joint.strengths.argmax(), joint.strengths.shape)
+    assert sorted(pair) == ([0, 1] if rule == "north and a" else [2, 3])
+    places = RNG.integers(0, np.array(joint.features.sizes) + 1, size=(50, 4)).astype(
+        np.int16
+    )  # some unknown
+    np.testing.assert_allclose(joint.margins(places), joint.features.of(places) @ joint.weights, atol=1e-9)
+    wide = PrivateLabelsClassifier(epsilon=0.01, method="sums", classes=["ill", "well"]).fit(X, y)
+    assert wide.estimator_.interactions_ is None
 
 
 def test_labels_are_drawn_with_the_released_probabilities():

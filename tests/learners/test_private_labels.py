@@ -109,7 +109,7 @@ def test_a_ledger_of_labels_adds_what_protects_records_and_its_card_tells_them_a
     assert spent.for_group(2).epsilon == 3
     card = str(privacy_card(ledger))
     assert "Protected: the label of any one record; the other values" in card
-    assert "epsilon 1, delta 0, one record replaced, labels" in card
+    assert "epsilon 1, delta 0, one label replaced, labels" in card
     assert "epsilon 0.5, delta 0, one record replaced, whole records" in card
 
 
@@ -122,6 +122,24 @@ def test_an_estimator_without_probabilities_and_sparse_rows_work():
     assert sparse.score(csr_array(X), y) > 0.6
     effective = sparse.plan(len(y), n_labels=10).n_effective
     assert effective / len(y) == sparse.estimator_[-1].C
+
+
+@pytest.mark.parametrize("n", [500, 10_500], ids=["forest", "boosting"])
+@pytest.mark.parametrize("method", ["reports", "clusters"])
+def test_a_model_is_a_function_of_what_is_released(monkeypatch, method, n):
+    """Labels that are reported alike have the same model, however many of each there are."""
+    fixed = {
+        "randomized_response": lambda codes, *_, **__: np.arange(len(codes)) % 2,
+        "laplace_counts": lambda counts, **_: np.arange(len(counts)),
+    }
+    for name, report in fixed.items():
+        monkeypatch.setattr(label_methods, name, report)
+    X = RNG.normal(size=(n, 2))
+    found = [
+        PrivateLabelsClassifier(method=method, classes=[0, 1], random_state=0).fit(X, np.arange(n) < few)
+        for few in (1, n // 2)
+    ]
+    assert found[0].predict_proba(X[:99]).tolist() == found[1].predict_proba(X[:99]).tolist()
 
 
 def test_a_model_that_cannot_learn_is_refused_before_the_charge():

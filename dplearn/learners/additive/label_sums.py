@@ -8,13 +8,16 @@ noise, the sampling error, and priors of the columns' effects, whose variances m
 likelihood.
 
 Rows consist of the main directions of each column's kernel, with equal mean squares for all columns, and of a
-constant; long rows are shortened. A changed label takes its record's row from the sums of one label and adds
-it to those of another. Of two labels only the sums of the second are released.
+constant; long rows are shortened. Where the noise is small enough, there are interactions: products of the
+directions of two columns, on a smaller scale. A changed label takes its record's row from the sums of one
+label and adds it to those of another. Of two labels only the sums of the second are released.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from types import SimpleNamespace
 from typing import Any
 
@@ -28,9 +31,9 @@ from dplearn.chance import PublicStream
 from dplearn.domains import Product
 from dplearn.learners.additive.cells import Column, column_by_masses, kernel
 from dplearn.learners.additive.estimators import AdditiveClassifier
-from dplearn.learners.additive.model import AdditiveModel
-from dplearn.learners.additive.queries import WEIGHT_BITS, Rows
-from dplearn.learners.bins import stacked, summed
+from dplearn.learners.additive.model import AdditiveModel, Interactions
+from dplearn.learners.additive.queries import WEIGHT_BITS, Rows, slices_of
+from dplearn.learners.bins import stacked, summed, with_unknown
 from dplearn.privacy import ApproxDP
 from dplearn.queries import Answer, LabelledRows, VectorQuery
 from dplearn.releases.learned_schema import public_schema
@@ -43,6 +46,13 @@ _CELLS = 64  # of a column of numbers
 _LEVEL = 4  # of the kernels
 _FEATURES, _LEAST_FEATURES, _MOST_FEATURES = 500, 2, 24  # of all columns, and of one
 _SMALL = 2e-3  # directions of a kernel below this share of the greatest are left out
+# Products of directions of two columns: the most, of all pairs and of one; their mean squares, as a share of
+# those of all columns; the most pairs of cells of two columns; and the least number of records, over the
+# noise in a sum of such products. The variance of a pair's weights is as if so many of them were like all. On
+# three tables of six to nine columns that no benchmark reports on, at epsilon .5 and 1, the area under the
+# curve was .34 to .00 higher than without products; with more noise it was up to .01 lower.
+_PRODUCTS, _MOST_PRODUCTS, _OF_PRODUCTS, _PAIRED_CELLS, _RESOLVED = 300, 24, 0.3, 1 << 13, 150
+_LIKE_ALL = 10
 _CONSTANT = 0.3  # as a share of the norm to which rows are shortened
 _SHORTENED = 0.1  # the share of rows that are shortened
 _BITS = 12  # of the norm of a row
@@ -58,21 +68,77 @@ Floats64 = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
+class Products:
+    """Products of directions of two columns: joint features, which are looked up by the cells of both."""
+
+    pairs: tuple[tuple[int, int], ...]
+    tables: Sequence[Floats64]  # of each pair, of shape (cells of one times cells of the other, products)
+    sizes: tuple[int, ...]  # the numbers of cells of all columns
+
+    @classmethod
+    def among(cls, tables: Sequence[Floats64], masses: Sequence[Floats64]) -> "Products":
+        """Return the products of the greatest mean square of each pair; of no pair if there are too many."""
+        sizes = tuple(len(table) for table in tables)
+        squares = [mass @ table**2 for table, mass in zip(tables, masses, strict=True)]
+        pairs = [
+            (i, j)
+            for i, j in combinations(range(len(tables)), 2)
+            if sizes[i] * sizes[j] <= _PAIRED_CELLS and len(squares[i]) and len(squares[j])
+        ]
+        if not pairs or len(pairs) > _PRODUCTS:
+            return cls((), (), sizes)
+        most, found = min(_PRODUCTS // len(pairs), _MOST_PRODUCTS), []
+        for i, j in pairs:
+            greatest = np.argsort(-np.outer(squares[i], squares[j]), axis=None)[:most]
+            first, second = np.unravel_index(greatest, (len(squares[i]), len(squares[j])))
+            found.append((tables[i][:, None, first] * tables[j][None, :, second]).reshape(-1, len(first)))
+        return cls(tuple(pairs), found, sizes)
+
+    @property
+    def size(self) -> int:
+        """The number of features."""
+        return sum(table.shape[1] for table in self.tables)
+
+    def codes(self, cells: NDArray[Any]) -> NDArray[np.int16]:
+        """Return the cell of each record in each pair's table, of shape (n, pairs)."""
+        found = np.empty((len(cells), len(self.pairs)), dtype=np.int16, order="F")
+        for place, (i, j) in enumerate(self.pairs):
+            one, other = cells[:, i], cells[:, j]
+            known = (one < self.sizes[i]) & (other < self.sizes[j])
+            found[:, place] = np.where(known, one * self.sizes[j] + other, self.sizes[i] * self.sizes[j])
+        return found
+
+    def of(self, cells: NDArray[Any]) -> Floats64:
+        """Return the features of records."""
+        pairs = zip(self.tables, self.codes(cells).T, strict=True)
+        return np.concatenate([with_unknown(table)[places] for table, places in pairs], axis=1)
+
+    def margins(self, cells: NDArray[Any], weights: NDArray[np.float64]) -> Floats64:
+        """Return the features of records times weights of shape (size, k)."""
+        slices = slices_of([table.shape[1] for table in self.tables])
+        effects = [table @ weights[here] for table, here in zip(self.tables, slices, strict=True)]
+        return summed(np.zeros(weights.shape[1]), effects, self.codes(cells).T)
+
+
+@dataclass(frozen=True, eq=False)
 class PublicRows:
     """The public rows of a table, and the prior of their weights."""
 
     domain: Product
     names: dict[str, Any]  # `n_features_in_` and `feature_names_in_`
     columns: list[Column]
-    cells: NDArray[np.int16]  # of shape (n, d)
-    masses: list[Floats64]  # of the cells of each column
+    cells: NDArray[np.int16]  # of shape (n, tables): of columns, and of pairs of them
+    masses: list[Floats64]  # of the cells of each table
     rows: Rows
     factors: NDArray[np.int32]  # which shorten rows, in units of 2**-WEIGHT_BITS
-    units: list[float]  # for each column, the prior variance of its weights, but for a factor
+    units: list[float]  # for each table, the prior variance of its weights, but for a factor
+    products: Products = field(default_factory=lambda: Products((), (), ()))
 
     @classmethod
-    def of(cls, X: Any) -> "PublicRows":
-        """Return the rows of a public table: a data frame or an array of numbers."""
+    def of(cls, X: Any, deviation: float = math.inf) -> "PublicRows":
+        """Return the rows of a public table: a data frame or an array of numbers; with interactions, where
+        the deviation of the noise, for rows of norm 1, is small enough.
+        """
         domain, reader = public_schema(X), BaseEstimator()
         codes = Columns(domain.nearest(read_features(reader, X, domain=domain, reset=True)))
         columns = [
@@ -80,23 +146,34 @@ class PublicRows:
             for each, column in zip(domain.domains, codes.columns, strict=True)
         ]
         cells = stacked(columns, codes)
-        masses = [
-            np.bincount(places, minlength=column.size)[: column.size] / len(cells)
-            for places, column in zip(cells.T, columns, strict=True)
-        ]
+        masses = _masses(cells, [column.size for column in columns])
         most = min(max(_FEATURES // len(columns), _LEAST_FEATURES), _MOST_FEATURES)
         tables = [_directions(column, mass, most) for column, mass in zip(columns, masses, strict=True)]
+        products = Products.among(tables, masses)
+        # The mean square of a pair, where that of each column is 1.
+        share = _OF_PRODUCTS * len(columns) / max(len(products.pairs), 1)
+        norm = math.sqrt(len(columns) * (1 + _OF_PRODUCTS))
+        if math.sqrt(share) * len(cells) < _RESOLVED * deviation * norm:
+            products = replace(products, pairs=(), tables=())
+        cells = np.asfortranarray(np.hstack([cells, products.codes(cells)]))
+        masses += _masses(cells[:, len(columns) :], [len(table) for table in products.tables])
+        tables += products.tables
+        scales = [1.0] * len(columns) + [share] * len(products.pairs)
         units = [
-            max(float(mass @ (table**2).sum(axis=1)), _LEAST)
-            for table, mass in zip(tables, masses, strict=True)
+            max(float(mass @ (table**2).sum(axis=1)), _LEAST) / scale
+            for table, mass, scale in zip(tables, masses, scales, strict=True)
         ]
-        tables = [table / math.sqrt(unit) for table, unit in zip(tables, units, strict=True)]
+        tables = [
+            np.asarray(table / math.sqrt(unit), dtype=np.float64)
+            for table, unit in zip(tables, units, strict=True)
+        ]
+        products = replace(products, tables=tables[len(columns) :])
         squares = summed(np.zeros(1), [(table**2).sum(axis=1) for table in tables], cells.T)
         usual = math.sqrt(max(float(np.quantile(squares, 1 - _SHORTENED)), 1.0))
         length = usual * math.sqrt(1 + _CONSTANT**2)
         rows = Rows.of(tables, constant=_CONSTANT * usual, length=length, bits=_BITS)
         factors = rows.block(LabelledRows(cells, np.zeros(len(cells), dtype=np.int64))).weights
-        return cls(domain, vars(reader), columns, cells, masses, rows, factors, units)
+        return cls(domain, vars(reader), columns, cells, masses, rows, factors, units, products)
 
     def query(self, n_labels: int) -> VectorQuery:
         """Return the query for the sums of rows by label, for the labels of the records in their order.
@@ -141,17 +218,47 @@ class PublicRows:
         columns = list(zip(tables, rows.slices, self.masses, strict=True))
         intercept = weights[-1] * rows.constant * rows.unit
         effects, deviations = [], []
-        for table, here, mass in columns:
+        for table, here, mass in columns[: len(self.columns)]:
             centred = table - mass @ table
             intercept = intercept + mass @ table @ weights[here]
             effects.append(centred @ weights[here])
             squares = np.einsum("cr,krs,cs->ck", centred, covariances[:, here, here], centred)
             deviations.append(np.sqrt(squares.clip(0.0)))
-        return AdditiveModel(intercept, effects, deviations, self.masses)
+        masses = self.masses[: len(self.columns)]
+        joint = self._interactions(weights, covariances) if self.products.pairs else None
+        return AdditiveModel(intercept, effects, deviations, masses, joint=joint)
+
+    def _interactions(self, weights: Floats64, covariances: Floats64) -> Interactions:
+        """Return the part of the model that depends on pairs of columns."""
+        rows, d, k = self.rows, len(self.columns), weights.shape[1]
+        slices = rows.slices[d:]
+        here = slice(slices[0].start, slices[-1].stop)
+        tables = [np.asarray(table * rows.unit, dtype=np.float64) for table in rows.tables[d:]]
+        features, own = replace(self.products, tables=tables), covariances[:, here, here]
+        strengths, squares = np.zeros((d, d)), np.zeros(k)
+        for pair, table, each, mass in zip(features.pairs, tables, slices, self.masses[d:], strict=True):
+            noise = np.einsum("cr,krs,cs->ck", table, covariances[:, each, each], table)
+            effect, noise = (mass @ found for found in ((table @ weights[each]) ** 2, noise))
+            strengths[pair] = strengths[pair[::-1]] = math.sqrt(
+                float(effect.max() / max(noise.max(), 1e-300))
+            )
+            squares += effect
+        return Interactions(
+            features,
+            [np.zeros((size, k)) for size in features.sizes],
+            np.zeros(k),
+            weights[here],
+            np.linalg.cholesky(
+                own + _LEAST * np.diagonal(own, axis1=1, axis2=2).mean() * np.eye(features.size)
+            ),
+            np.sqrt(squares),
+            strengths,
+        )
 
     def classifier(self, model: AdditiveModel, guarantee: ApproxDP, classes: NDArray[Any]) -> Any:
         """Return a fitted classifier, which predicts by the model."""
-        found = AdditiveClassifier(domain=self.domain, classes=classes.tolist(), interactions=False)
+        joint = model.joint is not None
+        found = AdditiveClassifier(domain=self.domain, classes=classes.tolist(), interactions=joint)
         found.set_params(epsilon=guarantee.epsilon, delta=guarantee.delta)
         plan: Any = SimpleNamespace(
             guarantee=guarantee, noise="gaussian", domain=self.domain, columns=self.columns
@@ -163,7 +270,9 @@ class PublicRows:
 
     def likely(self, model: AdditiveModel) -> Floats64:
         """Return the model's probability of each label for each record, of shape (n, n_labels)."""
-        found = _probabilities(summed(model.intercept, model.effects, self.cells.T))
+        cells = self.cells[:, : len(self.columns)]
+        margins = summed(model.intercept, model.effects, cells.T)
+        found = _probabilities(margins + model.joint.margins(cells) if model.joint else margins)
         return found if found.shape[1] > 1 else np.concatenate([1 - found, found], axis=1)
 
     def margins(self, weights: Floats64) -> Floats64:
@@ -184,6 +293,12 @@ class PublicRows:
             counts = [np.bincount(places, weights=each, minlength=size)[:size] for each in factors.T]
             found.append(table.T @ np.stack(counts, axis=1))
         return np.concatenate([*found, self.rows.constant * factors.sum(axis=0, keepdims=True)])
+
+
+def _masses(cells: NDArray[Any], sizes: Sequence[int]) -> list[Floats64]:
+    """Return the shares of the records in the cells of each column."""
+    columns = zip(cells.T, sizes, strict=True)
+    return [np.bincount(places, minlength=size)[:size] / len(cells) for places, size in columns]
 
 
 def _directions(column: Column, mass: Floats64, most: int) -> Floats64:
@@ -220,6 +335,7 @@ def _posterior(given: PublicRows, sums: Floats64, variance: float) -> tuple[Floa
     units = np.repeat(given.units, [table.shape[1] for table in rows.tables])
     slices = [here for here in rows.slices if here.start < here.stop]
     variances = np.full(len(units), _FIRST)
+    joint = sum(table.shape[1] for table in rows.tables[: len(given.columns)])  # the first product
     for _ in range(_ROUNDS):
         likely = _probabilities(given.margins(weights))
         beyond = sums - given.expected(likely)
@@ -237,7 +353,9 @@ def _posterior(given: PublicRows, sums: Floats64, variance: float) -> tuple[Floa
             found = (covariances @ shown.T[:, :, None])[:, :, 0].T
             squares = (found**2 + np.diagonal(covariances, axis1=1, axis2=2).T)[:-1].mean(axis=1) / units
             for here in slices:
-                variances[here] = squares[here].mean().clip(_LEAST, _MOST)
+                found_here, others = squares[here], _LIKE_ALL if here.start >= joint else 0
+                total = found_here.sum() + (others * squares[joint:].mean() if others else 0.0)
+                variances[here] = (total / (len(found_here) + others)).clip(_LEAST, _MOST)
         step = (found - weights) * (1.0 if k == 1 else _DAMPED)
         weights = weights + step * min(1.0, _FAR / max(float(np.abs(seen @ step).max()), _LEAST))
     return weights, np.asarray(covariances)

@@ -67,7 +67,7 @@ class RecordFeatures(Protocol):
     def size(self) -> int:
         """The number of features."""
 
-    def of(self, cells: NDArray[Any]) -> NDArray[np.int16]:
+    def of(self, cells: NDArray[Any]) -> NDArray[Any]:
         """Return the features of records, each a function of its own record alone."""
 
     def margins(self, cells: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
