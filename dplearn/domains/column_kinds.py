@@ -203,6 +203,10 @@ def _of_type(dtype: Any, column: str) -> str:
     if holds_dates(dtype):
         return "dates" if str(dtype).lower().startswith("date32") or str(dtype) == "Date" else "datetimes"
     cells = cell_type(dtype)
+    if holds_dates(cells):
+        raise TypeError(
+            f"column {column!r} has categories of dates, {cells}: give dates, d.astype('{cells}')"
+        )
     if holds_times(cells):
         raise TypeError(f"column {column!r} is {in_units(cells)}")
     if advice := [advice for pattern, advice in _UNREAD.items() if re.match(pattern, str(cells).lower())]:

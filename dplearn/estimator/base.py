@@ -589,26 +589,23 @@ def refuse_callers(estimator: Any, X: Any) -> None:
     One label against the rest has the labels 0 and 1: where all are integers, the fits would succeed, and
     their predictions could not be put together. Feature selectors look for importances after a fit.
     """
-    classes, public = getattr(estimator, "classes", None), estimator.needs_public_rows
-    labels = classes is not None and not np.array_equal(classes, [0, 1])
-    ranked = estimator._ranks_columns(X)
-    frame = None if ranked and not labels and not public else inspect.currentframe()
+    classes, frame = getattr(estimator, "classes", None), inspect.currentframe()
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if labels and module == "sklearn.multiclass":
+        if module == "sklearn.multiclass" and classes is not None and not np.array_equal(classes, [0, 1]):
             raise ValueError(
                 "classes must be None, or [0, 1] within OneVsRestClassifier and OneVsOneClassifier, which"
                 f" give their learners the labels 0 and 1, got {brief(classes)}"
             )
         known = frame.f_locals if module.startswith("sklearn.feature_selection.") else {}
         selector = known.get("self")
-        if not ranked and getattr(selector, "importance_getter", "") == "auto":
+        if getattr(selector, "importance_getter", "") == "auto" and not estimator._ranks_columns(X):
             raise TypeError(
                 f"{type(estimator).__name__} has no importances here, which {type(selector).__name__} looks"
                 " for after the fit: select columns by a learner that has some, such as AdditiveClassifier or"
                 " AdditiveRegressor"
             )
-        if public and module.endswith("._rfe") and "X_public" in known.get("fit_params", ()):
+        if module.endswith("._rfe") and "X_public" in known.get("fit_params", ()):
             raise TypeError(
                 f"{type(selector).__name__} leaves out columns of X and none of X_public, so that the next"
                 " fit would fail: select columns by SelectFromModel, which fits once"

@@ -303,8 +303,9 @@ class SyntheticTable(Named, IgnoresFloatErrors, UnrepeatablePickles):
             Of pandas; of polars if the fit's table was; a numpy array if that was an array. Numbers are
             uniform within a bin, integers whole; categories are as declared, and missing values are gaps.
             Categories that are not listed are "other" in a learned column of texts, else gaps. Columns have
-            the types of the table's, zones included, as far as these hold what the domain does, gaps
-            included. A table of Arrow is given back as a data frame of pandas with types of Arrow.
+            the types of the table's, zones and those of categories included, as far as these hold what the
+            domain does, gaps included; texts of numpy have a width for "other". A table of Arrow is given
+            back as a data frame of pandas with types of Arrow. A learned domain refuses categories of dates.
 
         Raises
         ------

@@ -28,8 +28,10 @@ from dplearn.releases.table_columns import TableColumn
 
 #: The kinds of tables.
 KINDS = ("pandas", "polars", "array")
-_ORDERED, _ENUM = "ordered categories", "Enum"  # the names of types that declare categories
+_ORDERED, _ENUM = "ordered category", "Enum"  # the beginnings of types that declare categories
 _OF_ARROW = "[pyarrow]"
+_NO_ALIAS = ("string_view", "binary_view", "null")  # types of Arrow that it knows by no text
+_NA = {"nan": np.nan, "None": None}  # what stands for gaps in texts of numpy
 _OF_GAPS = ("Null", "null[pyarrow]")  # types of columns that hold nothing else
 _POLARS_NUMBER = re.compile(r"U?Int(8|16|32|64)|Float(32|64)|Boolean")
 
@@ -54,8 +56,7 @@ class TableTypes:
         labels = () if named or not all(type(name) in (str, int) for name in names) else names
         types = list(table.dtypes)
         declared = {place: listed for place, each in enumerate(types) if (listed := _declared(each))}
-        name = _ENUM if kind == "polars" else _ORDERED
-        shown = tuple(name if place in declared else str(each) for place, each in enumerate(types))
+        shown = tuple(_ENUM if str(each).startswith(f"{_ENUM}(") else _name_of(each) for each in types)
         return cls(kind, shown, labels, declared)
 
     def name(self, place: int) -> str:
@@ -66,19 +67,17 @@ class TableTypes:
         """Return the type of a column, in which categories are listed; None if it is not known."""
         name = self.name(place)
         if self.kind == "array":
+            if (missing := name.removeprefix("StringDType(na_object=").removesuffix(")")) in _NA:
+                return np.dtypes.StringDType(na_object=_NA[missing])
             name = "T" if name.startswith("StringDType") else name
             return np.dtype(name) if name else None
-        library = import_module(self.kind)
         if name in _OF_GAPS and listed:
             return None
         with suppress(TypeError, ValueError, AttributeError, SyntaxError):
-            if name in ("category", _ORDERED):
-                return library.CategoricalDtype(listed, ordered=name == _ORDERED)
             if self.kind == "polars":
+                library = import_module(self.kind)
                 return library.Enum(listed) if name == _ENUM else _of_polars(library, name)
-            if name.endswith(_OF_ARROW):
-                return library.ArrowDtype(_of_arrow(name.removesuffix(_OF_ARROW)))
-            return library.api.types.pandas_dtype(name) if name else None
+            return _of_pandas(name, listed) if name else None
         return None
 
     def plain(self, place: int) -> Any:
@@ -119,7 +118,9 @@ def as_table(columns: Sequence[TableColumn], values: Sequence[NDArray[Any]], typ
     plain = [_in_numpy(column, each, types, place) for place, (column, each) in enumerate(given)]
     if types.kind == "array":
         objects = any(each.dtype == object for each, _ in plain)
-        return np.stack([object_array(each.tolist()) if objects else each for each, _ in plain], axis=1)
+        table = np.stack([object_array(each.tolist()) if objects else each for each, _ in plain], axis=1)
+        every = [value for place, each in enumerate(columns) for value in _known(each, types, place)]
+        return _in_type(table, types.dtype(0), every)
     library, make = import_module(types.kind), _polars_series if types.kind == "polars" else _pandas_series
     frame = library.DataFrame(
         {
@@ -182,14 +183,30 @@ def _known(column: TableColumn, types: TableTypes, place: int) -> list[Any]:
     """Return the categories that records may have, only the declared ones if the type declares them."""
     if not isinstance(column.domain, Categories):
         return []
-    declares = types.name(place) in (_ORDERED, _ENUM)
+    declares = types.name(place).startswith(_ORDERED) or types.name(place) in (_ENUM, *_OF_GAPS)
     every = column.domain.values if declares else column.decoded(np.arange(column.size)).tolist()
     return list(dict.fromkeys(value for value in every if value is not None))
+
+
+def _in_type(table: NDArray[Any], dtype: Any, every: Sequence[Any]) -> NDArray[Any]:
+    """Return an array in the type that the table's had, of texts in a width for all that there may be."""
+    kind, na = getattr(dtype, "kind", ""), getattr(dtype, "na_object", "other")
+    if kind in tuple("UST") and all(isinstance(each, bytes if kind == "S" else str) for each in every):
+        gone = b"other" if kind == "S" else na  # an array without gaps has them by noise alone
+        filled = [gone if cell is None else cell for cell in table.ravel().tolist()]
+        return np.array([*filled, gone, *every], dtype=dtype if kind == "T" else kind)[: table.size].reshape(
+            table.shape
+        )
+    return table.astype(dtype) if kind and table.dtype == dtype.newbyteorder("=") else table
 
 
 def _pandas_series(pandas: Any, column: TableColumn, dtype: Any, values: Any, gaps: Any) -> Any:
     """Return a series of pandas of the type of a column, as far as this holds the values."""
     series, listed = pandas.Series(values, dtype=values.dtype), getattr(column.domain, "values", ())
+    if isinstance(dtype, pandas.CategoricalDtype):
+        places = {value: place for place, value in enumerate(dtype.categories.tolist())}
+        codes = [places.get(each, -1) for each in values.tolist()]
+        return pandas.Series(pandas.Categorical.from_codes(codes, dtype=dtype))
     if dtype is None and {type(each) for each in listed if each is not None} == {str}:
         dtype = pandas.Series(["text"]).dtype
     if getattr(dtype, "tz", None) is not None:
@@ -197,7 +214,8 @@ def _pandas_series(pandas: Any, column: TableColumn, dtype: Any, values: Any, ga
     unheld = isinstance(dtype, np.dtype) and dtype.kind in "biuSU" and column.gaps.any()
     if dtype is not None and str(dtype) != "object" and not unheld:
         with suppress(TypeError, ValueError, OverflowError, NotImplementedError):  # other values are declared
-            series = series.astype(dtype)
+            objects = series.dtype == object  # Arrow makes some types of new values alone
+            series = pandas.Series(values.tolist(), dtype=dtype) if objects else series.astype(dtype)
     return series if gaps is None else series.mask(gaps)
 
 
@@ -225,6 +243,25 @@ def _declared(dtype: Any) -> list[Any]:
     return list(dtype.categories) if declares and hasattr(dtype, "categories") else []
 
 
+def _name_of(dtype: Any) -> str:
+    """Return the name of a type, of categories with that of these."""
+    if str(dtype) != "category":
+        return str(dtype)
+    return f"{_ORDERED if dtype.ordered else dtype} of {dtype.categories.dtype}"
+
+
+def _of_pandas(name: str, listed: Sequence[Any]) -> Any:
+    """Return a type of pandas by its name."""
+    pandas = import_module("pandas")
+    kind, _, of = name.partition(" of ")
+    if kind in (_ORDERED, "category"):
+        index = pandas.Index(listed, dtype=_of_pandas(of, ()) if of else None)
+        return pandas.CategoricalDtype(index, ordered=kind == _ORDERED)
+    if name.endswith(_OF_ARROW):
+        return pandas.ArrowDtype(_of_arrow(name.removesuffix(_OF_ARROW)))
+    return pandas.api.types.pandas_dtype(name)
+
+
 def _of_polars(polars: Any, name: str) -> Any:
     """Return a type of polars by its name, such as Int64 or Datetime(time_unit='us', time_zone='UTC')."""
     read = ast.parse(name, mode="eval").body
@@ -243,4 +280,6 @@ def _of_arrow(name: str) -> Any:
         return getattr(arrow, decimal[1])(int(decimal[2]), int(decimal[3]))
     if listed := re.fullmatch(r"dictionary<values=(.+), indices=(\w+), ordered=(\d)>", name):
         return arrow.dictionary(_of_arrow(listed[2]), _of_arrow(listed[1]), listed[3] == "1")
-    return arrow.type_for_alias(name)
+    if sized := re.fullmatch(r"fixed_size_binary\[(\d+)\]", name):
+        return arrow.binary(int(sized[1]))
+    return getattr(arrow, name)() if name in _NO_ALIAS else arrow.type_for_alias(name)

@@ -29,6 +29,7 @@ from dplearn.domains.cells import (
     unread_times,
 )
 from dplearn.domains.product import LEARN, ZEROS_AND_ONES, refuse_text
+from dplearn.table.rows import sliceable
 from dplearn.table.sources import table_in_memory
 
 _NOT_NUMERIC = (
@@ -91,7 +92,7 @@ def read_rows(estimator: Any, X: Any, *, reset: bool, sparse: bool) -> Any:
         _check_names(X)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         _refuse_empty(X)
-        return X
+        return sliceable(X)
     rows = _validated(estimator, X, reset=reset, accept_sparse="csr" if sparse else False)
     if getattr(X, "format", "") == "bsr":
         rows.eliminate_zeros()  # the stored zeros of a block depend on other records in the block

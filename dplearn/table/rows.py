@@ -26,9 +26,10 @@ _VALUES_OF_PANDAS = ("NAType", "NaTType", "Timestamp", "Timedelta")
 
 
 def sliceable(X: Any) -> Any:
-    """Return a table with access by row: a sparse matrix as CSR, dictionaries of Arrow as their values.
+    """Return a table with access by row: a sparse matrix as CSR, columns of some types as plain ones.
 
-    To take rows, Arrow joins the dictionaries of pieces, and raises where one level too many is in them.
+    To take rows, Arrow joins the dictionaries of pieces, and raises where one level too many is in them; it
+    takes no rows of views. scikit-learn reads no sparse columns of gaps.
     """
     if hasattr(X, "tocsr"):
         return X.tocsr()
@@ -44,11 +45,16 @@ def sliceable(X: Any) -> Any:
 
 
 def _is_coded(kind: Any) -> bool:
-    return str(kind).startswith("dictionary<")
+    sparse = getattr(kind, "fill_value", 0)
+    return sparse != 0 or str(kind).startswith(("dictionary<", "string_view", "binary_view"))
 
 
 def _decoded(column: Any) -> Any:
-    return column.astype(type(column.dtype)(column.dtype.pyarrow_dtype.value_type))
+    if hasattr(column, "sparse"):
+        return column.sparse.to_dense()
+    kind, array = column.dtype.pyarrow_dtype, column.array
+    values = array.__arrow_array__().cast(getattr(kind, "value_type", str(kind).removesuffix("_view")))
+    return type(column)(type(array)(values), index=column.index, name=column.name)
 
 
 def rows_of(X: Any, places: NDArray[np.int64]) -> Any:
@@ -97,7 +103,10 @@ def own_cells(rows: Any) -> Any:
 
 
 def check_values(rows: Any) -> Any:
-    """Return public rows of plain values; other objects may share state, which would join teachers."""
+    """Return public rows of plain values; other objects may share state, which would join teachers.
+
+    Of no rows, the types are checked.
+    """
     if is_frame(rows):
         kinds = list(zip(rows.columns, rows.dtypes, strict=True))
         columns = [name for name, kind in kinds if _holds_objects(kind)]
@@ -107,8 +116,12 @@ def check_values(rows: Any) -> Any:
     else:
         cells = rows.ravel().tolist() if rows.dtype == object else []
     strange = {kind.__name__ for kind in set(map(type, cells)) if not _is_value(kind)}
+    strange |= {"Object"} & set(map(str, getattr(rows, "dtypes", ())))  # of polars, whatever its cells are
     if strange:
-        raise TypeError(f"X must hold numbers, texts and missing values, got {', '.join(sorted(strange))}")
+        raise TypeError(
+            f"X must hold numbers, texts and missing values, got {', '.join(sorted(strange))}: turn such"
+            " columns into text, or leave them out"
+        )
     return rows
 
 

@@ -165,7 +165,7 @@ TOWNS, OTHER_TOWNS = (
 NAIVE = StatisticalQueryNaiveBayes(delta=0, domain=Grid(0, 10, 101), classes=[0, 1])
 LEARNING = clone(NAIVE).set_params(domain="learn")
 STUMPS, OWN = (ExponentialMechanismClassifier(each, classes=[0, 1]) for each in ("stumps", Own()))
-TEACHERS = SubsampleAggregateClassifier(n_teachers=10, delta=0, classes=[0, 1])
+TEACHERS = SubsampleAggregateClassifier(n_teachers=10, aggregation="lnmax", delta=0, classes=[0, 1])
 CUT = in_parts(IRIS[0]), in_parts(IRIS[1] > 0)
 #: From a learner, a table and its labels, and groups, to the error; `snapshot.json` has others.
 REFUSED = {

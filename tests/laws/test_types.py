@@ -32,6 +32,9 @@ def of_pandas():
     columns |= {name: pd.Series(CODES > 0).astype(name) for name in ("bool", "boolean")}
     columns |= {name: TEXTS.astype(name) for name in ("object", "string", "category")}
     columns["ordered"] = TEXTS.astype(ORDERED)
+    for name in ("bool", "int64", "float64", "boolean", "Int64", "string"):
+        columns[f"category of {name}"] = columns[name].astype("category")
+    columns["ordered booleans"] = columns["bool"].astype(pd.CategoricalDtype([True, False], ordered=True))
     columns |= {f"M8[{unit}]": pd.Series(DAYS.astype(f"M8[{unit}]")) for unit in ("s", "ms", "us", "ns")}
     columns["zoned"] = columns["M8[us]"].dt.tz_localize("UTC").dt.tz_convert("Asia/Tokyo")
     return pd.DataFrame(columns)
@@ -49,6 +52,11 @@ def of_arrow():
         "large_string": texts.cast(arrow.large_string()),
         "binary": texts.cast(arrow.binary()),
         "dictionary": texts.dictionary_encode(),
+        "dictionary of booleans": arrow.array(CODES > 0).dictionary_encode(),
+        "string_view": texts.cast(arrow.string_view()),
+        "binary_view": texts.cast(arrow.binary()).cast(arrow.binary_view()),
+        "fixed_size_binary": texts.cast(arrow.binary()).cast(arrow.binary(1)),
+        "null": arrow.nulls(N),
         "date32": arrow.array(DAYS.astype("M8[D]")),
         "timestamp": arrow.array(DAYS.astype("M8[us]")),
         "zoned": arrow.array(DAYS.astype("M8[ns]")).cast(arrow.timestamp("ns", "Europe/Berlin")),
@@ -69,6 +77,7 @@ def of_polars():
         "Categorical": texts.cast(polars.Categorical),
         "Enum": texts.cast(polars.Enum(["c", "a", "b"])),
         "Binary": texts.cast(polars.Binary),
+        "Null": polars.Series([None] * N, dtype=polars.Null),
         "Date": times.cast(polars.Date),
         **{unit: times.cast(polars.Datetime(unit)) for unit in ("ms", "us", "ns")},
         "zoned": times.cast(polars.Datetime("us", "Asia/Tokyo")),
@@ -102,7 +111,7 @@ def fitted(frame, **given):
 
 def cells(frame, name):
     column = frame[name]
-    return set((column.dropna() if hasattr(column, "dropna") else column.drop_nulls()).to_list())
+    return {each for each in column.to_list() if not pd.isna(each)}
 
 
 @pytest.mark.parametrize("gaps", [False, True])
@@ -114,12 +123,14 @@ def test_synthetic_records_have_the_types_and_the_whole_values_of_the_table(make
     assert list(rows.columns) == list(frame.columns)
     types = dict(zip(frame.columns, frame.dtypes, strict=True))
     for (name, dtype), found in zip(types.items(), rows.dtypes, strict=True):
-        if name == "category":  # all categories that are not listed have one more
-            assert {*found.categories} == {*dtype.categories, "other"}
+        if name.startswith("category"):  # all texts that are not listed have one more
+            others = {"other"} if name in ("category", "category of string") else set()
+            assert {*found.categories} == {*dtype.categories} | others
+            assert found.categories.dtype == dtype.categories.dtype
         else:
             assert found == dtype, name
         gone = rows[name].isna().sum() if hasattr(rows, "iloc") else rows[name].null_count()
-        assert (gone > 0) == gaps, name
+        assert (gone > 0) == (gaps or name.lower() == "null"), name
         if "loat" not in name and name not in ("Decimal", "decimal", "Date", "date32", "zoned", "timestamp"):
             assert name[:2] in ("M8", "ms", "us", "ns") or cells(rows, name) <= cells(frame, name), name
     again = pickle.loads(pickle.dumps(table))
@@ -127,6 +138,15 @@ def test_synthetic_records_have_the_types_and_the_whole_values_of_the_table(make
     if "binary" not in types and "Binary" not in types:  # JSON has no bytes
         again = SyntheticTable.from_json(table.to_json())
         assert again.sample(20, random_state=0).equals(table.sample(20, random_state=0))
+
+
+def test_categories_of_dates_are_refused_with_the_type_that_is_given_back():
+    frame = pd.DataFrame({"day": pd.Series(DAYS).astype("category"), "code": CODES})
+    with pytest.raises(
+        TypeError, match=r"'day' has categories of dates, .*: give dates, d\.astype\('datetime64"
+    ):
+        fitted(frame)
+    assert fitted(frame.astype({"day": "datetime64[s]"})).sample(9)["day"].dtype == "datetime64[s]"
 
 
 def test_days_of_a_zone_lie_in_the_range_of_the_table_and_keep_their_zone():
@@ -162,15 +182,27 @@ def test_arrays_have_their_type(dtype):
     assert rows.shape == (50, 2)
 
 
-@pytest.mark.parametrize("dtype", ["list", "U1", "T"])
-def test_lists_and_arrays_of_texts_give_objects(dtype):
+@pytest.mark.parametrize("dtype", ["list", "U1", "S1", "T", "T with gaps"])
+def test_lists_of_texts_give_objects_and_arrays_their_type(dtype):
     table = np.array(["a", "b"])[np.stack([CODES, CODES], axis=1) % 2]
-    if dtype == "T" and not hasattr(np.dtypes, "StringDType"):
+    if dtype[0] == "T" and not hasattr(np.dtypes, "StringDType"):
         pytest.skip("numpy before 2.0")
+    if dtype == "T with gaps":
+        dtype = np.dtypes.StringDType(na_object=np.nan)
+        table = np.where(CODES[:, None] > 0, table.astype(object), np.nan)
     rows = fitted(table.tolist() if dtype == "list" else table.astype(dtype)).sample(50)
-    assert rows.dtype == object
-    assert {*rows.ravel()} <= {"a", "b", "other"}
-    assert (rows != "other").mean() > 0.9
+    widths = {"list": object, "U1": "U5", "S1": "S5"}  # "other" has five letters
+    assert rows.dtype == np.dtype(widths.get(dtype, dtype))
+    found = {each.decode() if isinstance(each, bytes) else each for each in rows.ravel().tolist()}
+    found -= {"other"}
+    assert {each for each in found if each == each} == {"a", "b"}
+    assert len(found) == 2 + (not isinstance(dtype, str))
+
+
+@pytest.mark.parametrize("dtype", [">i4", ">f8"])
+def test_arrays_have_their_order_of_bytes(dtype):
+    table = np.stack([CODES, CODES], axis=1).astype(dtype)
+    assert fitted(table).sample(50).dtype.str == dtype
 
 
 UNSIGNED = ["uint64", "UInt64", "uint64[pyarrow]", "UInt64 of polars", "array of uint64"]

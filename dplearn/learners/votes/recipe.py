@@ -48,6 +48,7 @@ from dplearn.privacy.unknown_count import ADDED
 from dplearn.table import LabelledRows, as_table, count_of, rows_of
 from dplearn.table.features import read_rows
 from dplearn.table.groups import rows_of_shards
+from dplearn.table.rows import check_values
 from dplearn.table.targets import check_several_labels, labels_assumed, read_labels
 
 _PURE = "lnmax"  # the only aggregation that spends no delta
@@ -260,7 +261,7 @@ class VotesFit(FitRecipe):
             classes=classes,
             stream=stream,
             estimator=estimator,
-            like=rows_of(X, np.arange(0)),
+            like=check_values(rows_of(X, np.arange(0))),  # by types, as queries would be refused
             listed=listed,
         )
         return public, LabelledRows(X, classes[codes])

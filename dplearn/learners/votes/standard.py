@@ -298,7 +298,7 @@ def _as_floats(columns: Any) -> Any:
 
 def _without_na(texts: Any) -> Any:
     """Return text columns with pandas' NA, which the encoder cannot sort, replaced with None."""
-    if any(str(kind).startswith("string") for kind in texts.dtypes):
+    if any(str(kind).endswith(("string", "[pyarrow]")) for kind in texts.dtypes):
         return texts.astype(object).where(texts.notna(), None)
     return texts
 
