@@ -7,6 +7,7 @@ would depend on records of other shards. Rows that are cut out by `rows_of` keep
 which are public: the categories of a categorical column, and the type of an array.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -37,10 +38,18 @@ def sliceable(X: Any) -> Any:
         return X
     if not is_frame(X):
         return _decoded(X) if _is_coded(X.dtype) else X
-    coded = [place for place, kind in enumerate(X.dtypes) if _is_coded(kind)]
-    X = X.copy(deep=False) if coded else X
-    for place in coded:
-        X.isetitem(place, _decoded(X.iloc[:, place]))
+    return with_columns(X, _is_coded, _decoded)
+
+
+def with_columns(X: Any, of: Callable[[Any], bool], made: Callable[[Any], Any]) -> Any:
+    """Return a data frame whose columns of some types are made anew."""
+    places = [place for place, kind in enumerate(X.dtypes) if of(kind)]
+    if not hasattr(X, "iloc"):
+        names = [X.columns[place] for place in places]
+        return X.with_columns(type(X[name])(name, made(X[name])) for name in names) if names else X
+    X = X.copy(deep=False) if places else X
+    for place in places:
+        X.isetitem(place, made(X.iloc[:, place]))
     return X
 
 

@@ -22,6 +22,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from dplearn.domains import Dates, Hashed
 from dplearn.domains.cells import any_as_numbers, frame_column, holds_dates, is_frame, is_missing, text_of
 from dplearn.kernels import dense
+from dplearn.table.rows import with_columns
 
 _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
@@ -112,16 +113,11 @@ def _plain(cell: Any) -> Any:
 
 def undated(X: Any) -> Any:
     """Return a table in which a data frame's columns of dates are numbers of days; row by row."""
-    places = [place for place, kind in enumerate(X.dtypes) if holds_dates(kind)] if is_frame(X) else []
-    X = X.copy(deep=False) if places and hasattr(X, "iloc") else X
-    for place in places:
-        column = X.iloc[:, place] if hasattr(X, "iloc") else X[X.columns[place]]
-        days = _HOURS.decode(_HOURS.encode(column)).astype(float) / 24
-        if hasattr(X, "iloc"):
-            X.isetitem(place, days)
-        else:
-            X = X.with_columns(type(column)(X.columns[place], days))
-    return X
+    return with_columns(X, holds_dates, _days) if is_frame(X) else X
+
+
+def _days(column: Any) -> NDArray[np.float64]:
+    return np.asarray(_HOURS.decode(_HOURS.encode(column)), dtype=np.float64) / 24
 
 
 def _after_days(X: Any, made: Any) -> Any:

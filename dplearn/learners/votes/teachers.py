@@ -48,7 +48,7 @@ from dplearn.privacy.held import held_by
 from dplearn.privacy.ledger import PrivacyLedger
 from dplearn.privacy.one_time_state import OneTimeState
 from dplearn.table import Table, plain, rows_of
-from dplearn.table.rows import own_cells, sliceable
+from dplearn.table.rows import own_cells
 
 BLOCK = 1 << 14  # queries in one call of a teacher
 GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
@@ -134,7 +134,7 @@ def answers_of(
 
 def _read(columns: CellColumns | None, queries: Any) -> Any:
     """Return queries as teachers read them."""
-    return plain(sliceable(queries)) if columns is None else columns.transform(queries)
+    return plain(queries) if columns is None else columns.transform(queries)
 
 
 class LabelShares:
@@ -302,7 +302,7 @@ def _in_memory(
 ) -> Iterator[tuple[Any, NDArray[Any], Sequence[NDArray[np.int64]]]]:
     """Yield a table in memory, its labels, and the shards among its rows; in the order of the shards."""
     if not isinstance(X, Table):
-        yield sliceable(X), np.asarray(y), shards
+        yield X, np.asarray(y), shards
         return
     batch_of = np.cumsum([len(shard) for shard in shards]) // GATHERED
     if base is not None:  # a public number of shards
@@ -311,7 +311,7 @@ def _in_memory(
         own = [shards[each] for each in np.flatnonzero(batch_of == batch).tolist()]
         ends = np.cumsum([len(shard) for shard in own])
         rows = X.take(np.concatenate(own))
-        yield sliceable(rows.X), np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])
+        yield rows.X, np.asarray(rows.y), np.split(np.arange(ends[-1]), ends[:-1])
 
 
 def fitted_teacher(base_estimators: Seeded, rows: Any, labels: NDArray[Any], seed: int) -> Any:
