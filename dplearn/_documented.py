@@ -207,11 +207,9 @@ def _naming(function: Any) -> Any:
         return function
     from dplearn._validation import check_names  # imports numpy
 
-    parameters = list(signature(function).parameters.values())
-
     @wraps(function)
     def named(*args: Any, **given: Any) -> Any:
-        check_names(function.__name__, parameters, args, given)
+        check_names(function, args, given)
         return function(*args, **given)
 
     return named

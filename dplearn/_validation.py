@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
-from inspect import Parameter, signature
+from inspect import signature
 from numbers import Integral
 from operator import ge, gt, le, lt
 from typing import Any, Self
@@ -26,15 +26,13 @@ class Named:
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
         if args or given:
-            parameters = list(signature(cls.__init__).parameters.values())[1:]
-            check_names(cls.__name__, parameters, args, given)
+            check_names(cls, args, given)
         return super().__new__(cls)
 
 
-def check_names(
-    known_as: str, parameters: Sequence[Parameter], args: Sequence[Any], given: Mapping[str, Any]
-) -> None:
+def check_names(thing: Any, args: Sequence[Any], given: Mapping[str, Any]) -> None:
     """Refuse what a function or class does not take, such as `eps=1` or a positional epsilon, with a name."""
+    known_as, parameters = thing.__name__, list(signature(thing).parameters.values())
     names = [each.name for each in parameters]
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
         return

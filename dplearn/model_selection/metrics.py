@@ -363,8 +363,6 @@ class Band:
 
     fpr: tuple[Floats64, Floats64]
     tpr: tuple[Floats64, Floats64]
-    negatives: tuple[int, int]
-    positives: tuple[int, int]
 
 
 def binned_counts(table: NoisyTable) -> Floats64:
@@ -387,7 +385,7 @@ def curve_band(table: NoisyTable, beta: Fraction) -> Band:
     counts = table.matrix[0]
     n_bins = counts.shape[1]
     reach, error = table.reach(n_bins, beta / 32), beta / (8 * max(1, n_bins - 1))
-    rates, totals = [], []
+    rates = []
     for row in counts:
         after = np.concatenate([np.cumsum(row[::-1])[::-1], [0]])
         before = np.concatenate([[0], np.cumsum(row)])
@@ -399,8 +397,7 @@ def curve_band(table: NoisyTable, beta: Fraction) -> Band:
         low[0], high[-1] = 1.0, 0.0
         # True rates fall from bin to bin.
         rates.append((np.maximum.accumulate(low[::-1])[::-1], np.minimum.accumulate(high)))
-        totals.append(within(after[0], reach, table.n))
-    return Band(rates[0], rates[1], totals[0], totals[1])
+    return Band(rates[0], rates[1])
 
 
 def areas(labels: tuple[Any, ...], places: tuple[int, ...], edges: tuple[float, ...], method: str) -> Measure:

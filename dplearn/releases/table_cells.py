@@ -88,8 +88,6 @@ def widest_numbers(numbers: Floats, plain: Any, learned: NumberDomain, *, whole:
     most = _EXACT if floats else int(numbers.largest)
     low, high = max(-most, int(info.min)), min(most, int(info.max))
     high = min(high, low + _MOST_CODES - 1 - missing)  # of 64 bits, the last integers have one code
-    if plain == np.dtype(bool):
-        low, high = 0, 1
     return IntegerRange(low, high, "accept" if missing else "clip", missing=missing)
 
 
