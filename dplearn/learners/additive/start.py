@@ -393,13 +393,17 @@ def _posterior(
     weighted = seen[:, None] * rows
     # The noise is that of privacy in all directions, plus a share of the second moments of rows.
     levels, axes = np.linalg.eigh(rows.T @ weighted)
-    noise = variance[:, None] + _TINY + (base.variance[:, None] / n) * levels.clip(0.0)
-    whiteners = axes.T / np.sqrt(noise)[:, :, None]  # one for each output, as of all that follows
+    # Outputs of equal shares, such as those of rare labels, have equal directions.
+    numbers = np.stack([base.curvature, base.variance, variance])
+    _, first, alike = np.unique(numbers, axis=1, return_index=True, return_inverse=True)
+    noise = variance[first, None] + _TINY + (base.variance[first, None] / n) * levels.clip(0.0)
+    whiteners = axes.T / np.sqrt(noise)[:, :, None]
     strengths = [amplitude * base.unit for amplitude in _AMPLITUDES]
     tried, likely = [], []
     for each in kernels:
         reach = weighted.T @ each
-        spectrum = _Spectrum.of(sums.T, whiteners, base.curvature, reach @ weighted)
+        signal = reach @ weighted
+        spectrum = _Spectrum.of(sums.T, whiteners, base.curvature[first], alike.ravel(), signal)
         for amplitude, strength in zip(_AMPLITUDES, strengths, strict=True):
             distance = abs(math.log(max(amplitude, _LEAST_AMPLITUDE) / _USUAL))
             likely.append(spectrum.likelihood(strength) - _PENALTY * distance)
@@ -429,12 +433,16 @@ class _Spectrum:
     squares: Floats64  # of the sums in these directions
 
     @classmethod
-    def of(cls, sums: Floats64, whiteners: Floats64, curvature: Floats64, signal: Floats64) -> "_Spectrum":
-        """Return the directions of a signal, given its covariance and matrices that make that of noise 1."""
+    def of(
+        cls, sums: Floats64, whiteners: Floats64, curvature: Floats64, alike: Integers, signal: Floats64
+    ) -> "_Spectrum":
+        """Return the directions of a signal, given its covariance and matrices that make that of noise 1;
+        `alike` are the places of the outputs in the matrices and curvatures.
+        """
         scaled = curvature[:, None, None] * whiteners
         variances, vectors = np.linalg.eigh(scaled @ signal @ scaled.transpose(0, 2, 1))
-        directions = vectors.transpose(0, 2, 1) @ whiteners
-        return cls(directions, variances.clip(0.0), (directions @ sums[:, :, None])[:, :, 0] ** 2)
+        directions, variances = (vectors.transpose(0, 2, 1) @ whiteners)[alike], variances[alike].clip(0.0)
+        return cls(directions, variances, (directions @ sums[:, :, None])[:, :, 0] ** 2)
 
     def likelihood(self, strength: float) -> float:
         """Return the logarithm of the marginal likelihood of the sums, but for a constant."""

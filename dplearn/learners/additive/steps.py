@@ -239,12 +239,15 @@ class Path:
         else:
             # Each margin's curvature is a multiple of the first one's.
             shares = start.base.step_curvature[0] / start.base.step_curvature
-            inverse = np.linalg.inv(self._curvatures[0])
-            for each, share in zip(self._curvatures, shares, strict=True):
-                noise_ridge = (variance * share) * inverse / priors
-                ridge = np.diag(1 / priors) + noise_ridge / self.n_steps
-                self._ridges.append(ridge)
-                self._inverses.append(np.linalg.inv(each + ridge + start.base.loss.caution * noise_ridge))
+            inverse, known = np.linalg.inv(self._curvatures[0]), {}
+            for each, share in zip(self._curvatures, shares.tolist(), strict=True):
+                if share not in known:
+                    noise_ridge = (variance * share) * inverse / priors
+                    ridge = np.diag(1 / priors) + noise_ridge / self.n_steps
+                    total = each + ridge + start.base.loss.caution * noise_ridge
+                    known[share] = ridge, np.linalg.inv(total)
+                self._ridges.append(known[share][0])
+                self._inverses.append(known[share][1])
         apart = (self.weights - start.weights).T
         pulled = [ridge @ each for ridge, each in zip(self._ridges, apart, strict=True)]
         beyond = self.gradients[-1] - np.stack(pulled, axis=1)
@@ -290,7 +293,7 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
     # Of cells without records a floor would make noise look like effects.
     lower = path.learned(start.curvatures(_LOWER))
     measured, variance = path.measured(lower)
-    posterior = []
+    posterior, known = [], dict[tuple[float, bytes], Floats64]()  # covariances of margins of equal shares
     for out, curvature in enumerate(lower):
         mean, priors = posterior_weights(
             measured[:, out],
@@ -309,7 +312,10 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
             mean = near_steps(mean, points, start.curvatures(_FLOOR)[out])
         # The floor is no measurement; the first sums have shown no more than their posterior covariance.
         priors = np.where(features.others, features.priors / features.missed, priors)
-        posterior.append((mean, covariance_of_weights(start.seen[out], priors, variance, common)))
+        key = float(base.step_curvature[out]), priors.tobytes()
+        if key not in known:
+            known[key] = covariance_of_weights(start.seen[out], priors, variance, common)
+        posterior.append((mean, known[key]))
     return model_of(rows, base, start.copula, posterior, features.omitted, start.synthetic)
 
 
