@@ -145,14 +145,17 @@ def _with_all_bits(labels: NDArray[Any], n_labels: int) -> NDArray[np.uint8]:
     """Count the codes, of at most 255 teachers, that have all bits of c, for c = 1..n_labels."""
     codes, n_queries = _codes(labels), labels.shape[1]
     planes = _bit_planes(codes.reshape(8, -1).view(np.uint64), n_labels.bit_length())
-    marks = {1 << bit: plane for bit, plane in enumerate(planes)}
     ones = np.empty((len(codes) // 8, codes.shape[1]), dtype=np.uint8)
     totals = np.empty((n_labels, codes.shape[1]), dtype=np.uint8)
+    # By its lowest bit, the marks of the last code: with all others, they would not fit the cache.
+    marks, spare = list(planes), [np.empty_like(plane) for plane in planes]
     for code, total in enumerate(totals, start=1):
-        lowest = code & -code
-        if code != lowest:
-            marks[code] = marks[lowest] & marks[code - lowest]
-        np.bitwise_count(marks[code].view(np.uint8).reshape(ones.shape), out=ones)
+        bit, rest = (code & -code).bit_length() - 1, code & (code - 1)
+        marks[bit] = planes[bit]
+        if rest:  # it is the last code so far with its own lowest bit
+            above = marks[(rest & -rest).bit_length() - 1]
+            marks[bit] = np.bitwise_and(planes[bit], above, out=spare[bit])
+        np.bitwise_count(marks[bit].view(np.uint8).reshape(ones.shape), out=ones)
         np.add.reduce(ones, axis=0, dtype=np.uint8, out=total)
     return totals[:, :n_queries]
 
