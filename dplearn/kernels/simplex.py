@@ -10,11 +10,11 @@ _ROUNDS = 200
 
 def nearest_shares(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the Euclidean projection of values onto the probability simplex of the last axis."""
-    values = values - values.max(axis=-1, keepdims=True)  # without change of the projection
-    sums = np.cumsum(-np.sort(-values, axis=-1), axis=-1)
+    values = values - np.maximum.reduce(values, axis=-1, keepdims=True)  # without change of the projection
+    sums = np.add.accumulate(np.sort(values, axis=-1)[..., ::-1], axis=-1)
     # The excess of the numbers that remain positive over a sum of 1, spread over these, is the greatest one.
     excess = (sums - 1) / np.arange(1, values.shape[-1] + 1)
-    return np.asarray((values - excess.max(axis=-1, keepdims=True)).clip(0), dtype=np.float64)
+    return np.asarray(np.maximum(values - np.maximum.reduce(excess, axis=-1, keepdims=True), 0.0))
 
 
 def fitted_shares(
