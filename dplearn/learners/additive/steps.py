@@ -293,11 +293,15 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
     # Of cells without records a floor would make noise look like effects.
     lower = path.learned(start.curvatures(_LOWER))
     measured, variance = path.measured(lower)
-    posterior, known = [], dict[tuple[float, bytes], Floats64]()  # covariances of margins of equal shares
-    for out, curvature in enumerate(lower):
+    posterior, known, last = dict[int, tuple[Floats64, Floats64]](), dict[Any, Any](), -1
+    for out in np.argsort(base.curvature, kind="stable").tolist():
+        numbers = base.curvature, base.variance, base.step_curvature
+        if any(each[out] != each[last] for each in numbers) or (lower[out] != lower[last]).any():
+            known = {}  # what margins of equal shares have in common; the next ones have other shares
+        last = out
         mean, priors = posterior_weights(
             measured[:, out],
-            curvature,
+            lower[out],
             weights[:, out],
             variance,
             rows.joint_slice,
@@ -306,17 +310,18 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
             _MOST_JOINT if shrinks else math.inf,
             0.0 if shrinks else _LEAST_PRIOR,
             common,
+            known,
         )
         if shrinks and len(path.points) > 1:
             points = [point[:, out] for point in path.points]
             mean = near_steps(mean, points, start.curvatures(_FLOOR)[out])
         # The floor is no measurement; the first sums have shown no more than their posterior covariance.
         priors = np.where(features.others, features.priors / features.missed, priors)
-        key = float(base.step_curvature[out]), priors.tobytes()
-        if key not in known:
-            known[key] = covariance_of_weights(start.seen[out], priors, variance, common)
-        posterior.append((mean, known[key]))
-    return model_of(rows, base, start.copula, posterior, features.omitted, start.synthetic)
+        if priors.tobytes() not in known:
+            known[priors.tobytes()] = covariance_of_weights(start.seen[out], priors, variance, common)
+        posterior[out] = mean, known[priors.tobytes()]
+    found = [posterior[out] for out in range(len(lower))]
+    return model_of(rows, base, start.copula, found, features.omitted, start.synthetic)
 
 
 def near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
@@ -420,26 +425,31 @@ def posterior_weights(
     most_joint: float = math.inf,
     least: float = 0.1,
     common: Floats64 | None = None,
+    known: dict[Any, Any] | None = None,
 ) -> tuple[Floats64, Floats64]:
     """Return the posterior mean of the weights of one margin, and their prior variances.
 
     `measured` is curvature times weights, plus noise of the given variance and a sampling error of covariance
     near `sampling` times curvature. Prior variances are the usual ones times two factors of greatest marginal
     likelihood: of joint features, at most `most_joint`, and of others, at least `least`. Weights have in
-    common a multiple of `common`, of prior variance 1.
+    common a multiple of `common`, of prior variance 1. In `known`, results are kept for other calls in which
+    only `measured` and `start` differ.
     """
-    beyond, squared = measured - curvature @ start, (curvature * usual) @ curvature
-    of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
-    noise = (
-        max(variance, _TINY * float(squared.trace())) * np.eye(len(start)) + _SAMPLED * sampling * curvature
-    )
-    if common is not None:
-        shared = curvature @ common
-        noise += np.outer(shared, shared)
-    # Joint features add a covariance of low rank: in the axes of its image all factors are tried at once.
-    root = np.linalg.cholesky(noise + squared - of_joint)
-    images = solve_triangular(root, curvature[:, joint] * np.sqrt(usual[joint]), lower=True)
-    seen, axes = np.linalg.eigh(images.T @ images)
+    known = {} if known is None else known
+    beyond = measured - curvature @ start
+    if not known:
+        squared = (curvature * usual) @ curvature
+        of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
+        noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
+        noise += _SAMPLED * sampling * curvature
+        if common is not None:
+            shared = curvature @ common
+            noise += np.outer(shared, shared)
+        # Joint features add a covariance of low rank: in the axes of its image all factors are tried at once.
+        root = np.linalg.cholesky(noise + squared - of_joint)
+        images = solve_triangular(root, curvature[:, joint] * np.sqrt(usual[joint]), lower=True)
+        known["parts"] = noise, squared - of_joint, of_joint, root, images, *np.linalg.eigh(images.T @ images)
+    noise, alone, of_joint, root, images, seen, axes = known["parts"]
     along = (axes.T @ (images.T @ solve_triangular(root, beyond, lower=True))) ** 2
 
     def joint_likelihood(prior: float) -> float:
@@ -451,7 +461,10 @@ def posterior_weights(
     joint_prior = max(joint_priors, key=joint_likelihood) if len(seen) else 1.0
 
     def fitted(prior: float) -> tuple[float, float, Any, Any]:
-        root = np.linalg.cholesky(noise + prior * (squared - of_joint) + joint_prior * of_joint)
+        if (prior, joint_prior) not in known:
+            total = noise + prior * alone + joint_prior * of_joint
+            known[prior, joint_prior] = np.linalg.cholesky(total)
+        root = known[prior, joint_prior]
         scaled = solve_triangular(root, beyond, lower=True)
         likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
         return likely - _PENALTY * abs(math.log(prior)), prior, root, scaled
@@ -460,8 +473,10 @@ def posterior_weights(
     _, prior, root, scaled = max(found, key=lambda each: each[0])
     variances = prior * usual
     variances[joint] = joint_prior * usual[joint]
-    response = solve_triangular(root, _images(curvature, variances, common), lower=True)
-    return start + response.T @ scaled, variances
+    if ("response", prior, joint_prior) not in known:
+        images = _images(curvature, variances, common)
+        known["response", prior, joint_prior] = solve_triangular(root, images, lower=True)
+    return start + known["response", prior, joint_prior].T @ scaled, variances
 
 
 def covariance_of_weights(
