@@ -167,6 +167,10 @@ def test_starts_that_are_noise_together_are_taken_back_together(d):
     precision = d * (10 * 0.5) ** 2 / variance
     assert together == pytest.approx(start / (1 + precision), abs=1e-6)
     assert same.tolist() == priors.tolist()
+    known = {}
+    for measured in (np.ones(d), given[0]):  # the second time from what the first one has left
+        again, _ = posterior_weights(measured, *given[1:], common=start, known=known)
+    assert again.tolist() == together.tolist()
     covariance = covariance_of_weights(curvature, priors, variance, start)
     assert covariance == pytest.approx(np.outer(start, start) / (1 + precision), abs=1e-6)
 

@@ -20,12 +20,15 @@ from dplearn.privacy import (
     Composition,
     Event,
     Gaussian,
+    GaussianSums,
     Parallel,
     PermuteAndFlip,
     PureDP,
     Renyi,
     SampledWithReplacement,
+    ZeroConcentrated,
     compose,
+    least_epsilon,
 )
 
 repeatable = settings(deadline=None, derandomize=True, database=None, max_examples=25)
@@ -52,6 +55,38 @@ def test_a_total_is_the_least_of_the_named_bounds_and_keeps_what_is_said_of_it()
     assert compose([PureDP(1)]).total(0, **said) == ApproxDP(1, **said)
     assert compose([PureDP(1)]).total(protects="labels").protects == "labels"
     assert compose([]).total() == ApproxDP(0)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Composition({BoundedRange(0.6): 10}),
+        Composition({BoundedRange(0.01): 1000, ZeroConcentrated("0.02"): 1}),
+        Composition({PureDP(0.001): 3000, Approximate(0.1, 1e-9): 2}),
+        Gaussian(40),
+        GaussianSums("0.03"),
+        ZeroConcentrated("0.03"),
+    ],
+    ids=repr,
+)
+def test_an_epsilon_that_is_enough_is_found_exactly_if_there_is_one(event):
+    least = least_epsilon(event, SMALL)
+    for share in (Fraction(1, 10), 1 - Fraction(1, 10**9), Fraction(1), 1 + Fraction(1, 10**9), Fraction(2)):
+        found = least_epsilon(event, SMALL, least * share)
+        assert found >= least
+        assert (found <= least * share) == (share >= 1)
+
+
+@pytest.mark.parametrize("rho", [Fraction(1, 10**9), Fraction(1, 30), Fraction(50)])
+def test_the_curve_of_a_rho_needs_no_search(rho):
+    event = compose([(ZeroConcentrated(rho), 3)])
+    bounds = event.bounds(SMALL)
+    assert bounds["renyi"] == bounds["zero_concentrated"]
+    # A second curve, which is nowhere lower, makes the search necessary.
+    orders = [1 + Fraction(10) ** power for power in range(-4, 9)]
+    searched = compose([(ZeroConcentrated(rho), 3), Renyi(orders, [Fraction(0)] * len(orders))])
+    assert bounds["renyi"] == pytest.approx(searched.bounds(SMALL)["renyi"], rel=1e-11)
+    assert bounds["renyi"] <= searched.bounds(SMALL)["renyi"]
 
 
 def test_the_sums_of_long_fractions_stay_short():
