@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from inspect import signature
 from numbers import Integral
 from operator import ge, gt, le, lt
@@ -21,6 +22,9 @@ _ELSEWHERE = {
 }
 
 
+_signature = lru_cache(maxsize=256)(signature)
+
+
 class Named:
     """Base of classes whose constructor names what it does not take."""
 
@@ -32,7 +36,7 @@ class Named:
 
 def check_names(thing: Any, args: Sequence[Any], given: Mapping[str, Any]) -> None:
     """Refuse what a function or class does not take, such as `eps=1` or a positional epsilon, with a name."""
-    known_as, parameters = thing.__name__, list(signature(thing).parameters.values())
+    known_as, parameters = thing.__name__, list(_signature(thing).parameters.values())
     names = [each.name for each in parameters]
     if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters):
         return

@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from html import escape
 from operator import attrgetter
 from typing import Any, Self, TypeVar
@@ -136,6 +136,11 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
     @guarantee_.setter
     def guarantee_(self, guarantee: Any) -> None:
         self.__dict__["guarantee_"] = guarantee
+
+    @classmethod
+    @lru_cache(maxsize=256)  # a search clones each time, and a fit with a learned schema ten times
+    def _get_param_names(cls) -> list[str]:
+        return super()._get_param_names()
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         """Return scikit-learn's repr, with long parameters, such as a schema, shortened."""

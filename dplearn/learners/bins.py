@@ -182,6 +182,7 @@ def _kept_codes(domain: Floats, kept: Floats) -> CodePlaces:
     return CodePlaces(first_codes(kept_codes, kept.size, domain.size), domain.size)
 
 
+@lru_cache(maxsize=256)
 def _coarser(domain: Floats, n_bins: int, most: int) -> Floats:
     """Return a domain of at most `most` of these floats, on a nonuniform grid of powers of two about 1."""
     digits = (n_bins >= _FINE) + (n_bins >= 2 * _FINE)

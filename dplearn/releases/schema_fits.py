@@ -176,9 +176,8 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
         failure = cost.delta * share
         own = cost.delta - failure
         whole = concentrated_budget(ApproxDP(cost.epsilon, own))
-        epsilon = _epsilon((1 - share) * whole, own)
-        if accounting is GAUSSIAN:
-            epsilon = _gaussian_epsilon((1 - share) * whole, own)
+        implied = _gaussian_epsilon if accounting is GAUSSIAN else _epsilon
+        epsilon = implied((1 - share) * whole, own)
         # About share * whole. At a large delta no epsilon may be so small.
         rho = whole - accounting.budget(ApproxDP(epsilon, own)) if epsilon else Fraction(0)
         if rho > 0:
