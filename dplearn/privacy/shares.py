@@ -82,12 +82,7 @@ def concentrated_budget(privacy: ApproxDP) -> Fraction:
 def _concentrated_budget(target: ApproxDP) -> Fraction:
     # A larger rho exceeds the target unless delta is above 1/2; for such a delta the result is valid, too.
     high = target.epsilon**2 + target.epsilon + 1
-    return calibrate(
-        lambda rho: Composition({ZeroConcentrated(rho): 1}),
-        target,
-        low=high / (1 << 400),
-        high=high,
-    )
+    return calibrate(ZeroConcentrated, target, low=high / (1 << 400), high=high)
 
 
 def gaussian_budget(privacy: ApproxDP) -> Fraction:

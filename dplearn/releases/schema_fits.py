@@ -171,6 +171,11 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
         replace(cost, epsilon=cost.epsilon * each, delta=cost.delta * each) for each in (share, 1 - share)
     )
     accounting, basic = fit.accounting, fit.release(part, None)
+
+    def is_free() -> bool:
+        # If the whole cost is too little for a schema, which a learner has found before, so is its part.
+        return any(each.plan(fit.facts).is_free for each in (fit.release(cost, None), basic))
+
     if cost.delta:
         # Both parts are concentrated, and their rho add up; the schema fails with probability `failure`.
         failure = cost.delta * share
@@ -188,9 +193,9 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
                 epsilon = max(epsilon, _beside(schema, ApproxDP(cost.epsilon, own)))
             rest = cost if schema.is_free else replace(cost, epsilon=epsilon, delta=own)
             inner = fit.inner_plan(release, rest)
-            if inner.is_concentrated and (not schema.is_free or basic.plan(fit.facts).is_free):
+            if inner.is_concentrated and (not schema.is_free or is_free()):
                 return release, rest, inner
-    rest = cost if basic.plan(fit.facts).is_free else left
+    rest = cost if is_free() else left
     return basic, rest, fit.inner_plan(basic, rest)
 
 
@@ -198,7 +203,7 @@ def _divided(fit: SchemaFit, cost: ApproxDP, share: Fraction) -> tuple[SchemaRel
 @lru_cache(maxsize=64)
 def _epsilon(rho: Fraction, delta: Fraction) -> Fraction:
     """Return the epsilon that rho implies at a delta."""
-    return Composition({ZeroConcentrated(rho): 1}).total(delta=delta).epsilon
+    return Fraction(least_epsilon(ZeroConcentrated(rho), delta))
 
 
 _gaussian_epsilon = lru_cache(maxsize=64)(GAUSSIAN.epsilon_within)
