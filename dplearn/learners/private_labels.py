@@ -138,7 +138,7 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
     a cluster has noise of a standard deviation of about 2.8 / epsilon, whatever the number of labels.
     Clusters have about 10 / epsilon records, at least 3, and at most 1,000 are made, so that details of large
     tables are lost, and labels that depend on few of many independent columns: `method="reports"` then learns
-    more. Sums learn the effects of single columns, and interactions of two where noise does not hide them: with
+    more. Sums learn the effects of single columns, and interactions of two where noise does not hide them: of
     at most 24 columns, of 10 from some 9,000 records at epsilon 1 on. `estimator_.interactions_` has them.
 
     **Source.** Warner (1965); Kairouz, Bonawitz and Ramage (2016); for learning with them, Ghazi, Golowich,
