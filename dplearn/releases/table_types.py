@@ -194,9 +194,8 @@ def _in_type(table: NDArray[Any], dtype: Any, every: Sequence[Any]) -> NDArray[A
     if kind in tuple("UST") and all(isinstance(each, bytes if kind == "S" else str) for each in every):
         gone = b"other" if kind == "S" else na  # an array without gaps has them by noise alone
         filled = [gone if cell is None else cell for cell in table.ravel().tolist()]
-        return np.array([*filled, gone, *every], dtype=dtype if kind == "T" else kind)[: table.size].reshape(
-            table.shape
-        )
+        texts = np.array([*filled, gone, *every], dtype=dtype if kind == "T" else kind)
+        return texts[: table.size].reshape(table.shape)
     return table.astype(dtype) if kind and table.dtype == dtype.newbyteorder("=") else table
 
 
@@ -255,7 +254,9 @@ def _of_pandas(name: str, listed: Sequence[Any]) -> Any:
     pandas = import_module("pandas")
     kind, _, of = name.partition(" of ")
     if kind in (_ORDERED, "category"):
-        index = pandas.Index(listed, dtype=_of_pandas(of, ()) if of else None)
+        index = pandas.Index(listed)
+        with suppress(TypeError, ValueError):  # other values are declared
+            index = pandas.Index(listed, dtype=_of_pandas(of, ()))
         return pandas.CategoricalDtype(index, ordered=kind == _ORDERED)
     if name.endswith(_OF_ARROW):
         return pandas.ArrowDtype(_of_arrow(name.removesuffix(_OF_ARROW)))

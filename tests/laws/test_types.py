@@ -13,7 +13,7 @@ from dplearn import (
     SubsampleAggregateClassifier,
     ThresholdClassifier,
 )
-from dplearn.domains import Dates, Grid, IntegerRange, Learn, Schema
+from dplearn.domains import Categories, Dates, Grid, IntegerRange, Learn, Schema
 from dplearn.releases import SyntheticTable, stable_counts
 
 N = 4000
@@ -138,6 +138,13 @@ def test_synthetic_records_have_the_types_and_the_whole_values_of_the_table(make
     if "binary" not in types and "Binary" not in types:  # JSON has no bytes
         again = SyntheticTable.from_json(table.to_json())
         assert again.sample(20, random_state=0).equals(table.sample(20, random_state=0))
+
+
+def test_declared_categories_of_another_type_than_the_column_has_are_categories():
+    frame = pd.DataFrame({"code": pd.Series(CODES).astype("category"), "same": CODES})
+    schema = Schema({"code": Categories([0, 1, 2, "none"]), "same": IntegerRange(0, 2)})
+    rows = fitted(frame, domain=schema).sample(9)
+    assert [*rows["code"].cat.categories] == [0, 1, 2, "none"]
 
 
 def test_categories_of_dates_are_refused_with_the_type_that_is_given_back():
