@@ -15,7 +15,7 @@ from dplearn import (
     SubsampleAggregateClassifier,
 )
 from dplearn._writing import LONGEST, brief, in_full, shortened
-from dplearn.domains import Bits, Categories, DomainError, IntegerRange, Product, Schema
+from dplearn.domains import Bits, Categories, IntegerRange, Product, Schema
 from dplearn.model_selection import PrivateSearchCV
 
 WORDS = [f"word number {place}" for place in range(2_000)]
@@ -55,21 +55,6 @@ def test_a_short_text_can_be_read_back_and_a_shortened_one_cannot():
     for long in (SCHEMA, Categories(WORDS), Product([Bits()] * 500)):
         with pytest.raises(SyntaxError):
             eval(repr(long))
-
-
-def test_errors_do_not_carry_a_schema():
-    frame = pd.DataFrame({"age": [1, 2], "town": ["a", "b"]})
-    model = StatisticalQueryNaiveBayes(domain=SCHEMA)
-    for error, act in (
-        (DomainError, lambda: model.fit(frame, WORDS[:2])),
-        (TypeError, lambda: ExponentialMechanismClassifier(domain=[WORDS]).fit(frame, WORDS[:2])),
-        (ValueError, lambda: Categories(WORDS * 2)),
-        (ValueError, lambda: Schema({"a": {"type": "unknown", "values": WORDS}})),
-        (TypeError, lambda: SubsampleAggregateClassifier(WORDS).fit([[0.0]] * 9, [0] * 9)),
-    ):
-        with pytest.raises(error) as refusal:
-            act()
-        assert len(str(refusal.value)) < 600
 
 
 def test_a_seed_gives_other_noise_for_another_domain_that_is_written_alike(monkeypatch):

@@ -34,12 +34,6 @@ def test_each_kind_of_cell_has_the_code_of_its_day(cell):
     assert DAYS.nearest([cell]).tolist() == [1]
 
 
-def test_a_refusal_says_in_which_zone_times_are_read():
-    before = pd.Series(pd.to_datetime(["2020-01-01T05:00"])).dt.tz_localize("Asia/Tokyo")
-    with pytest.raises(DomainError, match=r"beyond the ends.*; times with a zone are read in UTC"):
-        DAYS.encode(before)
-
-
 @pytest.mark.parametrize("unit", ["D", "h", "m", "s", "ms", "us", "ns", "W", ">M8"])
 def test_arrays_of_any_unit_have_the_codes_of_their_cells(unit):
     texts = ["2020-01-02", "2024-12-26", "2021-07-01"]

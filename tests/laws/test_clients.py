@@ -40,7 +40,6 @@ from dplearn import (
     PrivateLabelsClassifier,
     PublicData,
     QueriesExhaustedError,
-    SecretSampleClassifier,
     SoftLabelAggregateClassifier,
     SoftLabelTransferClassifier,
     StatisticalQueryNaiveBayes,
@@ -343,30 +342,6 @@ def test_warnings_count_groups_where_records_are_groups(learner):
     counted = [each for each in told if each.startswith("n_samples is")]
     assert counted
     assert all(each.startswith("n_samples is 50, the number of groups, which count") for each in counted)
-
-
-@pytest.mark.parametrize(
-    ("learner", "refused"),
-    [
-        (SubsampleAggregateClassifier(n_teachers=60), "at most the number of records, 50, got 60"),
-        (SoftLabelAggregateClassifier(n_teachers=60), "at most the number of records, 50, got 60"),
-        (ParityClassifier(test_size=60), "below the number of records, 50, got 60"),
-        (AdditiveRegressor(domain=Grid(-4, 4)), r"needs \d+ records, got 50"),
-        (SecretSampleClassifier(StatisticalQueryNaiveBayes(), sample_size=60), r"at most \d+ .*n_samples=50"),
-    ],
-    ids=lambda each: type(each).__name__,
-)
-def test_refusals_count_groups_where_records_are_groups(learner, refused):
-    X, y = rows_of_two_labels(300)
-    ledger = PrivacyLedger(1e15, 0.5, protects="groups")
-    learner = clone(learner).set_params(ledger=ledger)
-    with pytest.raises(ValueError, match=f"{refused}.*; groups count as records$") as error:
-        learner.fit(X, y, groups=np.arange(300) // 6)
-    assert error.value.__context__ is None
-    with pytest.raises(ValueError, match=r"60|records, got") as error:
-        learner.set_params(ledger=None).fit(X[:50], y[:50])
-    assert "groups" not in str(error.value)
-    assert ledger.history() == []
 
 
 def test_labels_that_a_meta_estimator_encodes_are_explained():

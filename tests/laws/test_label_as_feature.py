@@ -5,9 +5,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 
-from dplearn import AdditiveClassifier, ExponentialMechanismClassifier
+from dplearn import ExponentialMechanismClassifier
 from dplearn.domains import Grid, Schema
 from dplearn.estimator import PrivateEstimator
 from dplearn.model_selection import PrivateSearchCV, private_score
@@ -52,26 +51,3 @@ def test_a_column_that_is_no_feature_may_stay():
     clone(WIDER).fit(X, X["kind"] > 0)  # of the same name, and another type
     numbered = pd.DataFrame(X.to_numpy())
     ExponentialMechanismClassifier(domain=Grid(0, 1, 11)).fit(numbered, pd.DataFrame(y.to_numpy())[0])
-
-
-@pytest.mark.parametrize(
-    "fit",
-    [
-        lambda ledger: clone(WIDER).set_params(ledger=ledger).fit(TABLE, TABLE["kind"]),
-        lambda ledger: AdditiveClassifier(ledger=ledger, domain="learn").fit(
-            lambda: ((part, part["kind"]) for part in (TABLE, TABLE)), None
-        ),
-        lambda ledger: PrivateSearchCV(WIDER, {"concept_class": ["stumps"]}, ledger=ledger).fit(
-            TABLE, TABLE["kind"]
-        ),
-        lambda ledger: private_score(
-            DummyClassifier().fit(TABLE, TABLE["kind"]), TABLE, TABLE["kind"], ledger=ledger
-        ),
-    ],
-    ids=["schema", "parts", "search", "score"],
-)
-def test_labels_that_are_features_are_refused_before_the_charge(fit):
-    ledger = PrivacyLedger(9, 1e-3)
-    with pytest.raises(ValueError, match=FEATURE.format("y")):
-        fit(ledger)
-    assert ledger.history() == []

@@ -50,7 +50,16 @@ def values(room):
     of `ledger` or `of_labels`; names are those of users.
     """
     known = {"np": np, "pd": pd, "pl": pl, "sklearn": sklearn, "Fraction": Fraction, **vars(dplearn)}
-    for part in ("compose", "ensemble", "linear_model", "naive_bayes", "neighbors", "pipeline", "svm"):
+    for part in (
+        "compose",
+        "ensemble",
+        "frozen",
+        "linear_model",
+        "naive_bayes",
+        "neighbors",
+        "pipeline",
+        "svm",
+    ):
         import_module(f"sklearn.{part}")
     for module in MODULES:
         package = import_module(f"dplearn.{module}")

@@ -10,20 +10,17 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier, DummyRegressor
-from sklearn.ensemble import VotingClassifier
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
-from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes, SubsampleAggregateClassifier
+from dplearn import PrivacyLedger, StatisticalQueryNaiveBayes
 from dplearn.audit import exact_distribution
 from dplearn.audit.cases import CASES
 from dplearn.domains import DomainError, IntegerRange
@@ -112,16 +109,6 @@ def test_a_warning_about_a_record_is_not_heard_and_an_error_shows_none():
         private_score(LINE, np.array([["secret"], ["x"]], dtype=object), [0, 1], ledger=PrivacyLedger(1))
     assert "secret" not in str(caught.value)
     assert caught.value.__context__ is None  # which would quote it
-
-
-def test_what_answers_from_a_budget_is_refused_wherever_it_is():
-    X, y = np.arange(300.0)[:, None] % 100, np.arange(300) % 2
-    ensemble = SubsampleAggregateClassifier(GaussianNB(), n_teachers=5, epsilon=1e4, max_queries=10)
-    unfitted = make_pipeline(FunctionTransformer(), ensemble)
-    fitted = clone(unfitted).fit(X, y)
-    for model in (ensemble, unfitted, fitted, FrozenEstimator(fitted), VotingClassifier([("a", unfitted)])):
-        with pytest.raises(TypeError, match="predictions spend a budget"):
-            private_score(model, X, y)
 
 
 LINE = LogisticRegression().fit([[0.0], [1.0]], [0, 1])

@@ -42,22 +42,6 @@ def test_a_column_of_times_is_refused_by_its_type_with_advice(domain, times, wor
     assert declared.fit(frame, [0, 1]).n_features_in_ == 2  # as texts
 
 
-@pytest.mark.parametrize(
-    "cells", [([1, 2], ["b", "c"]), (["b", "c"], [1, 2]), (["b", 1], [2, "c"])], ids=repr
-)
-def test_the_first_column_whose_type_is_not_of_numbers_is_named_whichever_cell_is_none(cells):
-    X = pd.DataFrame({"age": [1, 2], "member": [True, False]})
-    for name, column in zip(["job", "town"], cells, strict=True):
-        X[name] = pd.Series(column, dtype=object)
-    with pytest.raises(DomainError, match="X holds a value that is not a number") as caught:
-        ExponentialMechanismClassifier(classes=[0, 1]).fit(X, [0, 1])
-    assert "; the first column whose type is not one of numbers is 'job' (object); take" in str(caught.value)
-    for kind in (pl.String(), pl.Enum(["x", "secret"])):
-        frame = pl.DataFrame({"a": [1], "b": [1.5], "c": [True], "job": pl.Series(["x"], dtype=kind)})
-        with pytest.raises(DomainError, match=rf"of numbers is 'job' \({type(kind).__name__}\); take"):
-            ExponentialMechanismClassifier(classes=[0, 1]).fit(frame, [0])
-
-
 def test_the_message_advises_an_encoder_and_its_domain_and_the_advice_works():
     X, y = pd.DataFrame({"age": [34, 51] * 50, "job": ["clerk", "nurse"] * 50}), [0, 1] * 50
     learner = ExponentialMechanismClassifier(classes=[0, 1])
