@@ -127,14 +127,15 @@ class PrivateEstimator(Named, IgnoresFloatErrors, UnrepeatablePickles, BaseEstim
         return True
 
     @property
-    def guarantee_(self) -> Any:
+    def guarantee_(self) -> ApproxDP:
         """Public. The guarantee of the fit, which displays that it is the cost of this fit alone."""
         if "guarantee_" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute 'guarantee_'")
-        return vars(self)["guarantee_"].of_one(self._carried_out)
+        found: ApproxDP = vars(self)["guarantee_"].of_one(self._carried_out)
+        return found
 
     @guarantee_.setter
-    def guarantee_(self, guarantee: Any) -> None:
+    def guarantee_(self, guarantee: ApproxDP) -> None:
         self.__dict__["guarantee_"] = guarantee
 
     @classmethod
