@@ -67,7 +67,7 @@ DEFAULTS = [
 ]
 ON_TREES = {"PrivateLabelsClassifier", "SyntheticDataRegressor"}  # the fits to small tables
 #: The beginnings of the types of default estimators.
-OTHERS = ("sklearn.", "numpy.", "functools.partial")
+OTHERS = ("sklearn.", "numpy.", "functools.partial", "tests.")
 
 
 @cache
@@ -141,7 +141,7 @@ def test_no_other_types_are_trusted(skops):
         each for model, _ in models().values() for each in skops.get_untrusted_types(data=skops.dumps(model))
     }
     own = {each for each in needed if not each.startswith(OTHERS)}
-    assert own | {"fractions.Fraction"} == {*TRUSTED_TYPES}  # which some versions of skops trust
+    assert own | {"fractions.Fraction", "decimal.Decimal"} == {*TRUSTED_TYPES}  # which some versions of skops trust
 
 
 @pytest.mark.nightly
