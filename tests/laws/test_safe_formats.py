@@ -141,7 +141,8 @@ def test_no_other_types_are_trusted(skops):
         each for model, _ in models().values() for each in skops.get_untrusted_types(data=skops.dumps(model))
     }
     own = {each for each in needed if not each.startswith(OTHERS)}
-    assert own | {"fractions.Fraction", "decimal.Decimal"} == {*TRUSTED_TYPES}  # which some versions of skops trust
+    # Some versions of skops trust these numbers.
+    assert own | {"fractions.Fraction", "decimal.Decimal"} == {*TRUSTED_TYPES}
 
 
 @pytest.mark.nightly
