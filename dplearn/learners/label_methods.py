@@ -45,9 +45,9 @@ _LEAF, _LEAF_OF_REPORTS = 5, 3
 # Sums are chosen for two labels, and at most so many columns. In place of clusters: from so many records on,
 # if at least half of the columns are of categories; on two such tables their AUC was .05 higher to .02 lower.
 # In place of reports: from so many records on, if some column is of categories, up to so many effective
-# records of reports. On 12 such tables of 3,000 to 43,000 records their AUC was .02 to .2 higher than that of
-# reports at epsilon .5, .14 higher to .004 lower at 1, and .11 higher to .03 lower at 2. They know no
-# interactions: on tables of numbers they were .04 higher to .35 lower. No benchmark reports on these tables.
+# records of reports. On 12 such tables of 3,000 to 43,000 records their AUC was .25 to .003 higher than that
+# of reports at epsilon .5, .15 higher to .004 lower at 1, and .11 higher to .03 lower at 2; without
+# interactions, where on tables of numbers it was .04 higher to .35 lower. No benchmark reports on these.
 _SUMMED_FROM, _MOST_COLUMNS = 1000, 256
 _SUMMED_FOR_REPORTS_FROM, _MOST_REPORTED = 3000, 10_000
 _USEFUL = 5  # sums are chosen from one in so many of the records on, below which they warn

@@ -87,9 +87,9 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         sum of rows of features, which determines an additive model; the most accurate where effects of
         columns add up. "auto": reports, unless they tell as much as fewer than 120 true labels for each
         label, and have more noise: with many labels, few records or a small epsilon. Then clusters. In place
-        of both, sums where they were the most accurate: of two labels, if no estimator is given, and a data
-        frame has columns of categories, and 3,000 records of which reports tell less than 10,000 would, or
-        1,000 in place of clusters, and half of its columns are of categories. `plan` tells the method.
+        of both, sums of two labels of a data frame with columns of categories, if no estimator is given: from
+        3,000 records on, unless reports tell as much as 10,000 true labels; in place of clusters from 1,000
+        on, if at least half of the columns are of categories. `plan` tells the method.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.

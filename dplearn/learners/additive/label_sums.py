@@ -76,8 +76,12 @@ class Products:
     sizes: tuple[int, ...]  # the numbers of cells of all columns
 
     @classmethod
-    def among(cls, tables: Sequence[Floats64], masses: Sequence[Floats64]) -> "Products":
-        """Return the products of the greatest mean square of each pair; of no pair if there are too many."""
+    def among(
+        cls, tables: Sequence[Floats64], masses: Sequence[Floats64], n: int, deviation: float
+    ) -> "Products":
+        """Return the products of the greatest mean square of each pair; none if there are too many pairs, or
+        noise of this deviation in sums of n rows of norm 1 would hide them.
+        """
         sizes = tuple(len(table) for table in tables)
         squares = [mass @ table**2 for table, mass in zip(tables, masses, strict=True)]
         pairs = [
@@ -85,7 +89,9 @@ class Products:
             for i, j in combinations(range(len(tables)), 2)
             if sizes[i] * sizes[j] <= _PAIRED_CELLS and len(squares[i]) and len(squares[j])
         ]
-        if not pairs or len(pairs) > _PRODUCTS:
+        norm = math.sqrt(len(tables) * (1 + _OF_PRODUCTS))
+        resolved = math.sqrt(_share(sizes, pairs)) * n >= _RESOLVED * deviation * norm
+        if not pairs or len(pairs) > _PRODUCTS or not resolved:
             return cls((), (), sizes)
         most, found = min(_PRODUCTS // len(pairs), _MOST_PRODUCTS), []
         for i, j in pairs:
@@ -98,6 +104,11 @@ class Products:
     def size(self) -> int:
         """The number of features."""
         return sum(table.shape[1] for table in self.tables)
+
+    @property
+    def share(self) -> float:
+        """The mean square of a pair, where that of each column is 1."""
+        return _share(self.sizes, self.pairs)
 
     def codes(self, cells: NDArray[Any]) -> NDArray[np.int16]:
         """Return the cell of each record in each pair's table, of shape (n, pairs)."""
@@ -149,16 +160,11 @@ class PublicRows:
         masses = _masses(cells, [column.size for column in columns])
         most = min(max(_FEATURES // len(columns), _LEAST_FEATURES), _MOST_FEATURES)
         tables = [_directions(column, mass, most) for column, mass in zip(columns, masses, strict=True)]
-        products = Products.among(tables, masses)
-        # The mean square of a pair, where that of each column is 1.
-        share = _OF_PRODUCTS * len(columns) / max(len(products.pairs), 1)
-        norm = math.sqrt(len(columns) * (1 + _OF_PRODUCTS))
-        if math.sqrt(share) * len(cells) < _RESOLVED * deviation * norm:
-            products = replace(products, pairs=(), tables=())
+        products = Products.among(tables, masses, len(cells), deviation)
         cells = np.asfortranarray(np.hstack([cells, products.codes(cells)]))
         masses += _masses(cells[:, len(columns) :], [len(table) for table in products.tables])
         tables += products.tables
-        scales = [1.0] * len(columns) + [share] * len(products.pairs)
+        scales = [1.0] * len(columns) + [products.share] * len(products.pairs)
         units = [
             max(float(mass @ (table**2).sum(axis=1)), _LEAST) / scale
             for table, mass, scale in zip(tables, masses, scales, strict=True)
@@ -293,6 +299,10 @@ class PublicRows:
             counts = [np.bincount(places, weights=each, minlength=size)[:size] for each in factors.T]
             found.append(table.T @ np.stack(counts, axis=1))
         return np.concatenate([*found, self.rows.constant * factors.sum(axis=0, keepdims=True)])
+
+
+def _share(sizes: Sequence[int], pairs: Sequence[Any]) -> float:
+    return _OF_PRODUCTS * len(sizes) / max(len(pairs), 1)
 
 
 def _masses(cells: NDArray[Any], sizes: Sequence[int]) -> list[Floats64]:
