@@ -516,10 +516,14 @@ class RuleClassifier(HasImportances, PrivateClassifier):
     def _predict_codes(self, columns: Any) -> NDArray[np.intp]:
         return self.concept_.predict(columns)
 
+    def _types_are_public(self) -> bool:
+        """Whether rules may depend on types of columns: not in declared domains, where a type may follow values."""
+        return self.domain is None or isinstance(self.domain, str)
+
     def _publish_rule(self, rule: Any, plan: Any) -> None:
         """Set what a fit publishes that selects one rule over the domain of its plan."""
         self.classes_, self.domain_ = plan.public.classes, plan.domain
-        if hasattr(rule, "at_integers"):
+        if hasattr(rule, "at_integers") and self._types_are_public():
             rule = rule.at_integers(plan.public.whole)
         self.concept_ = ChosenConcept(rule, tuple(plan.domain.names), tuple(self.classes_.tolist()))
 

@@ -187,7 +187,7 @@ class ThresholdClassifier(RuleClassifier):
         self.feature_ = rule.feature
         self.direction_ = "<=" if rule.inner else ">"
         number = _number(rule)
-        whole = plan.public.whole[rule.feature] and isinstance(number, float)
+        whole = plan.public.whole[rule.feature] and isinstance(number, float) and self._types_are_public()
         self.threshold_ = float(np.floor(number)) if whole else number
 
     _two_labels = "a threshold"

@@ -251,7 +251,8 @@ def test_default_teachers_learn_from_rows_of_every_kind_and_answer_all_others(fi
     frame.loc[::9, "a"], frame.loc[::11, "t"] = np.nan, None
     model = SubsampleAggregateClassifier(epsilon=500, classes=[0, 1], n_teachers=40, max_queries=40)
     model.fit(KINDS_OF_ROWS[fitted](frame), y)
-    assert (model.predict(KINDS_OF_ROWS[asked](frame[:20])) == y[:20]).mean() > 0.9
+    rows = frame[frame.t.notna()][:20]  # without the text, nothing is known of the label
+    assert (model.predict(KINDS_OF_ROWS[asked](rows)) == (rows.t == "v")).mean() > 0.9
     student = KnowledgeTransferClassifier(epsilon=500, classes=[0, 1], n_teachers=40)
     public = KINDS_OF_ROWS[asked]
     student.fit(KINDS_OF_ROWS[fitted](frame), y, X_public=PublicData(public(frame)))

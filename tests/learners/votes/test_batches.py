@@ -394,7 +394,9 @@ def test_votes_are_those_of_teachers_trained_one_by_one(name, data, base, monkey
     X, y, cut, queries = split(data)
     if base:
         cut = [shard[: len(shard) - 3 * (place % 5)] for place, shard in enumerate(cut)]
-    estimator, counts, labels = ESTIMATORS[name], counting(monkeypatch), np.unique(y)
+    all_numbers = {"numberscaler__n_numbers": X.shape[1]} if name == "of cells" else {}
+    estimator = clone(ESTIMATORS[name]).set_params(**all_numbers)
+    counts, labels = counting(monkeypatch), np.unique(y)
     given, how = (estimator, X, y, cut), {"queries": queries, "seeds": range(len(cut))}
     votes = train_and_ask(*given, asked=Labels(labels), base=base, **how)
     if name not in SLOW:
