@@ -517,7 +517,7 @@ class RuleClassifier(HasImportances, PrivateClassifier):
         return self.concept_.predict(columns)
 
     def _types_are_public(self) -> bool:
-        """Whether rules may depend on types of columns: not in declared domains, where a type may follow values."""
+        """Whether rules may depend on types of columns; in a declared domain, types may follow the values."""
         return self.domain is None or isinstance(self.domain, str)
 
     def _publish_rule(self, rule: Any, plan: Any) -> None:
