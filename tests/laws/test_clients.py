@@ -87,7 +87,7 @@ def test_no_delta_is_taken_or_refused_with_the_setting_that_takes_it(classifier,
         return
     ledger = ledger_for(classifier)
     pure = clone(classifier).set_params(delta=0, ledger=ledger)
-    if hasattr(classifier, "aggregation"):
+    if getattr(classifier, "aggregation", "lnmax") != "lnmax":
         match = r"delta must be above 0 with aggregation='.*', got 0: aggregation='lnmax'.* and takes 0$"
     elif getattr(classifier, "method", "") in ("stability", "stable"):
         match = r"'(stability|stable)'.*above 0, got 0"

@@ -529,9 +529,9 @@ SEVERAL = {
     "gaps": np.where(np.arange(N_RAW) % 3, np.arange(N_RAW) % 7, np.nan),
 }
 ONE = {
-    "rare integer": (np.arange(N_RAW) % 400 == 0).astype(int),
-    "rare number": np.where(np.arange(N_RAW) % 400, 0.0, 5.5),
-    "rare zeros": np.where(np.arange(N_RAW) % 400, 5.5, 0.0),
+    "rare integer": (np.arange(N_RAW) % 2000 == 0).astype(int),
+    "rare number": np.where(np.arange(N_RAW) % 2000, 0.0, 5.5),
+    "rare zeros": np.where(np.arange(N_RAW) % 2000, 5.5, 0.0),
     "rare text": np.where(np.arange(N_RAW) % 2000, "north", "south"),
     "rare gaps": np.where(np.arange(N_RAW) % 3, "north", None).tolist(),
 }

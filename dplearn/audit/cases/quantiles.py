@@ -286,7 +286,7 @@ CASES = (
         WindowTerms((6,), 12, Fraction(12), Fraction(8), 1, least=2, ramp=4, decay=Fraction(2, 5), zone=2),
         required=Required(9, 0.15),
     ),
-    _clipper_of_cells("min_max_clipper", _CELLS, 2, Required(9, 0.2)),
+    _clipper_of_cells("min_max_clipper", _CELLS, 2, Required(9, 0.18)),
     _clipper_of_cells("small_min_max_clipper", _CELLS, 1, Required(4, 0.24), staged=False),
     reaching_case("first_reaching", required=Required(10, 0.999999)),
     _clipper_case("searching_min_max_clipper", [-2.0, 1.0], 1, Required(2, 0.66), **_SEARCHING),

@@ -610,7 +610,7 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     ...     epsilon=5.0, classes=[0, 1], max_queries=100, random_state=1
     ... ).fit(X[:2000], y[:2000])
     >>> model.predict_proba(X[2000:2003]).round(1).tolist()
-    [[0.3, 0.7], [0.0, 1.0], [0.3, 0.7]]
+    [[0.2, 0.8], [0.0, 1.0], [0.2, 0.8]]
     >>> model.remaining_queries_
     97
     """
