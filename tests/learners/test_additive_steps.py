@@ -11,11 +11,7 @@ from dplearn.chance import PublicStream, SeededDice
 from dplearn.domains import Categories, Floats, Grid, Hashed, IntegerRange, LargeIntegerRange
 from dplearn.learners.additive.cells import LEVELS, MOST_CELLS, MOST_ORDERED, column_of, kernel, smooth_rows
 from dplearn.learners.additive.start import Shape, ask_correlations
-from dplearn.learners.additive.steps import (
-    covariance_of_weights,
-    learn_additive,
-    posterior_weights,
-)
+from dplearn.learners.additive.steps import WeightPosterior, covariance_of_weights, learn_additive
 from dplearn.queries import LabelledRows, PopulationOracle
 from dplearn.queries.oracle import oracle_for
 
@@ -160,17 +156,16 @@ def test_starts_that_are_noise_together_are_taken_back_together(d):
     1 / (1 + q).
     """
     start, curvature, variance = 0.5 * (-1.0) ** np.arange(d), 10 * np.eye(d), 100.0
-    given = np.zeros(d), curvature, start, variance, slice(0, 0), np.full(d, 1e-9), 0.0
-    apart, priors = posterior_weights(*given)
+    given, measured = (curvature, variance, slice(0, 0), np.full(d, 1e-9), 0.0), np.zeros(d)
+    apart, priors = WeightPosterior(*given).weights(measured, start)
     assert apart == pytest.approx(start, abs=1e-6)
-    together, same = posterior_weights(*given, common=start)
+    posterior = WeightPosterior(*given, common=start)
+    together, same = posterior.weights(measured, start)
     precision = d * (10 * 0.5) ** 2 / variance
     assert together == pytest.approx(start / (1 + precision), abs=1e-6)
     assert same.tolist() == priors.tolist()
-    known = {}
-    for measured in (np.ones(d), given[0]):  # the second time from what the first one has left
-        again, _ = posterior_weights(measured, *given[1:], common=start, known=known)
-    assert again.tolist() == together.tolist()
+    posterior.weights(np.ones(d), start)
+    assert posterior.weights(measured, start)[0].tolist() == together.tolist()
     covariance = covariance_of_weights(curvature, priors, variance, start)
     assert covariance == pytest.approx(np.outer(start, start) / (1 + precision), abs=1e-6)
 

@@ -25,7 +25,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -293,35 +293,29 @@ def _model(plan: AdditivePlan, path: Path) -> AdditiveModel:
     # Of cells without records a floor would make noise look like effects.
     lower = path.learned(start.curvatures(_LOWER))
     measured, variance = path.measured(lower)
-    posterior, known, last = dict[int, tuple[Floats64, Floats64]](), dict[Any, Any](), -1
+    found, posterior, last = dict[int, tuple[Floats64, Floats64]](), None, -1
     for out in np.argsort(base.curvature, kind="stable").tolist():
         numbers = base.curvature, base.variance, base.step_curvature
-        if any(each[out] != each[last] for each in numbers) or (lower[out] != lower[last]).any():
-            known = {}  # what margins of equal shares have in common; the next ones have other shares
-        last = out
-        mean, priors = posterior_weights(
-            measured[:, out],
-            lower[out],
-            weights[:, out],
-            variance,
-            rows.joint_slice,
-            features.priors,
-            float(base.variance[out] / base.curvature[out]),
-            _MOST_JOINT if shrinks else math.inf,
-            0.0 if shrinks else _LEAST_PRIOR,
-            common,
-            known,
-        )
+        alike = all(each[out] == each[last] for each in numbers) and (lower[out] == lower[last]).all()
+        if posterior is None or not alike:
+            sampling = float(base.variance[out] / base.curvature[out])
+            most_joint, least = (_MOST_JOINT, 0.0) if shrinks else (math.inf, _LEAST_PRIOR)
+            posterior = WeightPosterior(
+                lower[out], variance, rows.joint_slice, features.priors, sampling, most_joint, least, common
+            )
+            covariances = dict[bytes, Floats64]()
+        last = out  # margins of equal shares are next to each other
+        mean, priors = posterior.weights(measured[:, out], weights[:, out])
         if shrinks and len(path.points) > 1:
             points = [point[:, out] for point in path.points]
             mean = near_steps(mean, points, start.curvatures(_FLOOR)[out])
         # The floor is no measurement; the first sums have shown no more than their posterior covariance.
         priors = np.where(features.others, features.priors / features.missed, priors)
-        if priors.tobytes() not in known:
-            known[priors.tobytes()] = covariance_of_weights(start.seen[out], priors, variance, common)
-        posterior[out] = mean, known[priors.tobytes()]
-    found = [posterior[out] for out in range(len(lower))]
-    return model_of(rows, base, start.copula, found, features.omitted, start.synthetic)
+        if priors.tobytes() not in covariances:
+            covariances[priors.tobytes()] = covariance_of_weights(start.seen[out], priors, variance, common)
+        found[out] = mean, covariances[priors.tobytes()]
+    weights_of = [found[out] for out in range(len(lower))]
+    return model_of(rows, base, start.copula, weights_of, features.omitted, start.synthetic)
 
 
 def near_steps(weights: Floats64, points: Sequence[Floats64], curvature: Floats64) -> Floats64:
@@ -414,69 +408,86 @@ def secant(
     return Secant(ratio if ratio * rate > 1 else 1.0, images, squares)
 
 
-def posterior_weights(
-    measured: Floats64,
-    curvature: Floats64,
-    start: Floats64,
-    variance: float,
-    joint: slice,
-    usual: Floats64,
-    sampling: float,
-    most_joint: float = math.inf,
-    least: float = 0.1,
-    common: Floats64 | None = None,
-    known: dict[Any, Any] | None = None,
-) -> tuple[Floats64, Floats64]:
-    """Return the posterior mean of the weights of one margin, and their prior variances.
+@dataclass(frozen=True, eq=False)
+class WeightPosterior:
+    """The posterior of the weights of margins that share one curvature, noise and usual prior variances.
 
-    `measured` is curvature times weights, plus noise of the given variance and a sampling error of covariance
-    near `sampling` times curvature. Prior variances are the usual ones times two factors of greatest marginal
-    likelihood: of joint features, at most `most_joint`, and of others, at least `least`. Weights have in
-    common a multiple of `common`, of prior variance 1. In `known`, results are kept for other calls in which
-    only `measured` and `start` differ.
+    Of a margin, curvature times weights is measured, with noise of `variance` and a sampling error of
+    covariance near `sampling` times curvature. Prior variances are the usual ones times two factors of
+    greatest marginal likelihood: of joint features, at most `most_joint`, and of others, at least `least`.
+    Weights have in common a multiple of `common`, of prior variance 1.
     """
-    known = {} if known is None else known
-    beyond = measured - curvature @ start
-    if not known:
-        squared = (curvature * usual) @ curvature
-        of_joint = (curvature[:, joint] * usual[joint]) @ curvature[joint]
-        noise = max(variance, _TINY * float(squared.trace())) * np.eye(len(start))
-        noise += _SAMPLED * sampling * curvature
-        if common is not None:
-            shared = curvature @ common
+
+    curvature: Floats64
+    variance: float
+    joint: slice
+    usual: Floats64
+    sampling: float
+    most_joint: float = math.inf
+    least: float = 0.1
+    common: Floats64 | None = None
+    _roots: dict[tuple[float, float], NDArray[Any]] = field(default_factory=dict)
+    _responses: dict[tuple[float, float], NDArray[Any]] = field(default_factory=dict)
+
+    def weights(self, measured: Floats64, start: Floats64) -> tuple[Floats64, Floats64]:
+        """Return the posterior mean of the weights of one margin, and their prior variances."""
+        beyond = measured - self.curvature @ start
+        joint = self._joint_factor(beyond)
+        found = [self._fitted((each, joint), beyond) for each in _PRIORS if each >= self.least]
+        _, factors, scaled = max(found, key=lambda each: each[0])
+        variances = factors[0] * self.usual
+        variances[self.joint] = joint * self.usual[self.joint]
+        if factors not in self._responses:
+            images = _images(self.curvature, variances, self.common)
+            self._responses[factors] = solve_triangular(self._root(factors), images, lower=True)
+        return start + self._responses[factors].T @ scaled, variances
+
+    @cached_property
+    def _covariances(self) -> tuple[Floats64, Floats64, Floats64]:
+        """Of what is measured: of noise, and of other and joint features at their usual prior variances."""
+        curvature, joint = self.curvature, self.joint
+        squared = (curvature * self.usual) @ curvature
+        of_joint = (curvature[:, joint] * self.usual[joint]) @ curvature[joint]
+        noise = max(self.variance, _TINY * float(squared.trace())) * np.eye(len(self.usual))
+        noise += _SAMPLED * self.sampling * curvature
+        if self.common is not None:
+            shared = curvature @ self.common
             noise += np.outer(shared, shared)
+        return noise, squared - of_joint, of_joint
+
+    @cached_property
+    def _joint_axes(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
         # Joint features add a covariance of low rank: in the axes of its image all factors are tried at once.
-        root = np.linalg.cholesky(noise + squared - of_joint)
-        images = solve_triangular(root, curvature[:, joint] * np.sqrt(usual[joint]), lower=True)
-        known["parts"] = noise, squared - of_joint, of_joint, root, images, *np.linalg.eigh(images.T @ images)
-    noise, alone, of_joint, root, images, seen, axes = known["parts"]
-    along = (axes.T @ (images.T @ solve_triangular(root, beyond, lower=True))) ** 2
+        noise, others, _ = self._covariances
+        root = np.linalg.cholesky(noise + others)
+        images = self.curvature[:, self.joint] * np.sqrt(self.usual[self.joint])
+        images = solve_triangular(root, images, lower=True)
+        return root, images, *np.linalg.eigh(images.T @ images)
 
-    def joint_likelihood(prior: float) -> float:
-        total = 1 + prior * seen.clip(0.0)
-        penalty = _PENALTY * abs(math.log(max(prior, _JOINT_PRIORS[1])))
-        return 0.5 * float((prior * along / total - np.log(total)).sum()) - penalty
+    def _joint_factor(self, beyond: Floats64) -> float:
+        root, images, seen, axes = self._joint_axes
+        along = (axes.T @ (images.T @ solve_triangular(root, beyond, lower=True))) ** 2
 
-    joint_priors = [each for each in _JOINT_PRIORS if each <= most_joint]
-    joint_prior = max(joint_priors, key=joint_likelihood) if len(seen) else 1.0
+        def likelihood(factor: float) -> float:
+            total = 1 + factor * seen.clip(0.0)
+            penalty = _PENALTY * abs(math.log(max(factor, _JOINT_PRIORS[1])))
+            return 0.5 * float((factor * along / total - np.log(total)).sum()) - penalty
 
-    def fitted(prior: float) -> tuple[float, float, Any, Any]:
-        if (prior, joint_prior) not in known:
-            total = noise + prior * alone + joint_prior * of_joint
-            known[prior, joint_prior] = np.linalg.cholesky(total)
-        root = known[prior, joint_prior]
+        allowed = [each for each in _JOINT_PRIORS if each <= self.most_joint]
+        return max(allowed, key=likelihood) if len(seen) else 1.0
+
+    def _root(self, factors: tuple[float, float]) -> NDArray[Any]:
+        if factors not in self._roots:
+            noise, others, of_joint = self._covariances
+            self._roots[factors] = np.linalg.cholesky(noise + factors[0] * others + factors[1] * of_joint)
+        return self._roots[factors]
+
+    def _fitted(self, factors: tuple[float, float], beyond: Floats64) -> tuple[float, Any, Floats64]:
+        """Return the log marginal likelihood but for a constant, the factors, and the white residuals."""
+        root = self._root(factors)
         scaled = solve_triangular(root, beyond, lower=True)
         likely = -0.5 * float(scaled @ scaled) - float(np.log(np.diag(root)).sum())
-        return likely - _PENALTY * abs(math.log(prior)), prior, root, scaled
-
-    found = [fitted(each) for each in _PRIORS if each >= least]
-    _, prior, root, scaled = max(found, key=lambda each: each[0])
-    variances = prior * usual
-    variances[joint] = joint_prior * usual[joint]
-    if ("response", prior, joint_prior) not in known:
-        images = _images(curvature, variances, common)
-        known["response", prior, joint_prior] = solve_triangular(root, images, lower=True)
-    return start + known["response", prior, joint_prior].T @ scaled, variances
+        return likely - _PENALTY * abs(math.log(factors[0])), factors, scaled
 
 
 def covariance_of_weights(
