@@ -104,7 +104,9 @@ def test_a_pickle_does_not_grow_with_the_records_and_holds_no_dice(one_a_class, 
     if sized or hasattr(few, "reports_"):
         # Released cells, students of released labels, and the reports of all records have their own sizes.
         few, more = (clone(each) for each in (few, more))
-    assert abs(len(pickle.dumps(more)) - len(pickle.dumps(few))) < 300
+    # A search may choose another candidate, with a domain of another size.
+    slack = 600 if hasattr(classifier, "param_grid") else 300
+    assert abs(len(pickle.dumps(more)) - len(pickle.dumps(few))) < slack
     pickled = pickle.dumps(fitted)
     assert not any(np.asarray(row, dtype=np.float64).tobytes() in pickled for row in iris[0])
     assert b"dplearn.chance" not in pickled

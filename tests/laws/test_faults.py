@@ -75,7 +75,8 @@ def kept_by(classifier, error):
     if not isinstance(classifier, PrivateSearchCV) or "are kept" not in str(error):
         return set()
     assert isinstance(error, KeyboardInterrupt)
-    return CHOICE | ({"classes_"} if is_classifier(classifier) else set())
+    learned = {"schema_"} if getattr(classifier.estimator, "domain", None) == "learn" else set()
+    return CHOICE | learned | ({"classes_"} if is_classifier(classifier) else set())
 
 
 @pytest.mark.parametrize("most", SPREAD)
