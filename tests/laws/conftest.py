@@ -395,7 +395,8 @@ def expected_failures(estimator):
             "an array of objects shows no kinds of columns; no cell may show them"
         )
         if hasattr(estimator, "partial_fit"):
-            failures["check_fit_score_takes_y"] = "the next call would learn another schema: partial_fit refuses"
+            calls = "check_fit_score_takes_y", "check_n_features_in_after_fitting"
+            failures |= dict.fromkeys(calls, "partial_fit refuses: each call would learn another schema")
     if isinstance(
         estimator, PrivateSearchCV | PrivateTunedThresholdClassifier | PrivateMultiOutputClassifier
     ):
