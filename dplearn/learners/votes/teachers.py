@@ -5,8 +5,8 @@ teacher, and at most its answer to each query. No error, warning or type depends
 single label, its teacher answers that label. If the fit fails, the teacher answers the shard's most frequent
 label. An empty shard casts no vote, and neither does a teacher whose prediction fails.
 
-Teachers of the commonest classes are trained and asked in batches, as array programs (see
-`batched_teachers`). Neither changes a vote, except by rounding and by the tolerance of a descent.
+Default teachers of labels, and other logistic regressions, are trained in batches, as array programs (see
+`batches`). This changes no vote, except by rounding and by the tolerance of a descent.
 
 >>> import numpy as np
 >>> from sklearn.linear_model import LogisticRegression
@@ -33,15 +33,7 @@ from dplearn.estimator.base_models import Seeded, check_own_code, quiet
 from dplearn.estimator.isolation import attempt, isolated, muted_output, native_threads, turn
 from dplearn.learners.votes.aggregators import NO_VOTE
 from dplearn.learners.votes.asked import Asked, Labels  # noqa: F401 - the doctest's
-from dplearn.learners.votes.batches import (
-    BatchedAsking,
-    BatchedTraining,
-    Block,
-    batched_training,
-    blocks_of,
-    can_be_stacked,
-    equal_runs,
-)
+from dplearn.learners.votes.batches import BatchedTraining, OwnTeacher, batched_training, shards_together
 from dplearn.learners.votes.standard import CellColumns, apart
 from dplearn.learners.votes.worker_pool import run_tasks
 from dplearn.privacy.held import held_by
@@ -54,7 +46,6 @@ BLOCK = 1 << 14  # queries in one call of a teacher
 GATHERED = 1 << 20  # rows of a table in parts that are gathered at a time
 _RUN = 128  # shards of private lengths in one task
 _LONG = 4  # times the least length, about the mean length of such shards
-_STACK = 64  # teachers that are asked together
 
 
 def train_teachers(
@@ -68,12 +59,14 @@ def train_teachers(
     n_jobs: int | None = None,
     base: int | None = None,
     progress: Callable[[int], None] | None = None,
+    asking: tuple[Any, Asked] | None = None,
 ) -> list[Any]:
     """Return a fitted estimator for each shard, or None where there is no teacher.
 
     `y` is None for a table in parts; its rows are gathered in one pass for each million. Without `classes`,
     teachers are trained one by one. `base` is the least length to which shards of private lengths are filled
-    up. None: lengths are public, and which teachers are in one array program depends on all of them.
+    up. None: lengths are public. With `asking`, queries and what is asked, the results are the answers of the
+    teachers, each of which is dropped in the process that trained it.
 
     Notes
     -----
@@ -81,14 +74,30 @@ def train_teachers(
     seeded global generators of numpy and of the standard library: state that it keeps between fits would make
     one teacher depend on another shard.
     """
-    how: dict[str, Any] = {
-        "seeds": seeds,
-        "classes": classes,
-        "n_jobs": n_jobs,
-        "base": base,
-        "progress": progress,
-    }
-    return _run(X, y, shards, estimator=estimator, **how)
+    check_teachable(estimator)  # raises before any shard is read
+    columns, teacher = apart(estimator)
+    base_estimators = Seeded(quiet(teacher))
+    if len(seeds) != len(shards):
+        raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
+    length = base or max(map(len, shards), default=0)
+    results: list[Any] = []
+    for table, labels, own in _in_memory(X, y, shards, base):
+        like = _read(columns, rows_of(table, np.arange(0)))
+        training = batched_training(base_estimators.pattern, like, classes)
+        together = 1 if training is None else shards_together(length, like.shape[1])
+        training = training if together > 1 else None
+        starts = range(0, len(own), together)
+        sizes = iter([min(together, len(own) - start) for start in starts])
+        given = run_tasks(
+            _Teaching(base_estimators, sklearn.get_config(), training, length, columns, asking),
+            partial(_task, table, labels, own, seeds, len(results), together),
+            len(starts),
+            context=isolated,
+            n_jobs=n_jobs,
+            progress=progress and (lambda sizes=sizes: progress(next(sizes))),
+        )
+        results += chain.from_iterable(given)
+    return results
 
 
 def train_and_ask(
@@ -99,23 +108,11 @@ def train_and_ask(
     *,
     queries: Any,
     asked: Asked,
-    seeds: Sequence[int],
-    n_jobs: int | None = None,
-    base: int | None = None,
-    progress: Callable[[int], None] | None = None,
+    **how: Any,
 ) -> NDArray[Any]:
-    """Return the teachers' answers as `answers_of` does; each is dropped in the process that trained it."""
-    how: dict[str, Any] = {
-        "seeds": seeds,
-        "classes": asked.classes,
-        "n_jobs": n_jobs,
-        "base": base,
-        "progress": progress,
-    }
-    given = _run(
-        X, y, shards, estimator=estimator, queries=_read(apart(estimator)[0], queries), asked=asked, **how
-    )
-    return np.stack(given)
+    """Return the answers of the teachers of `train_teachers`, as `answers_of` does."""
+    asking = _read(apart(estimator)[0], queries), asked
+    return np.stack(train_teachers(estimator, X, y, shards, classes=asked.classes, asking=asking, **how))
 
 
 def answers_of(
@@ -129,7 +126,7 @@ def answers_of(
     queries = _read(columns, queries)
     # The number of threads could change how sums of floats are rounded, as in training.
     with muted_output(), isolated(), native_threads(None):
-        return _all_answers(teachers, range(len(teachers)), queries, asked)
+        return np.stack([_answers(teacher, i, queries, asked) for i, teacher in enumerate(teachers)])
 
 
 def _read(columns: CellColumns | None, queries: Any) -> Any:
@@ -137,7 +134,7 @@ def _read(columns: CellColumns | None, queries: Any) -> Any:
     return plain(queries) if columns is None else columns.transform(queries)
 
 
-class LabelShares:
+class LabelShares(OwnTeacher):
     """A teacher with the same answer to every row: the shares of the labels in its shard.
 
     Like any other teacher it depends on its own shard only. Without it, a shard that lacks a rare label would
@@ -165,56 +162,26 @@ class _Teaching:
     base_estimators: Seeded
     config: Any  # of scikit-learn: every process uses the caller's
     training: BatchedTraining | None
-    base: int | None
+    base: int  # the least length to which shards are filled up
     columns: CellColumns | None  # how each row is read by itself, before the teachers' own steps
-    queries: Any = None
-    asked: Asked | None = None
+    asking: tuple[Any, Asked] | None
 
-    def __call__(self, task: tuple[int, Any, NDArray[Any], NDArray[Any], NDArray[Any]]) -> list[Any]:
+    def __call__(self, task: tuple[int, Any, NDArray[Any], NDArray[Any], list[int]]) -> list[Any]:
         first, table, codes, ends, seeds = task
         table = table if self.columns is None else self.columns.transform(table)
         rows, labels = [table], [codes]
-        if len(ends) > 1:
-            rows, labels = ([given[i:j] for i, j in pairwise((0, *ends))] for given in (table, codes))
-        results: list[Any] = [None] * len(rows)
+        if len(ends) > 1:  # copies: how numbers are rounded may depend on their place in memory
+            rows, labels = ([given[i:j].copy() for i, j in pairwise((0, *ends))] for given in (table, codes))
         with sklearn.config_context(**self.config), isolated():
-            for block in self._blocks(ends, table):
-                members = block.members
-                given = [[each[i] for i in members] for each in (rows, labels, seeds)]
-                found = self._of_block(block, [first + i for i in members], *given)
-                for i, result in zip(members, found, strict=True):
-                    results[i] = result
-        return results
-
-    def _blocks(self, ends: NDArray[Any], table: Any) -> list[Block]:
-        lengths = np.diff(ends, prepend=0).tolist()
-        if self.training is None or (self.base is None and len(ends) == 1):
-            return [Block(range(1), 0, [0])]
-        if self.base is None:
-            return [Block(range(len(ends)), lengths[0], list(range(len(ends))))]
-        return blocks_of(lengths, self.base, table.shape[1])
-
-    def _of_block(
-        self, block: Block, numbers: list[int], rows: list[Any], labels: list[Any], seeds: list[Any]
-    ) -> list[Any]:
-        """Return the results of the shards of a block, which have these numbers among all."""
-        training = self.training if block.length else None
-        fits = None if training is None else training.fits(*block.filled(rows, labels))
-
-        def teacher(i: int) -> Any:
-            made = None if fits is None else fits.teacher(block.places[i])
-            if made is not None:
-                return made
-            # Of a run, a copy: how numbers are rounded may depend on their place in memory.
-            own = rows[i] if self.training is None else rows[i].copy()
-            return fitted_teacher(self.base_estimators, own, labels[i], int(seeds[i]))
-
-        teachers = [teacher(i) for i in range(len(rows))]
-        return (
-            teachers
-            if self.asked is None
-            else list(_all_answers(teachers, numbers, self.queries, self.asked))
-        )
+            teachers: list[Any] = [None] * len(rows)
+            if self.training is not None:
+                teachers = list(self.training.teachers(rows, labels, self.base))
+            for i, (own, known, seed) in enumerate(zip(rows, labels, seeds, strict=True)):
+                if teachers[i] is None:
+                    teachers[i] = fitted_teacher(self.base_estimators, own, known, seed)
+            if self.asking is None:
+                return teachers
+            return [_answers(teacher, i, *self.asking) for i, teacher in enumerate(teachers, first)]
 
 
 def check_teachable(estimator: Any) -> None:
@@ -239,62 +206,25 @@ def check_copies(estimator: Any) -> None:
         )
 
 
-def _run(
-    X: Any,
-    y: NDArray[Any] | None,
-    shards: Sequence[NDArray[np.int64]],
-    *,
-    estimator: Any,
-    seeds: Sequence[int],
-    classes: NDArray[Any] | None,
-    n_jobs: int | None,
-    base: int | None,
-    progress: Callable[[int], None] | None,
-    **asking: Any,
-) -> list[Any]:
-    """Return the teacher of each shard, or its answers."""
-    check_teachable(estimator)  # raises before any shard is read
-    columns, teacher = apart(estimator)
-    base_estimators = Seeded(quiet(teacher))
-    if len(seeds) != len(shards):
-        raise ValueError(f"seeds must be as many as shards, {len(shards)}, got {len(seeds)}")
-    results: list[Any] = []
-    for table, labels, own in _in_memory(X, y, shards, base):
-        like = rows_of(table, np.arange(0))
-        like = like if columns is None else columns.transform(like)
-        training = batched_training(base_estimators.pattern, like, classes, len(shards))
-        runs = [(i, i + 1) for i in range(len(own))]
-        if training is not None and base is None:
-            runs = equal_runs([len(shard) for shard in own], like.shape[1])
-        elif training is not None:
-            runs = [(start, min(start + _RUN, len(own))) for start in range(0, len(own), _RUN)]
-        sizes = iter([end - start for start, end in runs])
-        given = run_tasks(
-            _Teaching(base_estimators, sklearn.get_config(), training, base, columns, **asking),
-            partial(_task, table, labels, own, np.array(seeds), len(results), runs),
-            len(runs),
-            context=isolated,
-            n_jobs=n_jobs,
-            progress=progress and (lambda sizes=sizes: progress(next(sizes))),
-        )
-        results += chain.from_iterable(given)
-    return results
-
-
 def _task(
     table: Any,
     labels: NDArray[Any],
     shards: Sequence[NDArray[np.int64]],
-    seeds: NDArray[Any],
-    first: int,
-    runs: Sequence[tuple[int, int]],
+    seeds: Sequence[int],
+    before: int,
+    together: int,
     i: int,
-) -> tuple[int, Any, NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the task of a run of shards; the first of them has the number `first` + start among all."""
-    start, end = runs[i]
-    places = np.concatenate(shards[start:end])
-    ends = np.cumsum([len(shard) for shard in shards[start:end]])
-    return first + start, rows_of(table, places), labels[places], ends, seeds[first + start : first + end]
+) -> tuple[int, Any, NDArray[Any], NDArray[Any], list[int]]:
+    """Return the task of a run of shards, and the number of the first of them among all."""
+    run = shards[i * together : (i + 1) * together]
+    first, places, ends = before + i * together, np.concatenate(run), np.cumsum([len(each) for each in run])
+    return (
+        first,
+        rows_of(table, places),
+        labels[places],
+        ends,
+        [int(seeds[first + j]) for j in range(len(run))],
+    )
 
 
 def _in_memory(
@@ -329,30 +259,6 @@ def fitted_teacher(base_estimators: Seeded, rows: Any, labels: NDArray[Any], see
     return attempt(train, lambda _: LabelShares(labels)) if labels.size else None
 
 
-def _all_answers(teachers: Sequence[Any], numbers: Sequence[int], queries: Any, asked: Asked) -> NDArray[Any]:
-    """Return the answers of teachers, which have these numbers among all teachers."""
-    answers = asked.nothing(len(teachers), queries.shape[0])
-    batched = BatchedAsking(queries, asked) if len(teachers) > 1 and can_be_stacked(queries) else None
-    for start in range(0, len(teachers), _STACK):
-        stack = teachers[start : start + _STACK]
-        if batched is None:
-            for place, teacher in enumerate(stack, start):
-                answers[place] = _answers(teacher, numbers[place], queries, asked)
-            continue
-        stacked = batched.answers(stack)
-        for i, teacher in enumerate(stack):
-            own, number = answers[start + i], numbers[start + i]
-            if not stacked.known[i]:
-                own[:] = _answers(teacher, number, queries, asked)
-                continue
-            own[:] = stacked.answers[i].ravel()
-            rows = np.flatnonzero(stacked.doubtful[i])
-            if rows.size:  # where rounding could change an answer, the teacher is asked by itself
-                again = _answers(teacher, number, queries[rows], asked)
-                own.reshape(-1, asked.width)[rows] = again.reshape(-1, asked.width)
-    return answers
-
-
 def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[Any]:
     """Return one teacher's answers, block by block; its index and the block seed its draws."""
     answers: NDArray[Any] = asked.nothing(1, queries.shape[0])[0]
@@ -369,5 +275,8 @@ def _answers(teacher: Any, place: int, queries: Any, asked: Asked) -> NDArray[An
 
 def _asked(teacher: Any, seed: int, queries: Any, block: NDArray[np.int64], asked: Asked) -> Any:
     """Return a teacher's answers to a copy of some rows: a teacher that changes its rows changes the copy."""
+    rows = rows_of(queries, block)
+    if isinstance(teacher, OwnTeacher):
+        return asked.answers(teacher, rows)
     with turn(seed):
-        return asked.answers(teacher, own_cells(rows_of(queries, block)))
+        return asked.answers(teacher, own_cells(rows))

@@ -226,7 +226,7 @@ KINDS_OF_ROWS = {
     "lists": lambda frame: frame.to_numpy().tolist(),
     "sparse gaps": lambda frame: frame.astype({"a": pd.SparseDtype(float)}),
     "categories": lambda frame: frame.astype({"t": "category"}),
-    "arrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame),
+    "arrow": lambda frame: pytest.importorskip("pyarrow").Table.from_pandas(frame, preserve_index=False),
     "dictionary": lambda frame: of_arrow(frame, "dictionary"),
     "view": lambda frame: of_arrow(frame, "string_view"),
     "polars": lambda frame: pytest.importorskip("polars").DataFrame(
