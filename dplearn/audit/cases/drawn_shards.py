@@ -25,7 +25,7 @@ from dplearn.learners import (
     SubsampleAggregateClassifier,
 )
 from dplearn.learners.votes.aggregators import Ballot
-from dplearn.learners.votes.online import Ensemble, OnlineFit, bins_of_rows
+from dplearn.learners.votes.online import Ensemble, OnlineFit
 from dplearn.learners.votes.recipe import AggregationPlan, VotesFacts, VotesFit
 from dplearn.learners.votes.transfer import TransferFit
 from dplearn.privacy import ApproxDP
@@ -46,10 +46,10 @@ class _Taught(list[Any]):
 class _AskedOnce(Ensemble):
     """An ensemble whose teachers are asked once for each cut of a table."""
 
-    def _votes(self, queries: Any, n_bins: Any) -> Any:
+    def _votes(self, queries: Any) -> Any:
         assert isinstance(self.teachers, _Taught)
         if self.teachers.votes is None:
-            self.teachers.votes = super()._votes(queries, n_bins)
+            self.teachers.votes = super()._votes(queries)
         return self.teachers.votes
 
 
@@ -121,11 +121,8 @@ def _released(learner: Any, notes: tuple[str, ...]) -> tuple[str, Any]:
         answers = learner.predict(_QUERIES).tolist()
     else:
         with learner._one_time_state.use() as ensemble:
-            if isinstance(learner, SoftLabelAggregateClassifier):
-                n_bins = bins_of_rows(learner.bin_width_, len(_QUERIES))
-                answers = ensemble.answer(_QUERIES, n_bins).tolist()
-            else:
-                answers = ensemble.answer(_QUERIES).codes.tolist()
+            released = ensemble.answer(_QUERIES)
+            answers = getattr(released, "codes", released).tolist()
     return str((published.get("noisy_count_"), answers)), (answers, published, notes)
 
 

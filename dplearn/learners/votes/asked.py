@@ -60,7 +60,7 @@ class Labels(_Asked):
             return np.full((n_rows, 1), NO_VOTE)
         return places_of(predicted, self.classes)[:, None]
 
-    def counted(self, votes: NDArray[Any], n_bins: Any = None) -> Votes:  # noqa: ARG002
+    def counted(self, votes: NDArray[Any], n_bins: int) -> Votes:  # noqa: ARG002
         """Return the votes of all teachers as an aggregator takes them."""
         return tally(votes, len(self.classes))
 
@@ -69,10 +69,7 @@ class Labels(_Asked):
         """What is released of no query."""
         return Answers.without_counts(np.zeros(0, dtype=np.int64), len(self.classes))
 
-    @staticmethod
-    def standard_teacher(X: Any) -> Any:
-        """Return the default teacher, unfitted, for tables like X."""
-        return standard_teacher(X)
+    standard_teacher = staticmethod(standard_teacher)
 
     @staticmethod
     def standard_student(X: Any) -> Any:
@@ -133,9 +130,9 @@ class Scores(_Asked):
         wrong = (fixed_scores < 0).any(axis=-1) | (fixed_scores.sum(axis=-1) > FIXED_POINT_ONE)
         return np.where(wrong[..., None], NO_VOTE, fixed_scores)
 
-    def counted(self, votes: NDArray[Any], n_bins: NDArray[np.int64]) -> SoftVotes:
-        """Return the scores of all teachers as an aggregator takes them; `n_bins` for each row."""
-        return soft_tally(votes, n_bins, self.width)
+    def counted(self, votes: NDArray[Any], n_bins: int) -> SoftVotes:
+        """Return the scores of all teachers as an aggregator takes them."""
+        return soft_tally(votes, np.full(votes.shape[1] // self.width, n_bins), self.width)
 
     @property
     def no_answers(self) -> NDArray[np.float64]:

@@ -79,9 +79,10 @@ class Ensemble:
     asked: Asked
     published: dict[str, Any]  # the fitted attributes of the estimator
     columns: CellColumns | None  # how rows are read, before the teachers
+    n_bins: int = 0  # of scores
     n_asked: int = 0  # queries answered so far
 
-    def answer(self, queries: Any, n_bins: NDArray[np.int64] | None = None) -> Any:
+    def answer(self, queries: Any) -> Any:
         """Release answers to queries; a batch that is too large is refused before any draw.
 
         The queries must not change during the call.
@@ -94,13 +95,13 @@ class Ensemble:
             )
         if not number:
             return self.asked.no_answers
-        votes = self._votes(queries, n_bins)
+        votes = self._votes(queries)
         self.n_asked += len(votes)
         return self.aggregator.answer(votes)
 
-    def _votes(self, queries: Any, n_bins: Any) -> Any:
+    def _votes(self, queries: Any) -> Any:
         """Return the counted votes of the teachers on queries."""
-        return self.asked.counted(answers_of(self.teachers, queries, self.asked, self.columns), n_bins)
+        return self.asked.counted(answers_of(self.teachers, queries, self.asked, self.columns), self.n_bins)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the state without the dice, since another process needs its own.
@@ -173,13 +174,13 @@ class OnlineFit(VotesFit):
         # One changed record changes one teacher. Answers are released later, by `predict`.
         plan, cut = self.into_shards(summary, plan, dice)
         teachers = self._trained(train_teachers, cut, plan, classes=plan.public.classes)
-        published = self._published(plan) | {"max_abstentions_": plan.max_abstentions}
+        published, n_bins = self._published(plan) | {"max_abstentions_": plan.max_abstentions}, 0
         if plan.bin_width is not None:
-            published["bin_width_"] = plan.bin_width
+            published["bin_width_"], n_bins = plan.bin_width, round(1 / plan.bin_width)
         kept = published | (plan.public.columns or {})
         aggregator, asked = self._aggregator(plan.ballot).attach(dice), self.asked(plan.public.classes)
         columns, _ = apart(plan.public.estimator)
-        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, columns))
+        state = OneTimeState(self._ensemble(teachers, aggregator, asked, kept, columns, n_bins))
         return published | {"_one_time_state": state}
 
 
@@ -258,7 +259,7 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
                 "this copy has no teachers: they are not pickled; use export_teachers and load_teachers"
             )
 
-    def _answered(self, X: Any, widths: Any = None) -> tuple[Any, dict[str, Any], int, int]:
+    def _answered(self, X: Any) -> tuple[Any, dict[str, Any], int, int]:
         """Return released answers, public attributes, and the numbers of earlier and of new queries."""
         self._check_teachers()
         read = self._rows(X)
@@ -266,11 +267,10 @@ class OnlineEnsembleClassifier(EnsembleClassifier):
         check_own_code("estimator", standard(read) if self.estimator is None else self.estimator)
         # A copy: an object that grew between the count and the answer would get answers beyond the budget.
         queries = check_values(rows_of(read, np.arange(read.shape[0])))
-        n_bins = None if widths is None else bins_of_rows(widths, queries.shape[0])
         # The order of the locks is fixed: a teacher in training may query another ensemble.
         with isolated(), self._one_time_state.use() as ensemble:
             first = ensemble.n_asked
-            answers = ensemble.answer(queries, n_bins)
+            answers = ensemble.answer(queries)
             return answers, ensemble.published, first, ensemble.n_asked - first
 
     def _check_complete(self, released: NDArray[Any], asked: int) -> None:
@@ -570,8 +570,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
     ----------
     classes_
     bin_width_ : float
-        Public. The width of the bins for queries without a width of their own; for neighbors="add_remove" it
-        may be a function of the released number of records.
+        Public. The width of the bins; for neighbors="add_remove" it may be a function of the released number
+        of records.
     n_features_in_, feature_names_in_
     remaining_queries_ : int
         Released. The number of further rows that can be queried in one call; with "sparse_vector" it depends
@@ -637,15 +637,13 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         """Return the plan of a fit: its guarantee, its noise and its sizes. No data is read."""
         return self._planned(n_samples, n_labels, MANY_QUERIES)
 
-    def predict_proba(self, X: Any, bin_width: Any = None) -> NDArray[np.float64]:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Answer queries with private probabilities; each row consumes one query.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
             Public rows.
-        bin_width : float or array-like of shape (n_queries,), optional
-            Public. The width of the bins of each query. None: `bin_width_`.
 
         Returns
         -------
@@ -658,20 +656,19 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
             If there are more rows than remaining queries; no noise is drawn then. Also if the last allowed
             abstention occurs before the last row; `released` then holds the answers up to it.
         """
-        scores, public, _, asked = self._scores(X, bin_width)
+        check_abstain_score(self.abstain_score)
+        scores, public, _, asked = self._answered(X)
         likely = probabilities_of(scores, len(public["classes_"]), self.abstain_score)
         self._check_complete(likely, asked)
         return likely
 
-    def predict(self, X: Any, bin_width: Any = None) -> NDArray[Any]:
+    def predict(self, X: Any) -> NDArray[Any]:
         """Answer queries with the most probable label; each row consumes one query.
 
         Parameters
         ----------
         X : array-like, sparse matrix or data frame of shape (n_queries, n_features)
             Public rows.
-        bin_width : float or array-like of shape (n_queries,), optional
-            Public. As for `predict_proba`.
 
         Returns
         -------
@@ -683,7 +680,8 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         QueriesExhaustedError
             As for `predict_proba`.
         """
-        scores, public, first, asked = self._scores(X, bin_width)
+        check_abstain_score(self.abstain_score)
+        scores, public, first, asked = self._answered(X)
         classes = public["classes_"]
         # Unclipped scores: scores below 0, or above 1, become equal once they are clipped to probabilities.
         known = np.where(np.isnan(scores), 1 / len(classes), scores)
@@ -693,11 +691,6 @@ class SoftLabelAggregateClassifier(OnlineEnsembleClassifier):
         labels: NDArray[Any] = classes[codes]
         self._check_complete(labels, asked)
         return labels
-
-    def _scores(self, X: Any, bin_width: Any) -> tuple[NDArray[np.float64], dict[str, Any], int, int]:
-        check_abstain_score(self.abstain_score)
-        self._check_teachers()
-        return self._answered(X, self.bin_width_ if bin_width is None else bin_width)
 
     def _more_params(self) -> dict[str, Any]:
         check_abstain_score(self.abstain_score)
@@ -733,34 +726,8 @@ def n_bins_of(bin_width: Any, shard_size: int) -> int:
                 f" got {bin_width!r}"
             )
         return min(max(2, isqrt(shard_size) // _SPREAD), FIXED_POINT_ONE // 2)
-    return _n_bins(bin_width)
-
-
-def _n_bins(bin_width: Any) -> int:
     width = check_number("bin_width", bin_width, low=Fraction(2, FIXED_POINT_ONE), high=Fraction(1, 2))
-    number = ceil(1 / width - _ROUNDED)
-    if not 2 <= number <= FIXED_POINT_ONE // 2:  # a custom number type can pass the check above
-        raise ValueError(
-            f"bin_width must be a number from 1/{FIXED_POINT_ONE // 2} to 1/2, got {bin_width!r}"
-        )
-    return number
-
-
-def bins_of_rows(widths: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return the number of bins for each row."""
-    given = np.asarray(widths)
-    if given.ndim and given.shape != (n_rows,):
-        raise ValueError(
-            f"bin_width must be a number, or one for each of {n_rows} rows, got shape {given.shape}"
-        )
-    known: dict[Any, int] = {}
-    for width in given.flat:  # numpy scalars: each is read by the shortest decimal of its type
-        if isinstance(width, str):
-            raise TypeError(f"bin_width must be a number, or one for each row, got {width!r}")
-        if width not in known:
-            known[width] = _n_bins(width)
-    numbers = np.array([known[width] for width in given.flat], dtype=np.int64)
-    return np.broadcast_to(numbers.reshape(given.shape), (n_rows,)).copy()
+    return ceil(1 / width - _ROUNDED)
 
 
 def check_abstain_score(score: Any) -> None:

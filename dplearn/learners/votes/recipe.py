@@ -84,7 +84,7 @@ class AggregationPlan(SizedPlan):
         the last row. 0 for the other aggregations, which never stop. Of `SoftLabelAggregateClassifier`, it
         counts scores: with two labels a row has one score, with more it has one for each label.
     bin_width : float or None
-        Of `SoftLabelAggregateClassifier`: the width of the bins of scores, unless a query has its own.
+        Of `SoftLabelAggregateClassifier`: the width of the bins of scores.
     error : float or None
         Of `SoftLabelAggregateClassifier`. With "mean": with probability at least .95, every released score
         differs by at most this from the mean of the teachers' scores. With "sparse_vector": an answered score

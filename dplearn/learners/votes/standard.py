@@ -31,7 +31,8 @@ _LONG_TAILS = 20  # the fourth moment of a column, over its squared variance, fr
 _FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _MISSING = ("NAType", "NaTType")  # of pandas
-_BUCKETS = Hashed(16)  # of the texts of a column, for teachers
+_DIGITS = 16  # the base in which the buckets of the texts of a column have two digits, for teachers
+_BUCKETS = Hashed(_DIGITS**2)
 _BUILT_IN = {str, bytes, bytearray, int, float, bool, complex, type(None)}
 _OF_VALUES = {"datetime", "decimal", "fractions", "numpy", "pandas"}
 _HOURS = Dates("1000-01-01", "3000-01-01", step="1h", outside="clip", missing=True)
@@ -98,8 +99,9 @@ class CellColumns(TransformerMixin, BaseEstimator):
             found = _moderate(any_as_numbers(cells)) if kind != "text" else np.full(len(cells), np.nan)
             if kind != "number":
                 values = list(map(_plain, cells.tolist())) if cells.dtype == object else cells
-                buckets = np.eye(_BUCKETS.size)[_BUCKETS.encode(values)]
-                texts.append(np.where(np.isnan(found)[:, None], buckets, 0))
+                digits = divmod(_BUCKETS.encode(values), _DIGITS)
+                ones = np.hstack([np.eye(_DIGITS)[digit] for digit in digits])
+                texts.append(np.where(np.isnan(found)[:, None], ones, 0))
             if kind != "text":
                 numbers.append(found if kind == "number" else np.nan_to_num(found))
         return np.column_stack([*numbers, *texts]).astype(np.float64, copy=False)

@@ -25,23 +25,21 @@ or the labels with the greatest scores.
 [0.0, 1.0]
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn import config_context
-from sklearn.base import BaseEstimator, RegressorMixin, clone, is_classifier, is_regressor
-from sklearn.dummy import DummyClassifier
+from sklearn.base import BaseEstimator, RegressorMixin, clone, is_regressor
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.multioutput import MultiOutputRegressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
-from dplearn._writing import brief
-from dplearn.kernels import scores_per_row
 from dplearn.learners.votes.aggregators import Answers
 from dplearn.learners.votes.standard import standard_estimator
 from dplearn.table import plain, rows_of
@@ -94,29 +92,29 @@ def fit_weighted(student: Any, X: Any, y: NDArray[Any], weights: NDArray[np.floa
         return student.fit(X, y, **{f"{step}sample_weight": weights})
 
 
-class _Scorer(Protocol):
-    @property
-    def models(self) -> Sequence[Any]: ...
-
-    def scores(self, X: Any) -> Floats:
-        """Return scores of shape (n, n_scores): one column for two labels, or one column a label."""
-
-
 @dataclass(frozen=True, eq=False)
 class SoftStudent:
     """A student fitted to released scores; its predictions cost no privacy."""
 
     classes_: NDArray[Any]
-    scorer: _Scorer
+    model: Any  # a fitted classifier, or regressor of scores
+    margin: float = 0.0  # of a classifier's weights
 
-    @property
-    def models(self) -> Sequence[Any]:
-        """The fitted models of scikit-learn that it consists of."""
-        return self.scorer.models
+    def _scores(self, X: Any) -> Floats:
+        """Return scores: one column for two labels, or one column a label."""
+        if is_regressor(self.model):
+            predicted = np.asarray(self.model.predict(X))
+            return predicted.reshape(len(predicted), -1)
+        if not hasattr(self.model, "predict_proba"):
+            return np.equal(self.model.predict(X)[:, None], self.classes_).astype(np.float64)
+        known = self.model.predict_proba(X)
+        scores = np.zeros((len(known), len(self.classes_)))
+        scores[:, np.searchsorted(self.classes_, self.model.classes_)] = known
+        return scores * (1 + len(self.classes_) * self.margin) - self.margin
 
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities of all labels; costs no privacy."""
-        scores = np.clip(self.scorer.scores(X), 0, 1)
+        scores = np.clip(self._scores(X), 0, 1)
         if scores.shape[1] == 1:
             return np.hstack([1 - scores, scores])
         scores[scores.sum(axis=1) == 0] = 1
@@ -129,79 +127,18 @@ class SoftStudent:
 
 def teach_scores(student: Any, X: Any, scores: Floats, classes: NDArray[Any]) -> SoftStudent:
     """Return a student fitted to the first rows of X, those with released scores; a nan is an abstention."""
-    _check_student(student)
-    _check_scores(scores, X.shape[0], len(classes))
     rows = np.flatnonzero(~np.isnan(scores).any(axis=1))
-    answered = scores[rows]
+    scores = scores[rows]
     if not rows.size:
-        return SoftStudent(classes, _Constant(np.full(len(classes), 1 / len(classes))))
+        return SoftStudent(classes, _constant(np.full(len(classes), 1 / len(classes))))
     if is_regressor(student):
-        return SoftStudent(classes, _fit_regressors(student, plain(rows_of(X, rows)), answered))
-    return SoftStudent(classes, _fit_classifier(student, X, rows, answered, classes))
-
-
-def standard_soft_student(X: Any) -> Pipeline:
-    """Return the default student, unfitted, for tables like X; it ends in a `ScoreRegression`."""
-    return Pipeline([*standard_estimator(X, C=1).steps[:-1], ("scoreregression", ScoreRegression())])
-
-
-@dataclass(frozen=True, eq=False)
-class _Constant:
-    """The same scores for every row."""
-
-    each: Floats
-    models: Sequence[Any] = ()
-
-    def scores(self, X: Any) -> Floats:
-        return np.tile(self.each, (X.shape[0] if hasattr(X, "shape") else len(X), 1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Regressors:
-    """Fitted regressors whose predictions are the columns of the scores."""
-
-    models: tuple[Any, ...]
-
-    def scores(self, X: Any) -> Floats:
-        return np.column_stack([one.predict(X) for one in self.models])
-
-
-@dataclass(frozen=True, eq=False)
-class _Classifier:
-    """A fitted classifier, and the margin of its weights."""
-
-    fitted: Any
-    classes: NDArray[Any]
-    margin: float
-
-    @property
-    def models(self) -> Sequence[Any]:
-        return (self.fitted,)
-
-    def scores(self, X: Any) -> Floats:
-        return self._probabilities(X) * (1 + len(self.classes) * self.margin) - self.margin
-
-    def _probabilities(self, X: Any) -> Floats:
-        if not hasattr(self.fitted, "predict_proba"):
-            return np.equal(self.fitted.predict(X)[:, None], self.classes).astype(np.float64)
-        known = self.fitted.predict_proba(X)
-        probabilities = np.zeros((len(known), len(self.classes)))
-        probabilities[:, np.searchsorted(self.classes, self.fitted.classes_)] = known
-        return probabilities
-
-
-def _fit_regressors(student: Any, X: Any, scores: Floats) -> _Regressors:
-    learns = student.steps[-1][1] if isinstance(student, Pipeline) else student
-    if scores.shape[1] > 1 and get_tags(learns).target_tags.multi_output:
-        return _Regressors((clone(student).fit(X, scores),))
-    return _Regressors(tuple(clone(student).fit(X, column) for column in scores.T))
-
-
-def _fit_classifier(
-    student: Any, X: Any, rows: NDArray[np.int64], scores: Floats, classes: NDArray[Any]
-) -> _Scorer:
-    shares = _shares(scores)
-    margin = 0.0
+        learns, targets = student.steps[-1][1] if isinstance(student, Pipeline) else student, scores
+        if scores.shape[1] == 1:
+            targets = scores[:, 0]
+        elif not get_tags(learns).target_tags.multi_output:
+            student = MultiOutputRegressor(student)
+        return SoftStudent(classes, clone(student).fit(plain(rows_of(X, rows)), targets))
+    shares, margin = _shares(scores), 0.0
     if takes_weights(student):
         margin = max(0.0, -float(np.quantile(shares, _CLIPPED)))
         weights = (shares.T + margin).clip(min=0) / (1 + len(classes) * margin)
@@ -209,10 +146,21 @@ def _fit_classifier(
         weights = (shares.argmax(axis=1) == np.arange(len(classes))[:, None]).astype(np.float64)
     codes, places = np.nonzero(weights > 0)
     if len(np.unique(codes)) < 2:
-        return _Constant(scores.mean(axis=0))
+        return SoftStudent(classes, _constant(scores.mean(axis=0)))
     X = plain(rows_of(X, rows[places]))
-    fitted = fit_weighted(clone(student), X, classes[codes], weights[codes, places])
-    return _Classifier(fitted, classes, margin)
+    return SoftStudent(
+        classes, fit_weighted(clone(student), X, classes[codes], weights[codes, places]), margin
+    )
+
+
+def standard_soft_student(X: Any) -> Pipeline:
+    """Return the default student, unfitted, for tables like X; it ends in a `ScoreRegression`."""
+    return Pipeline([*standard_estimator(X, C=1).steps[:-1], ("scoreregression", ScoreRegression())])
+
+
+def _constant(scores: Floats) -> DummyRegressor:
+    """Return a model with the same scores for every row."""
+    return DummyRegressor(strategy="constant", constant=scores).fit(np.zeros((1, 1)), scores[None])
 
 
 def _shares(scores: Floats) -> Floats:
@@ -220,25 +168,6 @@ def _shares(scores: Floats) -> Floats:
     if scores.shape[1] == 1:
         return np.hstack([1 - scores, scores])
     return scores + (1 - scores.sum(axis=1, keepdims=True)) / scores.shape[1]
-
-
-def _check_student(student: Any) -> None:
-    estimator = hasattr(student, "fit") and hasattr(student, "get_params") and not isinstance(student, type)
-    if not (estimator and (is_classifier(student) or is_regressor(student))):
-        raise TypeError(f"student must be a classifier or a regressor, got {brief(student)}")
-
-
-def _check_scores(scores: Floats, n_rows: int, n_labels: int) -> None:
-    if n_labels < 2:
-        raise ValueError(f"classes must be at least two labels, got {n_labels}")
-    columns = scores_per_row(n_labels)
-    if scores.ndim != 2 or scores.shape[1] != columns or len(scores) > n_rows:
-        raise ValueError(
-            f"scores must be of shape (m, {columns}) for {n_labels} labels, m at most {n_rows}, the number of"
-            f" rows in X, got {scores.shape}"
-        )
-    if np.isinf(scores).any():
-        raise ValueError("scores must be finite, or nan for abstentions, got an infinite one")
 
 
 class ScoreRegression(RegressorMixin, BaseEstimator):

@@ -92,7 +92,6 @@ def train_teachers(
             _Teaching(base_estimators, sklearn.get_config(), training, length, columns, asking),
             partial(_task, table, labels, own, seeds, len(results), together),
             len(starts),
-            context=isolated,
             n_jobs=n_jobs,
             progress=progress and (lambda sizes=sizes: progress(next(sizes))),
         )

@@ -98,7 +98,7 @@ class TransferFit(VotesFit):
         queries = rows_of(public.queries, np.arange(plan.max_queries)) if self._estimates else public.queries
         given = self._trained(train_and_ask, cut, plan, queries=queries, asked=asked)
         n_bins = n_bins_of(self.bin_width, plan.shard_size or 1)  # unknown for a private number
-        votes = asked.counted(given, np.full(queries.shape[0], n_bins))
+        votes = asked.counted(given, n_bins)
         answers = self._aggregator(plan.ballot).attach(dice).answer(votes)
         # From here on all is a function of released answers and public rows.
         student = Seeded(public.student).clone(public.apart("student's seed").seeds(1)[0])

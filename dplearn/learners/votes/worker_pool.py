@@ -28,13 +28,11 @@ import pickle
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
-from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import partial
 from math import ceil
 from time import perf_counter, sleep
 from typing import Any
 
-import numpy as np
 from joblib import Parallel, cpu_count, delayed, effective_n_jobs, wrap_non_picklable_objects
 from joblib.parallel import get_active_backend
 
@@ -59,21 +57,20 @@ def run_tasks(
     task_of: Callable[[int], Any],
     count: int,
     *,
-    context: Callable[[], AbstractContextManager[None]] = nullcontext,
     n_jobs: int | None = None,
     progress: Callable[[], None] | None = None,
 ) -> list[Any]:
-    """Return the results of all tasks, in order, from worker processes or in batches within a `context`."""
+    """Return the results of all tasks, in order."""
     workers, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
     threads = None
     if workers > 1 and not getattr(backend, "supports_sharedmem", False):
         threads = getattr(backend, "inner_max_num_threads", None) or max(1, cpu_count() // workers)
     with muted_output(), native_threads(threads):
         run = _Run(function, task_of, count, threads, progress)
-        if run.can_be_sent:
-            run.in_processes(n_jobs, max(1, ceil(count / (workers * BATCHES_PER_WORKER))))
+        if run.sent is None:
+            run.in_this_process()
         else:
-            run.in_this_process(context)
+            run.in_processes(n_jobs, max(1, ceil(count / (workers * BATCHES_PER_WORKER))))
     return [run.results[i] for i in range(count)]
 
 
@@ -88,21 +85,17 @@ class _Run:
         threads: int | None,
         progress: Callable[[], None] | None,
     ):
-        self._function, self._task_of, self._count = function, task_of, count
-        self._pool, self._progress, self._threads = threads is not None, progress, threads
-        self._sent = _pickled(function) if self._pool else None
+        self._task_of, self._count, self._threads, self._progress = task_of, count, threads, progress
+        self._pool = threads is not None
+        self._function = _pickled_and_unpickled(function) if self._pool else function
+        self.sent = _pickled(function) if self._pool else None  # None: no worker processes can run it
         self.results: dict[int, Any] = {}
 
-    @property
-    def can_be_sent(self) -> bool:
-        """Return True if worker processes are in use and the function can be pickled."""
-        return self._sent is not None
-
-    def in_this_process(self, context: Callable[[], AbstractContextManager[None]]) -> None:
+    def in_this_process(self) -> None:
         """Run all tasks one after the other."""
         while len(self.results) < self._count:
             before = len(self.results)
-            with context():
+            with isolated():
                 end = perf_counter() + SECONDS_HERE
                 for i in range(before, self._count):
                     self.results[i] = self._result_here(i)
@@ -114,44 +107,33 @@ class _Run:
     def in_processes(self, n_jobs: int | None, size: int) -> None:
         """Run all tasks in worker processes; repeat the lost tasks once if a worker process dies."""
         for _ in range(_ATTEMPTS):
+            left = [i for i in range(self._count) if i not in self.results]
+            batches = [left[start : start + size] for start in range(0, len(left), size)]
             try:
-                self._dispatch(self._batches(size), n_jobs)
+                self._dispatch(batches, n_jobs)
             except BrokenExecutor:
                 continue
             return
         raise RuntimeError(_DIED_AGAIN)
 
-    def _batches(self, size: int) -> list[list[int]]:
-        """Return the indices of unfinished tasks, cut into batches."""
-        left = [i for i in range(self._count) if i not in self.results]
-        return [left[start : start + size] for start in range(0, len(left), size)]
-
     def _dispatch(self, batches: Sequence[Sequence[int]], n_jobs: int | None) -> None:
         calls = (
-            delayed(_run_batch)(self._sent, [_pickled(self._task_of(i)) for i in batch], self._threads)
+            delayed(_run_batch)(self.sent, [_pickled(self._task_of(i)) for i in batch], self._threads)
             for batch in batches
         )
         for batch, pickles in zip(batches, parallel_for(n_jobs)(calls), strict=True):
             with isolated():
                 for i, pickled in zip(batch, pickles, strict=True):
-                    self.results[i] = self._result_of(i, pickled)
+                    # Empty bytes, which cannot be unpickled, stand for a result that could not be sent.
+                    sent = partial(_unpickled, pickled or b"")
+                    self.results[i] = attempt(sent, partial(self._result_here, i))
             self._report(len(batch))
 
-    def _result_of(self, i: int, pickled: bytes | None) -> Any:
-        """Return the result that a worker process has sent; without one, compute it in this process."""
-        sent = b"" if pickled is None else pickled  # empty bytes cannot be unpickled
-        return attempt(partial(_unpickled, sent), lambda _: self._result_here(i))
-
-    def _result_here(self, i: int) -> Any:
+    def _result_here(self, i: int, _: BaseException | None = None) -> Any:
         """Return a task's result, computed in this process; the same as from a worker process."""
         if not self._pool:
             return self._function(self._task_of(i))
-        return _pickled_and_unpickled(self._function_as_sent(_pickled_and_unpickled(self._task_of(i))))
-
-    @cached_property
-    def _function_as_sent(self) -> Function:
-        sent = b"" if self._sent is None else self._sent
-        return attempt(partial(_unpickled, sent), lambda _: self._function)
+        return _pickled_and_unpickled(self._function(_pickled_and_unpickled(self._task_of(i))))
 
     def _report(self, finished: int) -> None:
         """Report progress, outside of `isolated`: the callback must not draw from a teacher's generators."""
@@ -181,20 +163,8 @@ def _pickled(thing: Any) -> bytes | None:
 
 
 def _dumped(thing: Any) -> bytes:
-    with _isolated_if_needed(thing):
+    with isolated_turn():
         return pickle.dumps(wrap_non_picklable_objects(thing, keep_wrapper=False))
-
-
-def _isolated_if_needed(thing: Any) -> AbstractContextManager[None]:
-    """Return the context for pickling an object; arrays of numbers and texts run no code of their own."""
-    things = thing if type(thing) is tuple else (thing,)
-    return nullcontext() if all(map(_is_plain, things)) else isolated_turn()
-
-
-def _is_plain(thing: Any) -> bool:
-    if type(thing) is not np.ndarray:
-        return type(thing) is int
-    return thing.dtype.kind in "biufcSU" and thing.dtype.metadata is None
 
 
 def _unpickled(pickled: bytes) -> Any:
@@ -204,12 +174,7 @@ def _unpickled(pickled: bytes) -> Any:
 
 def _pickled_and_unpickled(thing: Any) -> Any:
     """Return an object as another process would receive it, or as it is if it cannot be pickled."""
-    return attempt(partial(_round_trip, thing), lambda _: thing)
-
-
-def _round_trip(thing: Any) -> Any:
-    with _isolated_if_needed(thing):
-        return pickle.loads(_dumped(thing))  # noqa: S301 - pickled here
+    return attempt(lambda: _unpickled(_dumped(thing)), lambda _: thing)
 
 
 def parallel_for(n_jobs: int | None) -> Any:

@@ -213,20 +213,11 @@ def test_one_over_an_integer_makes_as_many_bins_however_it_is_written_and_other_
         assert 1 / b <= width
 
 
-BAD_WIDTHS = [0, 0.51, 1 / 2049, -0.1, float("nan"), float("inf"), "0.1", "wide", True, [0.1], "auto"]
-BAD_WIDTHS += [[0.1] * 2, [0.1] * 4, [[0.1]] * 3, [0.1, 0.2, 0.6], [0.1, None, 0.2], ["auto"] * 3]
-BAD_WIDTHS += [[0.1, "0.1", 0.1]]
-
-
 @pytest.mark.parametrize("aggregation", SOFT_AGGREGATIONS)
-def test_bad_widths_and_abstain_scores_of_queries_are_named_before_anything_is_spent(aggregation):
+def test_bad_abstain_scores_are_named_before_anything_is_spent(aggregation):
     dice = FaultyDice(SystemDice())
     model = learner(SOFT, aggregation=aggregation, max_queries=100, n_teachers=5, **EXACT)
     model = fitted_with(model, X, Y, dice=dice)
-    for width in BAD_WIDTHS:
-        for ask in answers(model):
-            with pytest.raises((TypeError, ValueError), match="bin_width must be"):
-                ask(X[:3], bin_width=width)
     for score in ("0.5", "half", -0.1, 1.1, float("inf"), True, [0.5]):
         for ask in answers(model.set_params(abstain_score=score)):
             with pytest.raises((TypeError, ValueError), match="abstain_score"):
@@ -235,24 +226,6 @@ def test_bad_widths_and_abstain_scores_of_queries_are_named_before_anything_is_s
         with pytest.raises(ValueError, match=r"0 sample\(s\)"):
             ask(X[:0])
     assert (dice.n_draws, model.remaining_queries_) == (0, 100)
-
-
-def test_each_query_may_bring_the_width_of_its_bins():
-    model = learner(SOFT, Share((0.3125, 0.6875)), n_teachers=10, max_queries=100, **EXACT)
-    model.fit(np.zeros((1000, 1)), np.arange(1000) % 2)
-    thirds = [0.5, 0.01, 1 / 3]
-    for widths in (
-        thirds,
-        np.array(thirds, dtype=np.float32),
-        pd.Series(thirds, index=[7, 8, 9]),
-        [Fraction(1, 2), Decimal("0.01"), Fraction(1, 3)],
-    ):
-        likely = model.predict_proba(np.zeros((3, 1)), bin_width=widths)[:, 1]
-        assert likely.tolist() == pytest.approx([0.75, 0.685, 5 / 6])
-        assert model.predict(np.zeros((3, 1)), bin_width=widths).tolist() == [1, 1, 1]
-    for width, expected in ((np.array(0.01), 0.685), (Fraction(1, 3), 5 / 6), (np.float32(0.01), 0.685)):
-        alone = model.predict_proba(np.zeros((2, 1)), width)[:, 1]
-        assert alone.tolist() == pytest.approx([expected] * 2)
 
 
 class Noting(GaussianNB):
@@ -576,16 +549,11 @@ def test_neither_packing_nor_unpacking_of_teachers_reveals_anything(tmp_path, ca
 @both_online
 def test_a_traceback_that_shows_variables_shows_no_teacher_and_no_vote(kind):
     model = learner(kind, max_queries=3).fit(X, Y)
-    actions = [lambda: model.predict(X[:4])]
-    actions += [lambda: model.predict_proba(X[:2], bin_width=3)] if kind is SOFT else []
-    for action in actions:
-        with pytest.raises((QueriesExhaustedError, ValueError)) as refused:
-            action()
-        shown = "".join(
-            traceback.TracebackException.from_exception(refused.value, capture_locals=True).format()
-        )
-        assert "teachers=[" not in shown
-        assert "fixed-point scores=" not in shown
+    with pytest.raises(QueriesExhaustedError) as refused:
+        model.predict(X[:4])
+    shown = "".join(traceback.TracebackException.from_exception(refused.value, capture_locals=True).format())
+    assert "teachers=[" not in shown
+    assert "fixed-point scores=" not in shown
 
 
 def test_a_student_has_probabilities_if_its_model_has_them_and_a_column_for_labels_without_answers():

@@ -103,7 +103,7 @@ def assert_seen(model, places, labels, weights):
 @pytest.mark.parametrize("what", SEEN)
 def test_a_classifier_learns_every_answered_row(what):
     (kind, scores), expected = SEEN[what]
-    assert_seen(taught(kind(), scores).scorer.fitted, *expected)
+    assert_seen(taught(kind(), scores).model, *expected)
 
 
 def test_probabilities_are_those_of_the_weighted_rows():
@@ -118,7 +118,7 @@ def test_noisy_scores_are_learned_without_bias_although_no_weight_is_negative(n_
     scores = np.tile(true[1:] if n_labels == 2 else true, (20_000, 1))
     scores += chance.normal(0, 0.5, scores.shape)
     model = taught(Recording(), scores, np.arange(n_labels))
-    assert (model.scorer.fitted.seen_[2] > 0).all()
+    assert (model.model.seen_[2] > 0).all()
     clipped = taught(Recording(), scores.clip(0, 1), np.arange(n_labels))  # the control
     assert model.predict_proba(rows(1))[0, -1] > 0.93
     assert clipped.predict_proba(rows(1))[0, -1] < 0.88
@@ -131,12 +131,11 @@ def test_a_classifier_that_only_predicts_labels_is_certain_of_them():
 
 def test_with_more_labels_there_is_a_clone_for_each_or_one_of_many_numbers_and_predictions_are_normalised():
     model = taught(Mean(), [[0.4, 0.2, -0.4], [0.0, 0.2, 0.2]])
-    assert [one.seen_[1].tolist() for one in model.models] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
+    assert [one.seen_[1].tolist() for one in model.model.estimators_] == [[0.4, 0], [0.2, 0.2], [-0.4, 0.2]]
     assert np.allclose(model.predict_proba(rows(2)), [[0.5, 0.5, 0.0]] * 2)
     for student in (KNeighborsRegressor(1), make_pipeline(StandardScaler(), KNeighborsRegressor(1))):
         scores = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
         model = taught(student, scores)
-        assert len(model.models) == 1
         assert np.allclose(model.predict_proba(rows(2)), scores)
 
 

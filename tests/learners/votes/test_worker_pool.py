@@ -306,25 +306,25 @@ def test_only_some_shards_are_copied_at_a_time(backend, share):
 
 
 @pytest.mark.parametrize(("seconds", "batches"), [(0.0, 3), (math.inf, 1)])
-def test_the_context_is_entered_for_batches_here_and_not_while_processes_work(monkeypatch, seconds, batches):
-    held, entered, given = [], [], []
+def test_tasks_here_are_isolated_in_batches_and_progress_is_told_outside(monkeypatch, seconds, batches):
+    held, entered, told = [], [], []
 
     @contextmanager
-    def context():
+    def isolated():
         entered.append(True)
         held.append(True)
         yield
         held.pop()
 
     def progress():
-        given.append((len(held), np.random.random()))
+        told.append((len(held), np.random.random()))
 
     monkeypatch.setattr(worker_pool, "SECONDS_HERE", seconds)
-    how = {"context": context, "progress": progress}
+    monkeypatch.setattr(worker_pool, "isolated", isolated)
+    how = {"progress": progress}
     assert worker_pool.run_tasks(lambda i: (i, len(held)), lambda i: i, 3, **how) == [(0, 1), (1, 1), (2, 1)]
     assert len(entered) == batches
     with parallel_config(backend="loky", n_jobs=2):
         assert worker_pool.run_tasks(abs, lambda i: -i - len(held), 3, **how) == [0, 1, 2]
-    assert len(entered) == batches
-    assert [each for each, _ in given] == [0] * 6
-    assert len({drawn for _, drawn in given}) == 6  # nor within the isolation of what workers have sent
+    assert [each for each, _ in told] == [0] * 6
+    assert len({drawn for _, drawn in told}) == 6  # nor within the isolation of what workers have sent
