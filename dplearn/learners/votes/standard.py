@@ -30,9 +30,8 @@ _MOST_TEXTS = 50  # of a column, as columns of 0 and 1
 _LONG_TAILS = 20  # the fourth moment of a column, over its squared variance, from which on ranks are used
 _FARTHEST = 1e100  # the greatest magnitude of a number
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
-_MISSING = ("NAType", "NaTType")  # of pandas
-_DIGITS = 16  # the base in which the buckets of the texts of a column have two digits, for teachers
-_BUCKETS = Hashed(_DIGITS**2)
+_BASE = 8  # in which the buckets of the texts of a column have two digits, for teachers
+_BUCKETS = Hashed(_BASE**2)
 _BUILT_IN = {str, bytes, bytearray, int, float, bool, complex, type(None)}
 _OF_VALUES = {"datetime", "decimal", "fractions", "numpy", "pandas"}
 _HOURS = Dates("1000-01-01", "3000-01-01", step="1h", outside="clip", missing=True)
@@ -78,7 +77,8 @@ def _of_cells(X: Any, model: Any) -> Pipeline:
 class CellColumns(TransformerMixin, BaseEstimator):
     """Reads rows as numbers, each row by itself: first one for each column of numbers, then 16 for each text.
 
-    A text is 1 in the column of its bucket. A column of cells of both kinds has a number and a text.
+    A text is 1 in the columns of the two digits of its bucket, one of 64; a missing one has the digits 0. A
+    column of cells of both kinds has a number and a text.
     """
 
     def __init__(self, kinds: tuple[str, ...] = ()):
@@ -99,8 +99,8 @@ class CellColumns(TransformerMixin, BaseEstimator):
             found = _moderate(any_as_numbers(cells)) if kind != "text" else np.full(len(cells), np.nan)
             if kind != "number":
                 values = list(map(_plain, cells.tolist())) if cells.dtype == object else cells
-                digits = divmod(_BUCKETS.encode(values), _DIGITS)
-                ones = np.hstack([np.eye(_DIGITS)[digit] for digit in digits])
+                digits = divmod(_BUCKETS.encode(values), _BASE)
+                ones = np.hstack([np.eye(_BASE)[digit] for digit in digits])
                 texts.append(np.where(np.isnan(found)[:, None], ones, 0))
             if kind != "text":
                 numbers.append(found if kind == "number" else np.nan_to_num(found))
@@ -170,24 +170,16 @@ def _prepared(X: Any, model: Any) -> Pipeline:
     """Return a pipeline that imputes, scales and encodes before the model."""
     from sklearn.compose import make_column_transformer
     from sklearn.impute import SimpleImputer
-    from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-    # Queries of numbers, and columns of a frame, may be sparse, which cannot be centred.
-    centred = is_mixed(X) and not any(type(kind).__name__ == "SparseDtype" for kind in X.dtypes)
-    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=centred)]
+    # Rows of numbers may be sparse, which cannot be centred.
+    numbers = [SimpleImputer(keep_empty_features=True), StandardScaler(with_mean=is_mixed(X))]
     if not is_frame(X) and X.dtype.kind in _NUMBER_KINDS:
         return make_pipeline(*numbers, model)
-    if not is_frame(X):
-        named = make_pipeline(FunctionTransformer(_as_texts), OneHotEncoder(handle_unknown="ignore"))
-        counted = make_pipeline(FunctionTransformer(_as_numbers), *numbers)
-        # The text columns are determined in `fit`, from the fitted rows alone.
-        return make_pipeline(make_column_transformer((named, _texts_of), remainder=counted), model)
-    # Columns are given by index: a column transformer takes integer names for indices.
-    numeric = [_is_numeric(kind) or holds_dates(kind) for kind in X.dtypes]
-    texts = [place for place, yes in enumerate(numeric) if not yes]
-    rest = [place for place, yes in enumerate(numeric) if yes]
-    one_hot = make_pipeline(FunctionTransformer(_without_na), OneHotEncoder(handle_unknown="ignore"))
-    encoded = make_column_transformer((one_hot, texts), (make_pipeline(*numbers), rest))
+    texts = _texts_of(undated(X))
+    rest = [place for place in range(X.shape[1]) if place not in texts]
+    named = make_pipeline(_cleaned(_texts_or_gaps), OneHotEncoder(handle_unknown="ignore"))
+    encoded = make_column_transformer((named, texts), (make_pipeline(_cleaned(_as_floats), *numbers), rest))
     return _after_days(X, make_pipeline(encoded, model))
 
 
@@ -247,10 +239,7 @@ def _cleaned(function: Any) -> Any:
 
 def _kinds_of_columns(X: Any) -> tuple[list[int], list[int]]:
     """Return the indices of columns that are categories, and of those that are numbers."""
-    if is_frame(X):
-        texts = [place for place, kind in enumerate(X.dtypes) if not _is_numeric(kind)]
-    else:
-        texts = _texts_of(X)
+    texts = _texts_of(X)
     texts += [place for place in range(X.shape[1]) if place not in texts and _is_nearly_empty(X, place)]
     return texts, [place for place in range(X.shape[1]) if place not in texts]
 
@@ -290,41 +279,26 @@ def _as_floats(columns: Any) -> Any:
     elif is_frame(columns):
         found = columns.to_numpy().astype(np.float64)
     else:
-        found = np.asarray(_as_numbers(dense(columns)), dtype=np.float64)  # of sparse rows to predict, too
+        found = dense(columns)  # rows to predict may be sparse
+        if found.dtype.kind not in _NUMBER_KINDS:
+            numbers = [_number(cell) for cell in found.ravel().tolist()]
+            found = np.array([np.nan if each is None else each for each in numbers]).reshape(found.shape)
+        found = found.astype(np.float64, copy=False)
     return np.where(np.isfinite(found), found.clip(-_FARTHEST, _FARTHEST), np.nan)
 
 
-def _without_na(texts: Any) -> Any:
-    """Return text columns with pandas' NA, which the encoder cannot sort, replaced with None."""
-    if any(str(kind).endswith(("string", "[pyarrow]")) for kind in texts.dtypes):
-        return texts.astype(object).where(texts.notna(), None)
-    return texts
-
-
 def _texts_of(cells: Any) -> list[int]:
-    """Return the indices of the columns in which some cell is neither a number nor missing."""
+    """Return the indices of columns that are no numbers, by the types of a frame, or else by their cells."""
+    if is_frame(cells):
+        return [place for place, kind in enumerate(cells.dtypes) if not _is_numeric(kind)]
     if cells.dtype.kind in _NUMBER_KINDS:
         return []
     return [place for place, column in enumerate(cells.T) if None in map(_number, column.tolist())]
 
 
-def _as_numbers(cells: Any) -> Any:
-    """Return cells as float64, with NaN for every cell that is not a number."""
-    if cells.dtype.kind in _NUMBER_KINDS:
-        return cells
-    found = [_number(cell) for cell in cells.ravel().tolist()]
-    return np.array([np.nan if number is None else number for number in found]).reshape(cells.shape)
-
-
-def _as_texts(cells: Any) -> Any:
-    """Return cells as texts, which the encoder can sort."""
-    texts = [repr(cell) if isinstance(cell, bytes) else str(cell) for cell in cells.ravel().tolist()]
-    return np.array(texts, dtype=object).reshape(cells.shape)
-
-
 def _number(cell: Any) -> float | None:
     """Return a cell as a number: NaN if it is missing or infinite, None if it is not a number."""
-    if cell is None or type(cell).__name__ in _MISSING:
+    if is_missing(cell):
         return math.nan
     try:
         number = float(cell)
