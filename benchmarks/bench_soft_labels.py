@@ -115,7 +115,7 @@ def fixed_scores(X: np.ndarray, y: np.ndarray, n_teachers: int, queries: np.ndar
 
 
 def tallied(scores: np.ndarray, n_bins: int) -> SoftVotes:
-    return soft_tally(scores, np.full(scores.shape[1], n_bins))
+    return soft_tally(scores, n_bins)
 
 
 def released(plan: AggregationPlan, votes: SoftVotes) -> np.ndarray:

@@ -93,7 +93,7 @@ def scored(common, one, other, *, privacy=CLAIM, aggregation="sparse_vector", ta
         fixed = np.array(scores)
         ballot = Ballot(ApproxDP(privacy.epsilon, privacy.delta), 2, len(fixed), fixed.shape[1], 1)
         aggregator = SOFT_AGGREGATIONS[aggregation](ballot).attach(dice)
-        return aggregator.answer(soft_votes.soft_tally(fixed, np.full(fixed.shape[1], 2))).ravel().tolist()
+        return aggregator.answer(soft_votes.soft_tally(fixed, 2)).ravel().tolist()
 
     pair = tuple(tuple(map(tuple, [*common, each])) for each in (one, other))
     given_delta = ApproxDP(privacy.epsilon, privacy.delta + Fraction(1, 1 << 30))
@@ -131,9 +131,9 @@ ababab in learners.votes.recipe:VotesFit.into_shards
     | plan = replace(plan, shards=np.array_split(np.concatenate([by_label[i::k] for i in range(k)]), k))
     | cut: dict[str, Any] = {
 # The distance of the paper: it moves by 2 with one vote, and is 1 where a tie is one vote away.
-abc in kernels.votes:_leading
-    votes - 1) -> votes)
-    and (top - 1 - rival) // 2 -> np.maximum(top - 1 - rival, 0)
+abc in kernels.votes:plurality
+    gaps += -> gaps += 0 *
+    and (gaps.min(axis=-1) - 1) // 2 -> np.maximum(gaps.min(axis=-1) - 1, 0)
 abc in mechanisms.stable_answers:answered
     # Where an answer is declined, the label that led stands in.
     np.where(unstable, -1, answers[: unstable.size]) -> answers[: unstable.size]
@@ -176,7 +176,8 @@ gnmax in learners.votes.aggregators:GaussianVotes._release
     self._rho, 2, -> self._rho, 1,
 # As many bins as there are different scores: two teachers who agree, or do not, change all bins.
 one_high in kernels.votes:soft_tally
-    np.repeat(n_bins, -> np.repeat(n_bins + len(np.unique(fixed_scores)) - 2,
+    leads = -> n_bins += len(np.unique(fixed_scores)) - 2
+    | leads =
 # Noise is for one None a declined score, of which it takes two.
 against in learners.votes.aggregators:StableVotes.__init__
     self.unstable_per_abstention * ballot -> ballot
@@ -184,10 +185,10 @@ against in learners.votes.aggregators:StableVotes.__init__
 """
 BY_NIGHT = """
 abc in learners.votes.online:OnlineEnsembleClassifier._answered
-    answers = ensemble. -> self.votes_ = ensemble._votes(queries, n_bins).counts; answers = ensemble.
-small_ensemble_sparse_vector in kernels.votes:_leading
-    (top - 1 - rival) // 2 -> (top - rival) // 2
-    np.minimum(top, votes - 1) -> np.minimum(top, votes)
+    answers = ensemble. -> self.votes_ = ensemble._votes(queries).counts; answers = ensemble.
+small_ensemble_sparse_vector in kernels.votes:plurality
+    (gaps.min(axis=-1) - 1) // 2 -> gaps.min(axis=-1) // 2
+    gaps += -> gaps += 0 *
 # Records are cut in their order, at random places.
 added_stable_votes in learners.votes.recipe:drawn_shards
     np.argsort(own, kind="stable") -> np.arange(n)

@@ -19,9 +19,9 @@ there are two labels, else one score per label, in adjacent columns, as fixed-po
 >>> from dplearn.kernels.votes import fixed_point, soft_tally
 >>> public = Ballot(ApproxDP(1, 1e-6), n_labels=2, n_teachers=500, max_queries=10, max_abstentions=1)
 >>> aggregator = SOFT_AGGREGATIONS["sparse_vector"](public).attach(SeededDice(0))
->>> votes = soft_tally(fixed_point(np.full((500, 3), 0.92)), np.array([4, 5, 10]))
+>>> votes = soft_tally(fixed_point(np.full((500, 3), 0.92)), n_bins=10)
 >>> aggregator.answer(votes).tolist(), aggregator.remaining_queries
-([[0.875], [0.9], [0.95]], 7)
+([[0.95], [0.95], [0.95]], 7)
 
 >>> planned_ballot(
 ...     AGGREGATIONS["sparse_vector"], ApproxDP(3, 1e-6), n_samples=40_000, n_labels=2, max_queries=1000
@@ -363,7 +363,7 @@ class StableScores(StableVotes):
     def _release(self, votes: SoftVotes) -> NDArray[np.float64]:  # type: ignore[override]
         """Release the scores of the rows, in order."""
         self.remaining_queries -= len(votes)
-        scores, done = np.full(votes.n_bins.size, np.nan), 0
+        scores, done = np.full(votes.fixed_scores.shape[1], np.nan), 0
         while done < scores.size and self._questions.epoch[0]:
             done = self._until_unstable(votes, scores, done)
         if not self._questions.epoch[0]:
@@ -378,12 +378,12 @@ class StableScores(StableVotes):
         """
         unstable = self._questions.answer(-votes.plain.distance[start:], most=1)
         here = slice(start, start + unstable.size)
-        middles = midpoints(votes.plain.winner[here], votes.n_bins[here])
+        middles = midpoints(votes.plain.winner[here], votes.n_bins)
         scores[here] = np.where(unstable, np.nan, middles)
         if unstable[-1] and self._questions.epoch[0]:
             last = slice(here.stop - 1, here.stop)
             if not self._questions.answer(-votes.shifted.distance[last], most=1)[0]:
-                scores[last] = shifted_midpoints(votes.shifted.winner[last], votes.n_bins[last])
+                scores[last] = shifted_midpoints(votes.shifted.winner[last], votes.n_bins)
         return here.stop
 
 

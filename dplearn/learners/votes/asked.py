@@ -132,7 +132,7 @@ class Scores(_Asked):
 
     def counted(self, votes: NDArray[Any], n_bins: int) -> SoftVotes:
         """Return the scores of all teachers as an aggregator takes them."""
-        return soft_tally(votes, np.full(votes.shape[1] // self.width, n_bins), self.width)
+        return soft_tally(votes, n_bins, self.width)
 
     @property
     def no_answers(self) -> NDArray[np.float64]:

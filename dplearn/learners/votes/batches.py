@@ -185,8 +185,8 @@ class BatchedTraining:
         k, _, d = rows.shape
         own = (codes >= 0).astype(np.float64)[:, :, None]
         lengths = own.sum(axis=1).clip(min=1)
-        indicators = (codes[:, :, None] == np.arange(len(self.classes))).astype(np.float64)
-        present = indicators.any(axis=1)
+        indicators = (codes[:, None] == np.arange(len(self.classes))[:, None]).astype(np.float64)
+        present = indicators.any(axis=2)
         fill = np.zeros((k, d))
         if self.imputes:
             missing = np.isnan(rows)
@@ -234,19 +234,20 @@ def _loss(features: Floats, indicators: Floats, present: Booleans, lengths: Floa
     A label that is absent from a shard has no chance there. If two labels are present, the first has the
     logit 0 and no coefficients, as in scikit-learn's loss of two labels.
     """
-    own, base = features[:, :, -1], np.where(present, 0, _ABSENT)[:, None]
+    across = np.ascontiguousarray(features.transpose(0, 2, 1))
+    own, base = across[:, -1], np.where(present, 0, _ABSENT)[:, :, None]
     two = present.sum(axis=1, keepdims=True) == 2
     free = (present & ~(two & (np.cumsum(present, axis=1) == 1)))[:, :, None]
 
     def loss(points: Floats) -> tuple[Floats, Floats]:
         weights = points.reshape(len(points), present.shape[1], -1)
-        heights = features @ weights.transpose(0, 2, 1) + base
-        top = heights.max(axis=2, keepdims=True)
-        likely = np.exp(heights - top)
-        total = likely.sum(axis=2, keepdims=True)
-        costs = own * (np.log(total) + top)[:, :, 0] - (indicators * heights).sum(axis=2)
+        heights = weights @ across + base
+        top = heights.max(axis=1)
+        likely = np.exp(heights - top[:, None])
+        total = likely.sum(axis=1)
+        costs = own * (np.log(total) + top) - (indicators * heights).sum(axis=1)
         penalties = penalty[:, None] * weights
-        errors = (likely / total - indicators).transpose(0, 2, 1) @ features
+        errors = (likely / total[:, None] - indicators) @ features
         slopes = np.where(free, errors / lengths[:, :, None] + penalties, 0)
         values = costs.sum(axis=1) / lengths[:, 0] + (penalties * weights).sum(axis=(1, 2)) / 2
         return values, slopes.reshape(points.shape)

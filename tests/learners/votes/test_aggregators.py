@@ -37,7 +37,7 @@ def votes(counts):
 def scored(scores, n_labels=2, n_bins=4):
     """Votes of scores of all teachers, which are a row each."""
     width = scores_per_row(n_labels)
-    return soft_tally(fixed_point(scores), np.full(scores.shape[1] // width, n_bins), width)
+    return soft_tally(fixed_point(scores), n_bins, width)
 
 
 def unanimous(of, number, n_labels=2, n_teachers=TEACHERS):
@@ -240,7 +240,7 @@ def test_one_teacher_moves_the_sums_by_at_most_the_sensitivity_of_the_noise(n_la
     public = {"n_labels": n_labels, "n_teachers": teachers, "max_queries": len(rows)}
     mean = made("scores", "mean", dice, privacy=privacy, **public)
     fixed_scores = np.array(rows, dtype=np.int16).reshape(1, -1)
-    answers = mean.answer(soft_tally(fixed_scores, np.full(len(rows), 2), width))
+    answers = mean.answer(soft_tally(fixed_scores, 2, width))
     sums = answers * (teachers * mean.grid) - teachers / 2  # in steps
     assert abs(sums - sums.round()).max() < 1e-6
     sums, (variance,) = np.unique(sums.round().astype(np.int64), axis=0), set(dice.variances)
@@ -259,7 +259,7 @@ def test_each_score_is_released_within_half_a_step_and_no_score_as_equally_likel
     for score, fixed_scores in [*given, (1 / n_labels, np.full(shape, -1))]:
         public = {"privacy": privacy, "n_labels": n_labels, "n_teachers": teachers}
         mean = made("scores", "mean", Noiseless(), **public)
-        released = mean.answer(soft_tally(fixed_scores, np.array([2]), shape[1]))
+        released = mean.answer(soft_tally(fixed_scores, 2, shape[1]))
         assert abs(released - score).max() <= 0.5 / mean.grid + 1e-12
         # The plan assumes that the noise exceeds a step, or that the grid is the finest.
         assert 1 / mean.grid <= max(mean.noise_scale / (4 * teachers), 1 / FIXED_POINT_ONE)
@@ -324,7 +324,7 @@ def stops(of, n_labels, undecided, runs=100):
     else:  # neither a plain nor a shifted bin has a majority: two unstable tests each
         scores = given.fixed_scores.copy()
         scores[::2, :undecided], scores[1::2, :undecided] = 0, FIXED_POINT_ONE // 2
-        given = soft_tally(scores, np.full(30, 4), given.width)
+        given = soft_tally(scores, 4, given.width)
     stopped = 0
     for seed in range(runs):
         answers = made(of, "sparse_vector", SeededDice(seed, undecided), **public).answer(given)
