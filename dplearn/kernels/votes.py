@@ -1,6 +1,12 @@
 """Votes of teachers, for labels or with scores: the winner of each query, and its distance to instability.
 
-A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`. With b bins it is in one
+**Labels.** For few labels, eight teachers are counted together: their codes, label plus one, or 0 for no
+vote, are regrouped into bytes of the lowest bits of all eight, of their second bits, and so on. The product
+``a & b`` of two such bytes marks the teachers with both bits set, so that for each c the teachers with a code
+that has all bits of c are counted. The numbers with code c follow by Moebius inversion over supersets. For
+many labels, a histogram has one bin for each label and query.
+
+**Scores.** A score in [0, 1] is rounded down to a multiple of 1 / `FIXED_POINT_ONE`. With b bins it is in one
 of 2 b half bins. Half bins 2 j and 2 j + 1 form bin j, and 2 j + 1 and 2 j + 2 form shifted bin j, so a score
 between the first and the last half bin is in the middle half of a bin or of a shifted bin. These two belong
 to no shifted bin: they have the last shifted label, b - 1, an abstention.
@@ -15,7 +21,9 @@ from numpy.typing import NDArray
 from dplearn._validation import check_count
 from dplearn.kernels.rows import blocks
 
-_BINS = 1 << 18  # of one histogram, and votes in it
+_SLICED = 127  # greatest number of labels for which bit slices are faster than a histogram
+_QUERIES = 1 << 14  # number of queries counted together by bit slices
+_BINS = 1 << 18  # number of bins of one histogram
 _CHECKED = 1 << 16  # number of labels that are checked together
 
 
@@ -50,10 +58,18 @@ def tally(labels: Any, n_labels: int) -> Votes:
     """Count the teachers' votes for each query: labels of shape (n_teachers, n_queries), -1 for no vote."""
     n_labels = check_count("n_labels", n_labels, low=2)
     array = _checked(labels, n_labels)
-    counts = np.empty((array.shape[1], n_labels), dtype=np.int64)
-    for block in blocks(len(counts), max(1, _BINS // n_labels)):
-        counts[block] = _counts(array[:, block], n_labels)
-    return Votes(counts, *plurality(counts))
+    few = n_labels <= _SLICED
+    shape = (array.shape[1], n_labels)
+    votes = Votes(
+        np.empty(shape, dtype=np.int64, order="F" if few else "C"),
+        np.empty(shape[0], dtype=np.int64),
+        np.empty(shape[0], dtype=np.int64),
+    )
+    for block in blocks(shape[0], _QUERIES if few else max(1, _BINS // n_labels)):
+        counts = (sliced_counts if few else binned_counts)(array[:, block], n_labels)
+        votes.counts[block] = counts.T
+        votes.winner[block], votes.distance[block] = _leading(counts) if few else plurality(counts.T)
+    return votes
 
 
 def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
@@ -70,15 +86,116 @@ def _checked(labels: Any, n_labels: int) -> NDArray[Any]:
     return array
 
 
-def _counts(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
-    """Count votes by a histogram with a bin for each label of each query."""
+def _leading(counts: NDArray[Any]) -> tuple[NDArray[np.uint8], NDArray[Any]]:
+    """Return `plurality` of at most 256 labels, faster if each label's counts are contiguous."""
+    # `rival` is the greatest of the counts of labels before the winner and of the counts, minus 1, of labels
+    # after it. The winner's gap to it is at least 1, and ceil(gap / 2) votes must change.
+    top = counts[0]
+    winner, rival = np.zeros(top.size, dtype=np.uint8), np.full_like(top, -1)
+    for label, votes in enumerate(counts[1:], start=1):
+        winner = np.maximum(winner, (votes > top) * np.uint8(label))
+        # With more votes than `top` the label becomes the winner: then top <= votes - 1, and all labels
+        # before it have at most `top` votes. Otherwise it is after the winner, and votes - 1 < top.
+        rival = np.maximum(rival, np.minimum(top, votes - 1))
+        top = np.maximum(top, votes)
+    return winner, (top - 1 - rival) // 2
+
+
+Words = NDArray[np.uint64]
+
+_BYTE = 255  # greatest count of a byte
+_SLICES = 1 << 23  # bytes of slices in a block, a row for each label and eight teachers; they fit the cache
+# The distance of an exchange in bits, as int and uint64, and the mask of the lower half of each group of
+# bits.
+_EXCHANGES = tuple(
+    (places, np.uint64(places), np.uint64(lower * 0x0101_0101_0101_0101))
+    for places, lower in ((4, 0x0F), (2, 0x33), (1, 0x55))
+)
+
+
+def sliced_counts(labels: NDArray[Any], n_labels: int) -> NDArray[Any]:
+    """Count votes for at most 255 labels, by bit slices, in the narrowest dtype for -n_teachers - 1."""
+    n_teachers, n_queries = labels.shape
+    bits = n_labels.bit_length()
+    totals = np.zeros((1 << bits, n_queries), dtype=np.min_scalar_type(-n_teachers - 1))
+    for some in blocks(n_teachers, _BYTE):
+        eights = (some.stop - some.start) // 8 + 1
+        for part in blocks(n_queries, max(8, _SLICES // (n_labels * eights))):
+            totals[1 : n_labels + 1, part] += _with_all_bits(labels[some, part], n_labels)
+    for bit in range(
+        bits
+    ):  # totals[c] counts codes with all bits of c; those with this bit in addition are subtracted
+        pairs = totals.reshape(1 << (bits - bit - 1), 2, 1 << bit, n_queries)
+        pairs[:, 0] -= pairs[:, 1]
+    return totals[1 : n_labels + 1]
+
+
+def binned_counts(labels: NDArray[Any], n_labels: int) -> NDArray[np.int64]:
+    """Count votes for any number of labels, by a histogram; the counts of a query are contiguous."""
     n_teachers, n_queries = labels.shape
     firsts = 1 + (n_labels + 1) * np.arange(n_queries)  # the bin before a query's first is for no votes
     counts = np.zeros((n_labels + 1) * n_queries, dtype=np.int64)
     for part in blocks(n_teachers, max(1, _BINS // max(1, n_queries))):
         bins = labels[part].astype(np.intp) + firsts
         counts += np.bincount(bins.ravel(), minlength=counts.size)
-    return counts.reshape(n_queries, n_labels + 1)[:, 1:]
+    return counts.reshape(n_queries, n_labels + 1)[:, 1:].T
+
+
+def _with_all_bits(labels: NDArray[Any], n_labels: int) -> NDArray[np.uint8]:
+    """Count the codes, of at most 255 teachers, that have all bits of c, for c = 1..n_labels."""
+    codes, n_queries = _codes(labels), labels.shape[1]
+    planes = _bit_planes(codes.reshape(8, -1).view(np.uint64), n_labels.bit_length())
+    ones = np.empty((len(codes) // 8, codes.shape[1]), dtype=np.uint8)
+    totals = np.empty((n_labels, codes.shape[1]), dtype=np.uint8)
+    # By its lowest bit, the marks of the last code: with all others, they would not fit the cache.
+    marks, spare = list(planes), [np.empty_like(plane) for plane in planes]
+    for code, total in enumerate(totals, start=1):
+        bit, rest = (code & -code).bit_length() - 1, code & (code - 1)
+        marks[bit] = planes[bit]
+        if rest:  # it is the last code so far with its own lowest bit
+            above = marks[(rest & -rest).bit_length() - 1]
+            marks[bit] = np.bitwise_and(planes[bit], above, out=spare[bit])
+        np.bitwise_count(marks[bit].view(np.uint8).reshape(ones.shape), out=ones)
+        np.add.reduce(ones, axis=0, dtype=np.uint8, out=total)
+    return totals[:, :n_queries]
+
+
+def _codes(labels: NDArray[Any]) -> NDArray[np.int8]:
+    """Return each label plus one as a byte, padded with rows and columns of 0 to multiples of 8."""
+    n_teachers, n_queries = labels.shape
+    codes = np.empty([-(-length // 8) * 8 for length in labels.shape], dtype=np.int8)
+    one, votes = np.int8(1), codes[:n_teachers, :n_queries]
+    np.add(labels, one, out=votes, dtype=np.int8, casting="unsafe")  # modulo 256: code 255 becomes -1
+    codes[n_teachers:] = codes[:, n_queries:] = 0
+    return codes
+
+
+def _bit_planes(eights: Words, bits: int) -> list[Words]:
+    """Return `bits` arrays: array i has bit i of a byte of each of the eight rows, which are overwritten."""
+    spare, groups = np.empty_like(eights[:4]), [eights]
+    for places, shift, lower in _EXCHANGES:
+        groups = [
+            plane
+            for group in groups
+            for plane in _exchanged(group, shift, lower if bits > places else None, spare[: len(group) // 2])
+        ]
+    return [group[0] for group in groups[:bits]]
+
+
+def _exchanged(group: Words, shift: np.uint64, lower: np.uint64 | None, spare: Words) -> tuple[Words, ...]:
+    """Return half as many rows with the lower bits of all and, unless `lower` is None, with the upper."""
+    first, second = group[: len(spare)], group[len(spare) :]
+    if lower is None:
+        second <<= shift
+        first |= second
+        return (first,)
+    np.right_shift(first, shift, out=spare)
+    spare ^= second
+    spare &= lower  # the differences between the upper bits of `first` and the lower bits of `second`
+    second ^= spare
+    spare <<= shift
+    first ^= spare
+    return first, second
 
 
 _DIGITS = 12

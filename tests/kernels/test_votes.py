@@ -10,9 +10,16 @@ import pytest
 
 from dplearn.kernels import FIXED_POINT_ONE, plurality
 from dplearn.kernels import votes as module
-from dplearn.kernels.votes import fixed_point, soft_tally, tally
+from dplearn.kernels.votes import (
+    binned_counts,
+    fixed_point,
+    sliced_counts,
+    soft_tally,
+    tally,
+)
 
 LABELS = 3
+WAYS = [sliced_counts, binned_counts]
 
 
 def counts_of(n):
@@ -72,13 +79,29 @@ def votes_of(shape, n_labels, dtype=np.int64, seed=0):
     return np.where(generator.random(shape) < generator.random(shape[1]), favourite, free).astype(dtype)
 
 
-@pytest.mark.parametrize("n_labels", [2, 3, 17, 128, 255, 1000])
+@pytest.mark.parametrize("n_labels", [2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 63, 64, 127, 128, 254, 255, 1000])
 @pytest.mark.parametrize(
     "shape", [(0, 5), (5, 0), (0, 0), (1, 1), (1, 7), (7, 9), (8, 8), (255, 3), (256, 3), (600, 40)]
 )
 def test_counts_winner_and_distance_are_those_of_their_definitions(n_labels, shape):
     labels = votes_of(shape, n_labels)
     assert agrees(tally(labels, n_labels), labels, n_labels)
+    for count in WAYS if n_labels < 256 else []:
+        assert count(labels, n_labels).T.tolist() == counted(labels, n_labels)
+
+
+@pytest.mark.parametrize("n_labels", [2, 16, 127, 128])
+@pytest.mark.parametrize("n_teachers", [126, 127, 128, 255, 256, 511, 32_767, 32_768, 40_000])
+def test_no_count_wraps_where_all_teachers_agree(n_labels, n_teachers):
+    # A byte holds 255, and two bytes 65,535.
+    votes = tally(np.full((n_teachers, 2), n_labels - 1, dtype=np.int8), n_labels)
+    assert votes.counts[:, :-1].max() == 0
+    assert votes.counts[:, -1].tolist() == [n_teachers] * 2
+    assert votes.winner.tolist() == [n_labels - 1] * 2
+    assert votes.distance.tolist() == [(n_teachers + 1) // 2 - 1] * 2
+    sliced = sliced_counts(np.ones((n_teachers, 1), dtype=np.int8), 2)
+    assert sliced.tolist() == [[0], [n_teachers]]
+    assert np.iinfo(sliced.dtype).min <= -n_teachers - 1
 
 
 @pytest.mark.parametrize(("n_labels", "shape"), [(2, (500, 40_000)), (100, (20_000, 1000))])

@@ -131,9 +131,9 @@ ababab in learners.votes.recipe:VotesFit.into_shards
     | plan = replace(plan, shards=np.array_split(np.concatenate([by_label[i::k] for i in range(k)]), k))
     | cut: dict[str, Any] = {
 # The distance of the paper: it moves by 2 with one vote, and is 1 where a tie is one vote away.
-abc in kernels.votes:plurality
-    gaps += -> gaps += 0 *
-    and (gaps.min(axis=-1) - 1) // 2 -> np.maximum(gaps.min(axis=-1) - 1, 0)
+abc in kernels.votes:_leading
+    votes - 1) -> votes)
+    and (top - 1 - rival) // 2 -> np.maximum(top - 1 - rival, 0)
 abc in mechanisms.stable_answers:answered
     # Where an answer is declined, the label that led stands in.
     np.where(unstable, -1, answers[: unstable.size]) -> answers[: unstable.size]
@@ -186,9 +186,9 @@ against in learners.votes.aggregators:StableVotes.__init__
 BY_NIGHT = """
 abc in learners.votes.online:OnlineEnsembleClassifier._answered
     answers = ensemble. -> self.votes_ = ensemble._votes(queries).counts; answers = ensemble.
-small_ensemble_sparse_vector in kernels.votes:plurality
-    (gaps.min(axis=-1) - 1) // 2 -> gaps.min(axis=-1) // 2
-    gaps += -> gaps += 0 *
+small_ensemble_sparse_vector in kernels.votes:_leading
+    (top - 1 - rival) // 2 -> (top - rival) // 2
+    np.minimum(top, votes - 1) -> np.minimum(top, votes)
 # Records are cut in their order, at random places.
 added_stable_votes in learners.votes.recipe:drawn_shards
     np.argsort(own, kind="stable") -> np.arange(n)
