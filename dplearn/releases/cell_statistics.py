@@ -21,7 +21,9 @@ for trees; Yuan, Yang, Zhang and Hao (2016) for least Gaussian noise as a convex
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -29,10 +31,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, NumberDomain
-from dplearn.releases.release import unseen_variance
+from dplearn.privacy.plan import ALPHA
+from dplearn.queries.noise import CentralNoise, answers_of
+from dplearn.queries.query import VectorQuery
+from dplearn.releases.release import normal_tail, unseen_variance
 from dplearn.releases.table_cells import merged
 from dplearn.releases.table_columns import FAR, POINTS, TableColumn, even_starts, table_column, with_firsts
+from dplearn.table import Columns
 
 Vector = NDArray[np.float64]
 MOST_CELLS = 256  # of a column of numbers
@@ -44,6 +51,7 @@ _PUBLIC = 1e-3  # the standard deviation of a public number of records, in those
 _CUTOFF = 1e-12  # of eigenvalues
 _WIDE = 8  # values in a cell of equal width, from which on cells grow
 _ROUNDED = 1e-3  # records, by which sums of floats are off
+CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 _LEAST = 3.0  # standard deviations of the number of records, from which on a ratio has an interval
 
 
@@ -443,3 +451,161 @@ def _around(value: float, variance: float, z: float, low: float, high: float, mo
     off = z * math.sqrt(variance) + more
     found = Line(value, max(value - off, low), min(value + off, high))
     return found._replace(estimate=math.nan) if found.low <= low and found.high >= high > low else found
+
+
+@dataclass(frozen=True)
+class CellSums:
+    """What is released: the sizes of groups, where they are private, and the sums of each column; all with
+    equal parts of a budget.
+    """
+
+    noise: CentralNoise
+    described: tuple[ColumnSums, ...]
+    n_groups: int
+    counts_groups: bool
+
+    @cached_property
+    def queries(self) -> list[VectorQuery]:
+        """The sensitivities of each part, for one group or several."""
+        sizes = [_query(self.n_groups, 1, 1, 2)] * self.counts_groups
+        return sizes + [
+            _query(self.n_groups * len(each.matrix), each.added_l1, each.added_squared_l2, each.squared_l2)
+            for each in self.described
+        ]
+
+    @property
+    def _share(self) -> Fraction:
+        return Fraction(1, len(self.queries))
+
+    def check(self) -> None:
+        """Refuse noise that cannot be drawn."""
+        try:
+            self.noise.check(self.queries, self._share, 0)
+        except ValueError:
+            raise ValueError(
+                "epsilon must be larger, or columns, groups or max_rows_per_group fewer, for noise that can"
+                f" be drawn, with {len(self.queries)} parts of the budget"
+            ) from None
+
+    def released(self, totals: Sequence[NDArray[np.int64]], dice: Dice) -> list[Any]:
+        """Return the noisy numbers of each part, of shape (groups, numbers)."""
+        bounds = [self.noise.bounds(each, self._share) for each in self.queries]
+        asked = [np.ravel(each) for each in totals[not self.counts_groups :]]
+        answers = answers_of(self.noise, self.queries, self._share, bounds, asked, dice)
+        scale = self.noise.n * self.noise.each
+        return [each.means.reshape(self.n_groups, -1) * scale for each in answers]
+
+    @cached_property
+    def deviations(self) -> list[float]:
+        """The standard deviation of the noise in each number of each part."""
+        return [self.noise.deviation(each, self._share) * self.noise.n for each in self.queries]
+
+    @property
+    def of_columns(self) -> list[tuple[ColumnSums, float]]:
+        """The sums of each column, and the standard deviation of their noise."""
+        return list(zip(self.described, self.deviations[self.counts_groups :], strict=True))
+
+    @cached_property
+    def _precisions(self) -> Vector:
+        """The precision, of the sizes and of each column, with which it tells the size of a group."""
+        found = [self.deviations[0] ** -2.0]
+        for sums, deviation in self.of_columns:
+            square = float(sums.for_all @ sums.for_all)
+            found.append(1 / (deviation**2 * square) if square else 0.0)
+        return np.array(found)
+
+    @cached_property
+    def cells(self) -> list[CellNoise]:
+        """The noise of the cells of each column, given the sizes of groups by all else."""
+        given = zip(self.of_columns, self._of_sizes, strict=True)
+        return [sums.noise(deviation, of_size) for (sums, deviation), of_size in given]
+
+    @cached_property
+    def _of_sizes(self) -> list[float]:
+        """The standard deviation of the noise in the sizes of groups by all but each column; 0 if public."""
+        if not self.counts_groups:
+            return [0.0] * len(self.described)
+        return [float(each**-0.5) for each in self._precisions.sum() - self._precisions[1:]]
+
+    def _told(self, released: Sequence[Any]) -> Any:
+        """Return what the sizes, and the sums of each column, tell of each group's size, times precisions."""
+        pairs = zip(self.described, released[1:], strict=True)
+        told = [released[0][:, 0], *(found @ sums.for_all for sums, found in pairs)]
+        return self._precisions[:, None] * np.array(told)
+
+    def of_groups(self, released: Sequence[Any], places: Any) -> tuple[tuple[float, float], ...]:
+        """Return the sizes of groups, by all that tells them, each with the noise's standard deviation."""
+        precision = self._precisions.sum()
+        sizes = self._told(released).sum(axis=0)[places] / precision
+        return tuple((float(size), float(precision**-0.5)) for size in sizes)
+
+    def places(self, released: Sequence[Any], optional: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """Return the places of groups without those that are optional and may have no record."""
+        sizes = self.of_groups(released, slice(None))
+        return np.flatnonzero(~optional | [size > CLEAR * off for size, off in sizes])
+
+    def estimated(
+        self, released: Sequence[Any], places: NDArray[np.intp], n: int | None
+    ) -> tuple[tuple[CellCounts, ...], ...]:
+        """Return the cells of each column, of each of some groups."""
+        if not self.counts_groups:
+            sizes = [np.array([n])] * len(released)
+        else:
+            weighted = self._told(released)
+            others = (self._precisions.sum() - self._precisions[1:])[:, None]
+            sizes = list(((weighted.sum(axis=0) - weighted[1:]) / others)[:, places])
+        found = []
+        given = zip(self.of_columns, self.cells, released[self.counts_groups :], sizes, strict=True)
+        for place, ((sums, deviation), noise, each, size) in enumerate(given):
+            cells = sums.cells(noise, each[places], size, deviation, self._of_sizes[place])
+            totals, off = cells[:, noise.known].sum(axis=1).tolist(), noise.of_known
+            if sums.column.ranged and len(cells):
+                noise, cells = noise.settled(cells, gaussian=self.noise.gaussian)
+            numbers = zip(cells, totals, strict=True)
+            rows = self.noise.each
+            found.append(tuple(CellCounts(noise, each, (total, off), rows) for each, total in numbers))
+        return tuple(found)
+
+    def error(self, name: str, beta: float) -> Any:
+        """Return an error that the plan states; see `describe_plan`."""
+        z = normal_tail(beta, laplace=not self.noise.gaussian)
+        count = z * self.deviations[0] if self.counts_groups else 0.0
+        of_numbers: dict[str, dict[str, float]] = {"mean_error": {}, "rank_error": {}}
+        every = [count]
+        for (sums, deviation), noise in zip(self.of_columns, self.cells, strict=True):
+            if isinstance(noise.column.domain, NumberDomain):
+                for found, error in zip(of_numbers.values(), sums.told(*noise.of_even()), strict=True):
+                    found |= {} if math.isnan(error) else {noise.column.name: z * error}
+            else:
+                every.append(z * deviation)
+        every += [error for found in of_numbers.values() for error in found.values()]
+        needed = max(1, math.ceil(max(every) / float(ALPHA)))
+        return {"count_error": count, **of_numbers, "n_needed": needed}[name]
+
+
+def _query(size: int, added_l1: int, added_squared_l2: int, squared_l2: int) -> VectorQuery:
+    """Return a query with the sensitivities of sums that are formed elsewhere."""
+    return VectorQuery(
+        len,
+        size=size,
+        norm=math.isqrt(added_squared_l2 - 1) + 1,
+        l1=2 * added_l1,
+        squared_l2=squared_l2,
+        added_l1=added_l1,
+        added_squared_l2=added_squared_l2,
+    )
+
+
+def totals_of(sums: CellSums, places: list[int], rows: Columns) -> list[NDArray[np.int64]]:
+    """Return the number of records of each group of a part, and the sums of each column that is described;
+    those at `places` form groups.
+    """
+    groups, cells = rows.columns
+    found = [np.bincount(groups, minlength=sums.n_groups).astype(np.int64)]
+    others = [place for place in range(cells.shape[1]) if place not in places]
+    for each, place in zip(sums.described, others, strict=True):
+        size = each.column.size
+        codes = groups * size + cells[:, place]
+        counts = np.bincount(codes, minlength=sums.n_groups * size).reshape(-1, size)
+        found.append(counts.astype(np.int64) @ each.matrix.T)
+    return found

@@ -17,7 +17,7 @@ from dplearn._writing import brief
 from dplearn.domains import Categories, Dates, NumberDomain, Product
 from dplearn.kernels import ignores_float_errors
 from dplearn.privacy.plan import ResultTable, cell_text
-from dplearn.releases.cell_statistics import CellCounts, Line, ends, whole_number
+from dplearn.releases.cell_statistics import CLEAR, CellCounts, Line, ends, whole_number
 from dplearn.releases.learned_schema import without_values
 from dplearn.releases.release import Released, covers_sampling, normal_tail
 from dplearn.releases.table_columns import TableColumn, columns_of_one_value
@@ -26,7 +26,6 @@ _MISSING, _OTHER = "missing", "other"
 _NOISY = "too noisy"
 _NARROW, _OFF = 1e-290, 1e-9  # of rounded intervals: the least width, and what floats are off
 _MOST_WIDE = 6  # groups that have columns of their own where a result is shown
-CLEAR = 4.0  #: Standard deviations from which on such a category, or group, surely has records.
 
 
 class Statistic(NamedTuple):
