@@ -62,9 +62,11 @@ def fine(domain: Domain) -> Domain:
     return Grid(domain.low, domain.high, POINTS, domain.outside, missing=domain.accepts_missing)
 
 
-def cells_of(name: str, domain: Domain, most: int) -> TableColumn:
-    """Return the cells of a column: of each value, of equal width, or growing with a wide range."""
-    column, gap, read = table_column(name, domain, most), int(domain.accepts_missing), fine(domain)
+def cells_of(name: str, domain: Domain, most: int, *, read: Domain) -> TableColumn:
+    """Return the cells, in the domain that is read, of a column: of each value, of equal width, or growing
+    with a wide range.
+    """
+    column, gap = table_column(name, domain, most), int(domain.accepts_missing)
     if not isinstance(domain, NumberDomain) or isinstance(domain, Floats) or read.size - gap <= most:
         return column
     assert isinstance(read, NumberDomain)

@@ -28,7 +28,7 @@ from dplearn.fit.relation import ROWS_OF_TABLE
 from dplearn.privacy import MOST_RECORDS, ApproxDP, PrivacyLedger
 from dplearn.privacy.shares import GAUSSIAN
 from dplearn.queries.noise import CentralNoise
-from dplearn.releases.cell_statistics import MOST_CELLS, CellSums, ColumnSums, cells_of, totals_of
+from dplearn.releases.cell_statistics import MOST_CELLS, CellSums, ColumnSums, cells_of, fine, totals_of
 from dplearn.releases.described import Described, fraction_of, labels
 from dplearn.releases.learned_schema import SchemaDetail
 from dplearn.releases.release import (
@@ -334,7 +334,7 @@ class _Describe(DeclaredRelease[Described]):
         by = self.choices.by
         most = {name: _MOST_GROUPS[len(by)] if name in by else self.cells for name in self.domain.names}
         given = zip(self.domain.names, self.domain.domains, strict=True)
-        found = tuple(cells_of(name, each, most[name]) for name, each in given)
+        found = tuple(cells_of(name, each, most[name], read=fine(each)) for name, each in given)
         for each in found:
             if each.size > _MOST_VALUES:
                 raise ValueError(

@@ -14,10 +14,10 @@ public numbers. Privacy is proved in `dplearn.mechanisms.rank_selection` and, fo
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from math import ceil, floor, inf, log, log1p, log2, sqrt
 from typing import Any
 
@@ -26,7 +26,8 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc, gammaln, logsumexp
 
 from dplearn._documented import documented_by
-from dplearn._validation import check_count, check_goal, check_number, shown
+from dplearn._validation import check_bool, check_count, check_goal, check_number, shown
+from dplearn._writing import brief
 from dplearn.chance.dice import Dice
 from dplearn.domains import Floats, Grid, IntegerRange, NumberDomain
 from dplearn.domains.cells import as_numbers
@@ -45,6 +46,8 @@ from dplearn.mechanisms.quantile_windows import WindowTerms, codes_in_windows
 from dplearn.mechanisms.rank_selection import FEW_CODES, codes_at_fractions, examined_reach
 from dplearn.privacy import MOST_RECORDS, ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
+from dplearn.queries.noise import CentralNoise
+from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellSums, ColumnSums, Line, cells_of
 from dplearn.releases.keyed import checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     ALL_GROUPS,
@@ -56,6 +59,7 @@ from dplearn.releases.release import (
     checked_cost,
     covers_sampling,
     few_records_warnings,
+    normal_tail,
     planned_rows,
     read_column,
     rows_of_groups,
@@ -94,6 +98,7 @@ class Quantiles(Released, ResultTable):
 
     values: Any
     plan: ReleasePlan
+    counts: tuple[CellCounts, ...] = field(default=(), repr=False)  # with intervals, of each category
 
     @property
     def q(self) -> tuple[float, ...]:
@@ -110,22 +115,28 @@ class Quantiles(Released, ResultTable):
         return {category: values.tolist()[0] for category, values in self.values.items()}
 
     def _shown(self) -> tuple[tuple[str, ...], list[tuple[Any, ...]]]:
+        known: Any = self.interval() if self.counts else None
         if self.plan.categories is None:
-            return ("quantile", "value"), list(zip(self.q, self.values.tolist(), strict=True))
-        rows = [(category, *values.tolist()) for category, values in self.values.items()]
-        return ("category", *(f"quantile {each:g}" for each in self.q)), rows
+            columns = [self.q, self.values.tolist(), *([known] if known else [])]
+            return ("quantile", "value", "value, 95 %")[: len(columns)], list(zip(*columns, strict=True))
+        names = [f"quantile {each:g}" for each in self.q]
+        if not known:
+            return ("category", *names), [(key, *each.tolist()) for key, each in self.values.items()]
+        rows = [
+            (key, *chain(*zip(each.tolist(), known[key], strict=True))) for key, each in self.values.items()
+        ]
+        return ("category", *(f"{name}{more}" for name in names for more in ("", ", 95 %"))), rows
 
     def __float__(self) -> float:
         """Return the value of a single quantile as a float."""
         return float(self.value)
 
-    def interval(self, beta: float = 0.05, *, of: str = "population") -> list[tuple[Any, Any]]:
+    def interval(self, beta: float = 0.05, *, of: str = "population") -> Any:
         """Return an interval for each quantile, in the units of the values; costs no privacy.
 
-        The ends are released quantiles on either side. An interval is open to an end of the domain where no
-        quantile far enough was released: of a single quantile nothing else is known. For an interval of the
-        median release quantiles around it, such as q=[0.4, 0.45, 0.5, 0.55, 0.6], or take `describe`, whose
-        measurement has intervals of every quantile.
+        If the release had `intervals`, the ends are those of cells of values, which were counted. Otherwise
+        they are released quantiles on either side, and an interval is open to an end of the domain where no
+        quantile far enough was released: of a single quantile nothing else is known.
 
         Parameters
         ----------
@@ -137,22 +148,24 @@ class Quantiles(Released, ResultTable):
 
         Returns
         -------
-        list of k tuples
-            The lower and the upper end of each.
+        list of k tuples, or dict of such lists
+            The lower and the upper end of each; with `by`, a dict from each category.
 
         Raises
         ------
         ValueError
-            If the number of records is private: of categories, of added records, or of several rows a group.
+            If the release had no `intervals`, and the number of records is private: of categories, of added
+            records, or of several rows a group.
 
         Notes
         -----
-        **Accuracy.** It holds for all data, with ties and gaps: errors of the released quantiles are those of
-        `dplearn.theory.quantile_errors`, with half of beta, or with all of it for of="table". Let at most m
-        records be less than the released quantile of p, m = p n + error. It is the lower end for quantile q
-        if m < q n, and for the population if a binomial number with n draws and probability q is at most m
-        with probability at most beta / 4: at least so many records are at most the population's quantile.
-        The upper end is the mirror image.
+        **Accuracy.** With `intervals` as for `describe`, by the normal approximation, and with the released
+        value inside. Without, it holds for all data, with ties and gaps: errors of the released quantiles are
+        those of `dplearn.theory.quantile_errors`, with half of beta, or with all of it for of="table". Let at
+        most m records be less than the released quantile of p, m = p n + error. It is the lower end for
+        quantile q if m < q n, and for the population if a binomial number with n draws and probability q is
+        at most m with probability at most beta / 4: at least so many records are at most the population's
+        quantile. The upper end is the mirror image.
 
         Examples
         --------
@@ -164,13 +177,26 @@ class Quantiles(Released, ResultTable):
         >>> found = quantiles(list(wages), [0.4, 0.5, 0.6], domain=domain, random_state=0)
         >>> found.interval()[1]
         (3198, 4190)
+        >>> quantiles(list(wages), 0.5, domain=domain, intervals=True, random_state=0).interval()
+        [(3508.0, 3908.0)]
         """
         plan, sampled = self.plan, covers_sampling(of)
         failure = check_number("beta", beta, above=0, below=1)
+        if self.counts:
+            z, by = normal_tail(failure, laplace=True), plan.categories
+            values = [self.values] if by is None else self.values.values()
+            ends = [
+                [
+                    _around(value, counts.quantile(q, z, population=sampled))
+                    for q, value in zip(self.q, each.tolist(), strict=True)
+                ]
+                for counts, each in zip(self.counts, values, strict=True)
+            ]
+            return ends[0] if by is None else dict(zip(by, ends, strict=True))
         if not plan.search.sized:
             raise ValueError(
-                "interval needs a public number of records, and the number here is private; describe(...,"
-                " by=, statistics=('50%',)) releases quantiles with intervals"
+                "interval needs a public number of records, and the number here is private: release with"
+                " intervals=True, or take describe(..., by=, statistics=('50%',))"
             )
         n, errors = plan.n_samples, plan.search.errors(failure / 2 if sampled else failure)
         ranks = [q * n for q in plan.search.fractions]
@@ -201,6 +227,7 @@ def quantiles(
     groups: Any = None,
     max_rows_per_group: int | None = None,
     neighbors: str = "replace_one",
+    intervals: bool = False,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
@@ -229,6 +256,9 @@ def quantiles(
     neighbors : {"replace_one", "add_remove"}, default="replace_one"
         The tables between which the guarantee holds. "add_remove": one has one record more, and the number
         of records is private.
+    intervals : bool, default=False
+        Public. Whether each quantile has an interval. Half of epsilon is then spent on noisy numbers of
+        records in cells of values, as `describe` counts them, and the domain must have bounds.
 
     Returns
     -------
@@ -248,7 +278,8 @@ def quantiles(
     m > 1 for m = `max_rows_per_group`, numbers of records are private, and one record added to a category or
     removed costs half of the epsilon e of `codes_at_fractions`: all categories together cost e for one
     replaced record, e / 2 for one added or removed, and m e for a replaced group, of which at most m records
-    leave and at most m enter. So e is epsilon, 2 epsilon, or epsilon / m.
+    leave and at most m enter. So e is epsilon, 2 epsilon, or epsilon / m. With `intervals` half of epsilon
+    takes its place; the other half is for numbers of records in cells, as in the proof of `describe`.
 
     **Assumes.** The entries of `guarantee.assumes`: the number of records is public, and all values lie in
     the domain.
@@ -270,7 +301,7 @@ def quantiles(
     ([49, 74, 99], 346)
     """
     most = rows_of_groups(groups, max_rows_per_group, 1)
-    given = epsilon, domain, random_state, _declared(by, categories), neighbors, most
+    given = epsilon, domain, random_state, _declared(by, categories), neighbors, most, intervals
     return _Quantiles("quantiles", q, *given).run_on(values, by, ledger, groups)
 
 
@@ -284,6 +315,7 @@ def quantiles_plan(
     domain: Any = "float64",
     max_rows_per_group: int | None = None,
     neighbors: str = "replace_one",
+    intervals: bool = False,
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> ReleasePlan:
@@ -310,6 +342,9 @@ def quantiles_plan(
 
         `n_needed`: the number of records from which on no error exceeds alpha n.
 
+        `rank_error`: with intervals, how many ranks these allow on each side for noise, which exceeds it with
+        probability beta. Sampling, whose standard deviation is sqrt(q (1 - q) n), is independent of it.
+
         `method`: "windows" for many quantiles that are far apart, else "halving".
 
         With categories, errors and numbers of records are those of each category by itself, whatever its
@@ -326,7 +361,7 @@ def quantiles_plan(
     >>> plan.errors, plan.n_inside, plan.n_needed
     ((351, 234, 351), 1353, 6920)
     """
-    given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group)
+    given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group), intervals
     return _Quantiles("quantiles", q, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
@@ -341,6 +376,7 @@ def median(
     groups: Any = None,
     max_rows_per_group: int | None = None,
     neighbors: str = "replace_one",
+    intervals: bool = False,
     ledger: PrivacyLedger | None = None,
     random_state: Any = None,
 ) -> Quantiles:
@@ -361,7 +397,7 @@ def median(
     3700.0
     """
     most = rows_of_groups(groups, max_rows_per_group, 1)
-    given = epsilon, domain, random_state, _declared(by, categories), neighbors, most
+    given = epsilon, domain, random_state, _declared(by, categories), neighbors, most, intervals
     return _Quantiles("median", 0.5, *given).run_on(values, by, ledger, groups)
 
 
@@ -374,6 +410,7 @@ def median_plan(
     domain: Any = "float64",
     max_rows_per_group: int | None = None,
     neighbors: str = "replace_one",
+    intervals: bool = False,
     alpha: Any = 0.05,
     beta: Any = 0.05,
 ) -> ReleasePlan:
@@ -395,7 +432,7 @@ def median_plan(
       n_inside   191  (records, for values among the data)
       n_needed   1900  (records, for errors of at most alpha of them)
     """
-    given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group)
+    given = epsilon, domain, None, categories, neighbors, planned_rows(max_rows_per_group), intervals
     return _Quantiles("median", 0.5, *given).plan(Facts(n_samples), alpha=alpha, beta=beta)
 
 
@@ -417,8 +454,10 @@ class _Quantiles(ColumnRelease[Quantiles]):
         categories: Any = None,
         neighbors: str = "replace_one",
         group_rows: int = 1,
+        intervals: bool = False,
     ):
         self.domain = as_number_domain(domain)
+        self.cells = _cells_beside(self.domain) if check_bool("intervals", intervals) else None
         self.fractions = tuple(check_fractions("q", np.atleast_1d(q).tolist()))
         self.categories = None if categories is None else checked_categories(categories)
         self.group_rows = group_rows
@@ -428,6 +467,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
         several = bool(keyed) or group_rows > 1
         more = (repr(self.categories), neighbors, str(group_rows)) if several else ()
         context = repr(self.domain), repr(list(self.fractions)), str(cost.epsilon), *more
+        context += ("intervals",) * intervals
         super().__init__(name, cost, context, random_state)
         #: Whether the number of values that quantiles are of is public.
         self.sized = not (several or self.uncounted)
@@ -444,7 +484,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
         return pairs_in_parts(X, y, ("values", "by"))
 
     def read(self, X: Any, y: Any) -> tuple[Facts, Any]:
-        if not self.sized:
+        if not self.sized or self.cells:
             return self.read_part(X, y)
         ranks = _ranks(X, self.domain, self.fractions)
         return Facts(len(ranks)), ranks
@@ -459,13 +499,19 @@ class _Quantiles(ColumnRelease[Quantiles]):
         return Facts(len(codes)), Columns([codes, places_of(keys, self.categories)])
 
     def plan(self, facts: Facts, *, alpha: Any = 0.05, beta: Any = 0.05) -> ReleasePlan:
-        n, e, unknown = self.count(facts), self.cost.epsilon, self.uncounted
+        n, unknown, sums = self.count(facts), self.uncounted, None
+        e = self.cost.epsilon / (2 if self.cells else 1)
         alpha, beta = check_goal(alpha, beta)
         asked = self.fractions, self.domain.size
         found = QuantileSearch(*asked, n, e)
         if not self.sized:
             most = self.most_records if unknown else n * self.group_rows
             found = QuantileSearch(*asked, most, e * (2 if unknown else 1) / self.group_rows, sized=False)
+        if self.cells:
+            half, most = replace(self.cost, epsilon=e), self.most_records
+            noise = CentralNoise.of("laplace", half, n or 1, each=self.group_rows, most_records=most)
+            sums = CellSums(noise, (self.cells,), len(self.categories or [0]), not self.sized)
+            sums.check()
         of = "records" if self.categories is None else "records of a category"
         return self.stated(
             n,
@@ -477,8 +523,10 @@ class _Quantiles(ColumnRelease[Quantiles]):
                 "errors": partial(found.errors, beta),
                 "n_inside": partial(found.n_inside, beta),
                 "n_needed": partial(found.n_needed, alpha, beta),
-            },
+            }
+            | ({"rank_error": lambda: sums.error("rank_error", float(beta))["values"]} if sums else {}),
             keeps={
+                "sums": sums,
                 "error": partial(found.error, beta),
                 "method": "halving" if found.terms is None else "windows",
                 "inside": partial(found.inside, beta),
@@ -487,24 +535,53 @@ class _Quantiles(ColumnRelease[Quantiles]):
             },
             notes={
                 "errors": "ranks at most",
+                "rank_error": "ranks, by the noise in intervals",
                 "n_inside": f"{of}, for values among the data",
                 "n_needed": f"{of}, for errors of at most alpha of them",
             },
-            warns=self._of_few(found, beta) + quantile_warnings(n, found, epsilon=e),
+            warns=self._of_few(found, beta) + quantile_warnings(n, found, epsilon=self.cost.epsilon),
         )
 
     def run(self, table: Table, plan: ReleasePlan, dice: Dice) -> Quantiles:
         known: QuantileSearch = plan.search
         released = partial(release_quantiles, domain=plan.domain, search=known, dice=dice)
-        if not known.sized:
+        if not known.sized or plan.sums:
             names = (None,) if self.categories is None else self.categories
-            found = list(map(released, table.sums(partial(_ranks_by_place, len(names)))))
-            by_category = dict(zip(names, found, strict=True))
-            return Quantiles(found[0] if self.categories is None else by_category, plan)
+            ranks_of = table.sums(partial(_ranks_by_place, len(names)))
+            found = list(map(released, ranks_of))
+            values = found[0] if self.categories is None else dict(zip(names, found, strict=True))
+            return Quantiles(values, plan, self._counts(plan, ranks_of, dice) if plan.sums else ())
         ranks: Ranks | None = table.at_once(lambda ranks: ranks)
         if ranks is None:
             [ranks] = parted_ranks(table, [known.size], [known.ranks])
         return Quantiles(released(ranks), plan)
+
+    def _counts(self, plan: ReleasePlan, ranks: Sequence[CodeCounts], dice: Dice) -> tuple[CellCounts, ...]:
+        """Return the estimated numbers of records in cells, of each category."""
+        sums: CellSums = plan.sums
+        [each] = sums.described
+        cells = np.zeros((len(ranks), each.column.size), dtype=np.int64)
+        for row, known in zip(cells, ranks, strict=True):
+            np.add.at(row, each.column.of(known.codes), known.counts)
+        noisy = sums.released([cells.sum(axis=1), cells @ each.matrix.T], dice)
+        [found] = sums.estimated(noisy, np.arange(len(ranks)), plan.n_samples)
+        return found
+
+
+def _cells_beside(domain: NumberDomain) -> ColumnSums:
+    """Return the sums that tell intervals of quantiles of a domain."""
+    if isinstance(domain, Floats) or domain.accepts_missing or domain.size >> 64:
+        raise ValueError(
+            "intervals needs a domain with bounds and without missing values, such as domain=Grid(0, 200),"
+            f" got {brief(domain)}; describe learns bounds"
+        )
+    column = cells_of("values", domain, MOST_CELLS, read=domain)
+    return ColumnSums.of(column, 1, quantiles=True, means=False, gaussian=False)
+
+
+def _around(value: Any, line: Line) -> tuple[float, float]:
+    """Return the interval of a quantile, and of its released value."""
+    return min(line.low, float(value)), max(line.high, float(value))
 
 
 def _declared(by: Any, categories: Any) -> Any:

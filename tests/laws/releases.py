@@ -111,6 +111,7 @@ RELEASES = {
         releases.multiplicative_weights, "ages", {"queries": DECADES, "domain": YEARS, "n_rounds": 4}
     ),
     "median": Record(releases.median, "ages", IN_YEARS),
+    "median, interval": Record(releases.median, "ages", IN_YEARS | {"intervals": True}),
     "median of floats": Record(releases.median, "heights", {}),
     "quantiles": Record(releases.quantiles, "ages", {"q": [0.1, 0.5], **IN_YEARS}),
     "quantiles of floats": Record(releases.quantiles, "heights", {"q": [0, 0.1, 1]}),

@@ -86,6 +86,7 @@ STATED = {
     "proportion": (lambda found: of_interval(found.interval(of="table"), (AGES > 50).mean()), 0.3),
     "std": (lambda found: of_interval(found.interval(of="table"), AGES.std()), 0.45),
     "median": (lambda found: of_quantiles(found, [0.5]), 0.01),
+    "median, interval": (lambda found: of_interval(found.interval(of="table")[0], np.median(AGES)), 0.3),
     "median of floats": (lambda found: of_quantiles(found, [0.5], TABLES["heights"].to_numpy()), 0.04),
     "quantiles": (lambda found: of_quantiles(found, [0.1, 0.5]), 0.05),
     "median by category": (of_categories, 0.03),

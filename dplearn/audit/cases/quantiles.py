@@ -55,22 +55,29 @@ def quantiles_case(
     values: int,
     n: int,
     epsilon: int,
+    intervals: bool = False,
     required: Required = NOTHING_REQUIRED,
 ) -> AuditCase:
     """Return a case of quantiles of n numbers from 0 to values - 1."""
     claim = ApproxDP(epsilon)
-    release = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1))
-    rules = _selected_within(rank_sensitivity(q[0], alone=True)) if len(q) == 1 else None
+    release = _Quantiles(name, q, epsilon, IntegerRange(0, values - 1), intervals=intervals)
+    single = len(q) == 1 and not intervals
+    rules = _selected_within(rank_sensitivity(q[0], alone=True)) if single else None
+
+    def shown(found: Any) -> tuple[str, Any]:
+        cells = [(each.cells.round(5) + 0.0).tolist() for each in found.counts]
+        return "".join(map(str, [found.values.tolist(), *cells])), found.values
+
     return AuditCase(
         name,
-        ReleaseFit(lambda: release, np.array, lambda found: (str(found.values.tolist()), found.values)),
+        ReleaseFit(lambda: release, np.array, shown),
         range(values),
         n,
         claim,
         ordered=False,
         rules=rules,
         verifies=("codes_at_fractions",),
-        part_of=_MADE_OF_QUANTILES,
+        part_of=("Quantiles",) if intervals else _MADE_OF_QUANTILES,
         required=required,
     )
 
@@ -249,6 +256,15 @@ CASES = (
     quantiles_case("two_quantiles", _QUARTERS[:2], values=4, n=3, epsilon=4, required=Required(20, 0.39)),
     quantiles_case("quartiles", _QUARTERS, values=4, n=2, epsilon=4, required=Required(10, 0.44)),
     quantiles_case("quartiles_of_three", _QUARTERS, values=2, n=3, epsilon=4, required=Required(4, 0.29)),
+    quantiles_case(
+        "median_with_interval",
+        _QUARTERS[1:2],
+        values=2,
+        n=2,
+        epsilon=2,
+        intervals=True,
+        required=Required(3, 0.9999),
+    ),
     by_category_case(
         "median_by_category", _QUARTERS[1:2], values=3, n=3, epsilon=2, required=Required(70, 0.98)
     ),
