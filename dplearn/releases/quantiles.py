@@ -524,7 +524,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
                 "n_inside": partial(found.n_inside, beta),
                 "n_needed": partial(found.n_needed, alpha, beta),
             }
-            | ({"rank_error": lambda: sums.error("rank_error", float(beta))["values"]} if sums else {}),
+            | ({"rank_error": sums.error("rank_error", float(beta))["values"]} if sums else {}),
             keeps={
                 "sums": sums,
                 "error": partial(found.error, beta),
