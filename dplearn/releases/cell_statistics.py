@@ -465,6 +465,9 @@ class CellSums:
     described: tuple[ColumnSums, ...]
     n_groups: int
     counts_groups: bool
+    n_is_public: bool = (
+        True  # if groups are not counted: otherwise the sums of a column alone tell their sizes
+    )
 
     @cached_property
     def queries(self) -> list[VectorQuery]:
@@ -526,7 +529,7 @@ class CellSums:
     def _of_sizes(self) -> list[float]:
         """The standard deviation of the noise in the sizes of groups by all but each column; 0 if public."""
         if not self.counts_groups:
-            return [0.0] * len(self.described)
+            return [0.0 if self.n_is_public else math.inf] * len(self.described)
         return [float(each**-0.5) for each in self._precisions.sum() - self._precisions[1:]]
 
     def _told(self, released: Sequence[Any]) -> Any:
@@ -551,7 +554,7 @@ class CellSums:
     ) -> tuple[tuple[CellCounts, ...], ...]:
         """Return the cells of each column, of each of some groups."""
         if not self.counts_groups:
-            sizes = [np.array([n])] * len(released)
+            sizes = [np.array([n if self.n_is_public else 0])] * len(released)
         else:
             weighted = self._told(released)
             others = (self._precisions.sum() - self._precisions[1:])[:, None]

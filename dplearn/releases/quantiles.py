@@ -510,7 +510,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
         if self.cells:
             half, most = replace(self.cost, epsilon=e), self.most_records
             noise = CentralNoise.of("laplace", half, n or 1, each=self.group_rows, most_records=most)
-            sums = CellSums(noise, (self.cells,), len(self.categories or [0]), not self.sized)
+            sums = CellSums(noise, (self.cells,), len(self.categories or [0]), False, self.sized)
             sums.check()
         of = "records" if self.categories is None else "records of a category"
         return self.stated(
@@ -563,7 +563,7 @@ class _Quantiles(ColumnRelease[Quantiles]):
         cells = np.zeros((len(ranks), each.column.size), dtype=np.int64)
         for row, known in zip(cells, ranks, strict=True):
             np.add.at(row, each.column.of(known.codes), known.counts)
-        noisy = sums.released([cells.sum(axis=1), cells @ each.matrix.T], dice)
+        noisy = sums.released([cells, cells @ each.matrix.T], dice)
         [found] = sums.estimated(noisy, np.arange(len(ranks)), plan.n_samples)
         return found
 
