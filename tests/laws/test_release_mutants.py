@@ -100,6 +100,11 @@ quantile_of_groups_by_category in mechanisms.rank_selection:codes_at_fractions
     levels[0][0], privacy=privacy -> levels[0][0], privacy=ApproxDP(2 * epsilon_of(privacy))
 quartiles in mechanisms.rank_selection:codes_at_fractions
     epsilon_of(privacy) / len(levels) -> epsilon_of(privacy)
+median_with_interval in releases.quantiles:_Quantiles.plan
+    (2 if self.cells else 1) -> 1
+median_with_interval in releases.quantiles:_Quantiles._counts
+    # Cells are those of values that occur.
+    sums.released([cells, cells @ -> sums.released([cells, (cells > 0) * len(ranks[0]) @
 median in mechanisms.rank_selection:_code_among_few
     np.arange(size) -> np.arange(size).clip(ranks.at([0])[0])
 two_quantiles in mechanisms.rank_selection:code_by_cost
