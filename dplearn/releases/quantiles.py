@@ -47,7 +47,7 @@ from dplearn.mechanisms.rank_selection import FEW_CODES, codes_at_fractions, exa
 from dplearn.privacy import MOST_RECORDS, ApproxDP, PrivacyLedger
 from dplearn.privacy.plan import ResultTable
 from dplearn.queries.noise import CentralNoise
-from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellSums, ColumnSums, Line, cells_of
+from dplearn.releases.cell_statistics import MOST_CELLS, CellCounts, CellSums, ColumnSums, cells_of
 from dplearn.releases.keyed import checked_categories, declared, pairs_in_parts, places_of
 from dplearn.releases.release import (
     ALL_GROUPS,
@@ -185,13 +185,11 @@ class Quantiles(Released, ResultTable):
         if self.counts:
             z, by = normal_tail(failure, laplace=True), plan.categories
             values = [self.values] if by is None else self.values.values()
-            ends = [
-                [
-                    _around(value, counts.quantile(q, z, population=sampled))
-                    for q, value in zip(self.q, each.tolist(), strict=True)
-                ]
-                for counts, each in zip(self.counts, values, strict=True)
-            ]
+            ends = []
+            for counts, each in zip(self.counts, values, strict=True):
+                lines = [counts.quantile(q, z, population=sampled) for q in self.q]
+                pairs = zip(lines, each.astype(float).tolist(), strict=True)
+                ends.append([(min(line.low, value), max(line.high, value)) for line, value in pairs])
             return ends[0] if by is None else dict(zip(by, ends, strict=True))
         if not plan.search.sized:
             raise ValueError(
@@ -577,11 +575,6 @@ def _cells_beside(domain: NumberDomain) -> ColumnSums:
         )
     column = cells_of("values", domain, MOST_CELLS, read=domain)
     return ColumnSums.of(column, 1, quantiles=True, means=False, gaussian=False)
-
-
-def _around(value: Any, line: Line) -> tuple[float, float]:
-    """Return the interval of a quantile, and of its released value."""
-    return min(line.low, float(value)), max(line.high, float(value))
 
 
 def _declared(by: Any, categories: Any) -> Any:
