@@ -121,6 +121,25 @@ first_reaching in mechanisms.sparse_vector:first_reaching
     "counts", counts -> "counts", np.diff(counts, prepend=0)
 searching_min_max_clipper in preprocessing.quantile_columns:release_extremes
     epsilon_of(privacy) / 2 -> epsilon_of(privacy)
+# Private labels: labels that are not declared, read before the reports; a true label, by which training may
+# stop; reports drawn anew for an inner fit; true labels for reports; noise by the share of a label.
+small_private_labels in learners.private_labels:LabelsFit.encoded
+    X.shape[0], self.classes) -> X.shape[0], None)
+small_private_labels in learners.private_labels:LabelsFit.run
+    rows.X, reports, -> rows.X, facts.classes[[*rows.y[:1], *found.codes[1:]]],
+    rows.X, reports, -> rows.X, facts.classes[facts.way.released(rows.y, plan, dice).codes],
+small_private_labels in learners.label_methods:Reports.released
+    Released(randomized_response(codes, plan.n_labels, privacy=plan.guarantee, dice=dice)) -> Released(codes)
+    privacy=plan.guarantee -> privacy=ApproxDP(plan.guarantee.epsilon * int(1 + codes.all()))
+small_labels_of_a_cluster in learners.label_methods:Clusters.released
+    sensitivity=2 -> sensitivity=1
+    high=2 * n -> high=int(counts[0])
+    noisy = laplace_counts( -> noisy = counts; laplace_counts(
+# The bound of sums forgets products of two columns; a changed label is one record more.
+label_sums_of_products in learners.additive.label_sums:PublicRows._longest
+    lengths, self.cells.T) -> lengths[:2], self.cells.T[:2])
+label_sums_of_products in learners.additive.label_sums:PublicRows.query
+    l1=moved * absolute -> l1=absolute // 2
 # The greatest sum is that of the data.
 mean in releases.mean:_Mean.run
     high=most -> high=int(max(totals)) + 1

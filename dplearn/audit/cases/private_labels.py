@@ -1,6 +1,8 @@
 """Audit cases of classifiers trained on randomised labels: records are labels of fixed, public rows."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from dplearn.audit.fits import Rows
 from dplearn.audit.replay import RULES, moved_by
 from dplearn.domains import Categories, Product
 from dplearn.learners import PrivateLabelsClassifier
-from dplearn.learners.additive.label_sums import PublicRows
+from dplearn.learners.additive.label_sums import Products, PublicRows
 from dplearn.learners.additive.queries import Rows as Tables
 from dplearn.privacy import ApproxDP
 from dplearn.queries import StatisticalQuery
@@ -52,11 +54,23 @@ def _case(
     return fit_case(name, model, table, shown, labels, n, claim=claim, constants=constants, **how)
 
 
-def _label_sums(n: int) -> StatisticalQuery:
-    """Ask for the sum of the labels of n records, whose rows have no number but the constant."""
-    rows, factors = Tables([np.zeros((1, 0), dtype=np.int64)], 1, 1, 1.0), np.ones(n, dtype=np.int32)
-    cells = np.zeros((n, 1), dtype=np.int16)
-    return PublicRows(Product([Categories(["a"])]), {}, [], cells, [], rows, factors, []).query(2)
+def _label_sums(*cells: Sequence[int], products: int = 0) -> StatisticalQuery:
+    """Ask for the sums, over the records of a label in cells of two columns, of the constant and products."""
+    given, signs, even = np.array(cells, dtype=np.int16), np.array([[1.0], [-1.0]]), np.full(2, 0.5)
+    joint = Products.among([signs, signs], [even, even], len(given), deviation=0.0)  # no noise hides them
+    tables = [np.zeros((2, 0)), np.zeros((2, 0)), *(table[:, :products] for table in joint.tables)]
+    rows = Tables([table.astype(np.int64) for table in tables], 1, 1, 1.0)
+    domain, factors = Product([Categories(["a", "b"])] * 2), np.ones(len(given), dtype=np.int32)
+    found = np.hstack([given, joint.codes(given)])
+    return PublicRows(domain, {}, [], found, [], rows, factors, [], joint).query(2)
+
+
+def _sums(name: str, *, products: int = 0, required: Required) -> AuditCase:
+    """Return a case of the sums of the rows of two records, with opposite products of two columns."""
+    query = partial(_label_sums, (0, 0), (0, 1), products=products)
+    learner = "PrivateLabelsClassifier"
+    case = additive_query_case(name, query, [(0,), (1,)], learner, n=2, required=required)
+    return replace(case, ordered=bool(products))
 
 
 def _summed(name: str, n_labels: int) -> AuditCase:
@@ -78,14 +92,8 @@ def _summed(name: str, n_labels: int) -> AuditCase:
 REPLAYS = (_summed("sums_of_labels", 2), _summed("sums_of_three_labels", 3))
 
 CASES = (
-    additive_query_case(
-        "label_sums",
-        lambda: _label_sums(2),
-        [(0,), (1,)],
-        "PrivateLabelsClassifier",
-        n=2,
-        required=Required(3, 0.999),
-    ),
+    _sums("label_sums", required=Required(3, 0.999)),
+    _sums("label_sums_of_products", products=1, required=Required(4, 0.999)),
     _case("private_labels", ("no", "yes"), 3, required=Required(8, 0.999)),
     _case("small_private_labels", ("no", "yes"), 2, required=Required(4, 0.999), staged=False),
     _case("private_labels_of_three", ("a", "b", "c"), 2, required=Required(9, 0.999)),
