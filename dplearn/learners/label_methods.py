@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dplearn.chance.dice import Dice
-from dplearn.domains.cells import is_frame
 from dplearn.kernels import ignores_float_errors, nearest_shares
 from dplearn.learners.additive.label_sums import PublicRows
 from dplearn.learners.votes.standard import scaled
@@ -161,10 +160,6 @@ class Sums:
 
     def prepared(self, X: Any, seed: int) -> Self:  # noqa: ARG002
         """Return the method with the row of each record; refuse what cannot be released."""
-        if not is_frame(X) and X.dtype.kind not in "iufb":
-            raise TypeError(
-                f"X must be a data frame or an array of numbers for method={self.name!r}, got one of objects"
-            )
         known = copy(self)
         known.rows = PublicRows.of(X, self.deviation)
         known.query = known.rows.query(self._k)

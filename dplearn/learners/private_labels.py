@@ -382,7 +382,7 @@ class LabelsFit(FitRecipe):
 def _n_categorical(X: Any) -> int:
     """Return the number of columns of a frame that are no numbers."""
     if is_frame(X):
-        with suppress(TypeError):  # some types are for estimators alone
+        with suppress(TypeError):  # durations, periods and intervals, which sums do not read
             return len(kinds_of(X).of_categories)
     return 0
 

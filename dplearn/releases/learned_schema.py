@@ -22,7 +22,7 @@ from dplearn._validation import check_number
 from dplearn._writing import first_of
 from dplearn.chance.dice import Dice
 from dplearn.domains import Categories, Domain, Floats, Grid, Hashed, IntegerRange, Product
-from dplearn.domains.cells import as_factor, cells_of, is_frame, mapped, read_column
+from dplearn.domains.cells import as_factor, cells_of, is_frame, is_missing, is_number, mapped, read_column
 from dplearn.domains.column_kinds import STEPS, ColumnKinds, declared_kinds, kinds_of
 from dplearn.domains.dates import Dates, covering, everything
 from dplearn.domains.factors import Factor
@@ -590,7 +590,10 @@ def _key(cell: Any) -> Hashable:
 
 def public_schema(X: Any) -> Product:
     """Return the schema that a public table shows: the ranges of its numbers, and all of its categories."""
-    kinds, numbers = kinds_of(X), Floats(missing=True, outside="accept")
+    cells: Any = [] if is_frame(X) or X.dtype != object else X.T.tolist()  # columns without types
+    known = [all(is_number(cell) or is_missing(cell) for cell in column) for column in cells]
+    kinds = kinds_of(X, ["numbers" if each else "categories" for each in known] or None)
+    numbers = Floats(missing=True, outside="accept")
     domains: list[Domain] = []
     for kind, column in zip(kinds.kinds, _read(X, kinds, numbers), strict=True):
         if kind == "categories":

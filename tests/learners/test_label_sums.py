@@ -46,7 +46,13 @@ def test_the_bounds_of_sums_are_the_greatest_distances_of_one_changed_label(devi
 
 
 @pytest.mark.parametrize(
-    "made", [lambda X: X, pl.from_pandas, lambda X: X.convert_dtypes(dtype_backend="pyarrow")]
+    "made",
+    [
+        lambda X: X,
+        pl.from_pandas,
+        lambda X: X.convert_dtypes(dtype_backend="pyarrow"),
+        lambda X: X.to_numpy(object).tolist(),
+    ],
 )
 def test_effects_that_add_up_are_learned_from_texts_categories_gaps_and_numbers(made):
     model = PrivateLabelsClassifier(epsilon=1, method="sums", random_state=0)

@@ -253,9 +253,10 @@ def test_clusters_bear_long_tails_and_infinities():
     X = RNG.normal(size=(3000, 4))
     y = X[:, 0] > 0
     for table in (np.exp(3 * X), np.where((np.arange(3000) % 300 == 0)[:, None], 1e6 * X, X)):
-        table[:3, 1] = np.inf, 1e308, -1e308
+        table[:, 2], table[:3, 1] = 1e308, (np.inf, 1e308, -1e308)
         model = PrivateLabelsClassifier(epsilon=0.5, method="clusters", random_state=0)
         assert model.fit(table[:2000], y[:2000]).score(table[2000:], y[2000:]) > 0.93
+        assert model.predict([[1e308, 0, 1, 0], [-1e308, 0, 1, 0]]).tolist() == [True, False]
 
 
 def test_clusters_do_not_depend_on_how_scikit_learn_stores_output():

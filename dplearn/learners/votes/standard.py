@@ -28,7 +28,7 @@ _NUMBER_KINDS = "iufb"
 _MOST_CODES = 250  # of a column; boosting takes at most 255
 _MOST_TEXTS = 50  # of a column, as columns of 0 and 1
 _LONG_TAILS = 20  # the fourth moment of a column, over its squared variance, from which on ranks are used
-_FARTHEST = 1e100  # the greatest magnitude of a number
+_FARTHEST, _FARTHEST_SCALED = 1e100, 1e4  # the greatest magnitude of a number, and of a scaled one
 _PRESENT = 50  # numbers, all of which are hardly ever in a tenth of the rows
 _BASE = 8  # in which the buckets of the texts of a column have two digits, for teachers
 _BUCKETS = Hashed(_BASE**2)
@@ -219,13 +219,16 @@ def scaled(X: Any) -> Any:
     given, X = X, undated(X)
     texts, rest = _kinds_of_columns(X)
     tails = [place for place in rest if _has_long_tails(X, place)]
-    numbers = [_cleaned(_as_floats), SimpleImputer(keep_empty_features=True), StandardScaler()]
+    numbers = [_cleaned(_as_floats), SimpleImputer(keep_empty_features=True)]
     ranks = QuantileTransformer(n_quantiles=min(1000, X.shape[0]), random_state=0)
     named = OneHotEncoder(handle_unknown="infrequent_if_exist", max_categories=_MOST_TEXTS)
     columns = make_column_transformer(
         (make_pipeline(_cleaned(_texts_or_gaps), named), texts),
-        (make_pipeline(*numbers), [place for place in rest if place not in tails]),
-        (make_pipeline(*numbers[:-1], ranks, StandardScaler()), tails),
+        (
+            make_pipeline(*numbers, StandardScaler(), _cleaned(_clipped)),
+            [place for place in rest if place not in tails],
+        ),
+        (make_pipeline(*numbers, ranks, StandardScaler()), tails),
         sparse_threshold=0,
     )
     return _after_days(given, columns.set_output(transform="default"))
@@ -285,6 +288,11 @@ def _as_floats(columns: Any) -> Any:
             found = np.array([np.nan if each is None else each for each in numbers]).reshape(found.shape)
         found = found.astype(np.float64, copy=False)
     return np.where(np.isfinite(found), found.clip(-_FARTHEST, _FARTHEST), np.nan)
+
+
+def _clipped(numbers: Any) -> Any:
+    """Return scaled numbers, with those that are far from all of a fit's clipped: trees read 32 bits."""
+    return np.clip(numbers, -_FARTHEST_SCALED, _FARTHEST_SCALED)
 
 
 def _texts_of(cells: Any) -> list[int]:
