@@ -85,11 +85,12 @@ class PrivateLabelsClassifier(TrainedOnReleased, MetaEstimatorMixin, PrivateClas
         What is released. "reports": each label, by randomised response, which needs no trusted curator.
         "clusters": noisy numbers of the labels in clusters of the features. "sums": for each label, the noisy
         sum of rows of features, which determines an additive model; the most accurate where effects of
-        columns add up. "auto": reports, unless they tell as much as fewer than 120 true labels for each
-        label, and have more noise: with many labels, few records or a small epsilon. Then clusters. In place
-        of both, sums of two labels of a data frame with columns of categories, if no estimator is given: from
-        3,000 records on, unless reports tell as much as 10,000 true labels; in place of clusters from 1,000
-        on, if at least half of the columns are of categories. `plan` tells the method.
+        columns add up. "auto": reports, unless they tell as much as fewer than 480 true labels, or 120 for
+        each label, and have more noise: with many labels, few records or a small epsilon. Then clusters. In
+        place of both, sums of two labels of a data frame with columns of categories, if no estimator is given
+        and no column is of durations, periods or intervals: from 3,000 records on, unless reports tell as
+        much as 10,000 true labels; in place of clusters from 1,000 on, if at least half of the columns are of
+        categories. `plan` tells the method.
     classes : sequence, optional
         All labels that can occur, known without looking at the data. None: the labels that occur in `y`; the
         guarantee then assumes that the set of labels is public.

@@ -237,6 +237,8 @@ def test_plans_tell_the_method_and_its_noise():
     assert np.std(noise) == pytest.approx(plan.deviation, rel=0.03)
     many = PrivateLabelsClassifier(epsilon=0.5).plan(10**6, n_labels=10)
     assert (many.method, PrivateLabelsClassifier(epsilon=9).plan(99, n_labels=2).method) == ("reports",) * 2
+    two = [PrivateLabelsClassifier(epsilon=0.5).plan(n, n_labels=2).method for n in (8001, 8002)]
+    assert two == ["clusters", "reports"]
 
 
 @pytest.mark.parametrize(
