@@ -33,7 +33,7 @@ _FEW_CLUSTERS = 3  # clusters of a label, below which a fit by clusters warns
 # records have a variance above such a share of that of a noisy number. They were more accurate on 12 tables
 # of 500 to 40,000 records, of 2 to 11 labels, below 120 of a label; and on 12 of two labels and of numbers
 # alone, of 1,300 to 13,000 records, at 400 (by .019 on the mean, at worst -.017; at 600 by .009, at worst
-# -.020), where sums had less (.04 at epsilon .1, .016 at .5, on 24 such tables). No benchmark reports on these.
+# -.020); sums had less there, by .04 at epsilon .1 and .016 at .5. No benchmark reports on these.
 _CLUSTERED_BELOW, _OF_A_LABEL, _LEAST_SHARE = 480, 120, 0.6
 _IN_CLUSTER, _FOR_LABELS = 10, 4.3  # records of a cluster, times epsilon; the second times ln(labels)
 _MOST_CLUSTERS, _LEAST_IN_CLUSTER = 1000, 3
